@@ -1,9 +1,9 @@
 //! The lease holder that a record names: the state of a worker that took the lease before the test begins.
 
+use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::idempotency::{Flight, Phase};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::lease::{Holder, Leased};
-use ledger_core::ops::crediting::{CreditedMerchant, Crediting};
 use ledger_core::reconcile::run::{Run, RunState};
 use ledger_core::sealing::{Sealing, Trail};
 use ledger_core::time::Timestamp;

@@ -2,7 +2,7 @@
 
 use crate::{Environment, EventError, StartError, exit, serve};
 use lambda_runtime::{LambdaEvent, service_fn};
-use ledger_core::ops::settlement::{Outcome, Task};
+use ledger_core::settlements::{Outcome, Task};
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement::{SettlementRef, TaskInput, task_answer};

@@ -9,31 +9,49 @@
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `reads`, `bank`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
-//! 5. The operations that clients request: `ops`.
-//! 6. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `journal`, `audit`, `wallets`.
+//! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
+//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `tenants`.
+//! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
+pub mod adjustments;
+pub mod audit;
 pub mod bank;
 pub mod canonical;
+pub mod cards;
+pub mod crediting;
+pub mod customers;
 pub mod dynamo;
 pub mod events;
 pub mod failure;
 pub mod forms;
+pub mod grants;
 pub mod idempotency;
 pub mod ids;
+pub mod journal;
 pub mod keys;
 pub mod lease;
+pub mod merchants;
 pub mod migration;
 pub mod money;
 pub mod operation;
-pub mod ops;
+pub mod payment_state;
+pub mod payments;
 pub mod personal;
+pub mod plan;
 pub mod psp;
 pub mod rate;
 pub mod reads;
 pub mod reconcile;
 pub mod retry;
 pub mod sealing;
+pub mod settlements;
+pub mod tenants;
+pub mod terminals;
+pub mod terms;
 pub mod time;
+pub mod topups;
 pub mod trail;
 pub mod transaction;
+pub mod wallets;

@@ -5,7 +5,7 @@ use crate::operator::{self, CredentialsError};
 use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{IdError, Tenant};
 use ledger_core::keys;
-use ledger_core::ops::TenantTerms;
+use ledger_core::terms::TenantTerms;
 use ledger_core::time::UtcDay;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::dynamo::{self, Dynamo, ReadError};

@@ -47,7 +47,7 @@ fn main() -> ExitCode {
             }
             Some(Command::Reconcile { export, parts }) => Box::pin(reconcile(export, parts)).await,
             Some(Command::Saga) => {
-                print(ledger_core::ops::settlement::definition(ledger_core::events::SOURCE).trim_end());
+                print(ledger_core::settlements::definition(ledger_core::events::SOURCE).trim_end());
                 ExitCode::SUCCESS
             }
         }

@@ -6,8 +6,13 @@ use crate::demo::Demo;
 use crate::legacy::{self, Legacy};
 use aws_sdk_dynamodb::Client;
 use ledger_core::account::Account;
+use ledger_core::adjustments::decide::Decision;
+use ledger_core::adjustments::record::{Adjustment, ReasonCode};
+use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
+use ledger_core::customers::open::CustomerOpen;
 use ledger_core::failure::Failure;
+use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{
     Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
@@ -16,19 +21,12 @@ use ledger_core::keys::{Partition, Shards};
 use ledger_core::migration::{self, Model};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
-use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
-use ledger_core::ops::adjustment_decide::{self, Decision};
-use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
-use ledger_core::ops::customer_open::{self, CustomerOpen};
-use ledger_core::ops::grant::{self, Grant};
-use ledger_core::ops::settlement::SettlementTerms;
-use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
-use ledger_core::ops::{
-    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SpentPoints, TenantTerms, TopupTerms, card, merchant, tenant,
-    terminal,
-};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::{Context, PlanRefusal};
+use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, SettlementTerms, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::transaction::Planned;
+use ledger_core::{adjustments, cards, customers, merchants, tenants};
 use ledger_runtime::execute::{Ledger, Outcome};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -172,7 +170,7 @@ impl<'a> Seeder<'a> {
     /// Adds terms of top-ups to a tenant whose data file was written before top-ups existed.
     async fn topups(&self) -> Result<(), SeedError> {
         let Some(offered) = &self.terms.topup else { return Ok(()) };
-        let transaction = tenant::offer_topups(&self.tenant, offered, self.ledger.clock().now()).map_err(failed)?;
+        let transaction = tenants::offer_topups(&self.tenant, offered, self.ledger.clock().now()).map_err(failed)?;
         match self.ledger.apply(&self.tenant, Operation::TenantConfigure, &transaction).await {
             Ok(()) => Ok(()),
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => Ok(()),
@@ -188,7 +186,7 @@ impl<'a> Seeder<'a> {
             let id = MerchantId::parse(id).map_err(failed)?;
             let name = text(&format!("Aoba Coffee {}", at.saturating_add(1)))?;
             let seed = Seed::new(Operation::MerchantOpen, at);
-            self.perform(seed, |cx| merchant::plan_open(tenant, Some(id), &name, shards, actor, &cx)).await?;
+            self.perform(seed, |cx| merchants::plan_open(tenant, Some(id), &name, shards, actor, &cx)).await?;
         }
         for (at, id) in demo.customers.iter().enumerate() {
             let open = CustomerOpen {
@@ -200,20 +198,20 @@ impl<'a> Seeder<'a> {
                 phone: None,
             };
             let seed = Seed::new(Operation::CustomerOpen, at);
-            self.perform(seed, |cx| customer_open::plan(&open, &self.terms, &cx)).await?;
+            self.perform(seed, |cx| customers::open::plan(&open, &self.terms, &cx)).await?;
         }
         let owner = demo.customers.first().map(|id| CustomerId::parse(id)).transpose().map_err(failed)?;
         for (at, id) in demo.cards.iter().enumerate() {
             let id = CardId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::CardIssue, at);
-            self.perform(seed, |cx| card::plan_issue(tenant, Some(id), owner, actor, &cx)).await?;
+            self.perform(seed, |cx| cards::record::plan_issue(tenant, Some(id), owner, actor, &cx)).await?;
         }
         let owner = demo.merchants.first().map_or("", String::as_str);
         let owner = MerchantId::parse(owner).map_err(failed)?;
         for (at, id) in demo.terminals.iter().enumerate() {
             let id = TerminalId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::TerminalOpen, at);
-            self.perform(seed, |cx| terminal::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
+            self.perform(seed, |cx| terminals::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
         }
         Ok(())
     }
@@ -246,7 +244,7 @@ impl<'a> Seeder<'a> {
         };
         let seed = Seed::new(Operation::AdjustmentRequest, 0);
         let id = AdjustmentId::new(seed.id(ID_RESOURCE));
-        self.perform(seed, |cx| adjustment_request::plan(&request, &cx)).await?;
+        self.perform(seed, |cx| adjustments::request::plan(&request, &cx)).await?;
         let adjustment = Adjustment {
             id,
             account: request.account,
@@ -258,7 +256,7 @@ impl<'a> Seeder<'a> {
             finding: None,
         };
         let approve = |cx: Context| {
-            adjustment_decide::plan(&self.tenant, self.second_staff, Decision::Approve, &adjustment, &self.terms, &cx)
+            adjustments::decide::plan(&self.tenant, self.second_staff, Decision::Approve, &adjustment, &self.terms, &cx)
         };
         let seed = Seed { staff: self.second_staff, ..Seed::new(Operation::AdjustmentApprove, 0) };
         self.perform_as(seed, approve).await
@@ -279,13 +277,13 @@ impl<'a> Seeder<'a> {
         }
         let now = self.ledger.clock().now();
         let cx = self.ledger.context(now).map_err(failed)?;
-        let planned = terminal::plan_code(&self.tenant, id, Actor::Staff(self.staff), &cx).map_err(failed)?;
+        let planned = terminals::plan_code(&self.tenant, id, Actor::Staff(self.staff), &cx).map_err(failed)?;
         let code: EnrolmentCode = planned.receipt.code.clone();
         let key = format!("enrol-{}", cx.resource_id);
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;
         settled(self.ledger.perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| answer()).await)?;
         let (private_key, public_key) = Credential::key_pair().map_err(failed)?;
-        let enrol = terminal::enrol(&code, &public_key, record.epoch, now).map_err(failed)?;
+        let enrol = terminals::enrol(&code, &public_key, record.epoch, now).map_err(failed)?;
         if let Err(error) = self.ledger.apply(&self.tenant, Operation::Enrol, &enrol).await {
             return Err(failed(ledger_runtime::problem::Problem::from(error).detail()));
         }

@@ -8,7 +8,7 @@ use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::Shards;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
-use ledger_core::ops::tenant;
+use ledger_core::tenants;
 use ledger_core::transaction::BuildError;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::dynamo::{self, Dynamo};
@@ -119,7 +119,7 @@ pub async fn raise_shards(command: &ShardsCommand) -> Result<String, TenantError
     let cx = ledger.context(ledger.clock().now())?;
     // CloudTrail has the person who ran the command. The audit record shows `System`: no staff member did it through
     // the API.
-    let transaction = tenant::raise_due_shards(&slug, shards, Actor::System, &cx)?;
+    let transaction = tenants::raise_due_shards(&slug, shards, Actor::System, &cx)?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug}: due work is spread over {due} shards, everywhere within a minute")),
         Err(error) if error.failure() == Some(Failure::WrongState) => Err(TenantError::NotRaised(slug.to_string())),
@@ -142,7 +142,7 @@ mod tests {
     use crate::testing::TempDir;
     use crate::{seed, table};
     use ledger_core::keys;
-    use ledger_core::ops::TenantTerms;
+    use ledger_core::terms::TenantTerms;
 
     #[tokio::test]
     async fn tenant_is_opened_once_and_not_changed() {
@@ -183,7 +183,7 @@ mod tests {
         table::ensure(&client, &url, "ledger").await.unwrap();
         let (terms, aoba) = (seed::terms().unwrap(), Tenant::parse("aoba").unwrap());
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
-        let opened = tenant::open(&aoba, &terms, ledger.clock().now()).unwrap();
+        let opened = tenants::open(&aoba, &terms, ledger.clock().now()).unwrap();
         ledger.apply(&aoba, Operation::TenantConfigure, &opened).await.unwrap();
         let raise = async |slug: &str, due: u32| {
             let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));

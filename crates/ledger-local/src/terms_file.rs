@@ -4,9 +4,10 @@ use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::dynamo::Attributes;
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
-use ledger_core::ops::settlement::SettlementTerms;
-use ledger_core::ops::{AssetTerms, Co2Terms, HoldHours, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::rate::RequestRate;
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, HoldHours, KeyPhase, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;

@@ -18,7 +18,8 @@ use ledger_core::idempotency::{
 };
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
-use ledger_core::ops::{Context, KeyPhase, MerchantTerms, TenantTerms};
+use ledger_core::plan::Context;
+use ledger_core::terms::{KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Planned;
 use std::fmt;

@@ -4,7 +4,7 @@ use crate::app::App;
 use crate::execute::PlanError;
 use ledger_core::account::Account;
 use ledger_core::ids::Tenant;
-use ledger_core::ops::SeenWallet;
+use ledger_core::wallets::SeenWallet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Reads a payer's debt while one request is planned.

@@ -24,7 +24,7 @@ use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Admission, Answer, Claim};
 use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
+use ledger_core::plan::Context;
 use ledger_core::retry;
 use ledger_core::transaction::{BuildError, Planned, Rejection, Transaction};
 use marker::ASK_AGAIN;

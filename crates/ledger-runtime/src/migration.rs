@@ -16,7 +16,7 @@ use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::migration::{Asked, Layout, Migration, Pass, PassKind, Phase, Refused, evidence, pass_key, plan_pass};
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
+use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::transaction::Planned;
 

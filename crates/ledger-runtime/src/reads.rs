@@ -11,11 +11,11 @@ use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, SettlementId, Tenant, TransactionId, parse_uuid};
+use ledger_core::journal::HistoryLine;
 use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::operation::Operation;
-use ledger_core::ops::journal::HistoryLine;
-use ledger_core::ops::settlement::Settlement;
 use ledger_core::reads::{self, Query};
+use ledger_core::settlements::Settlement;
 
 impl App {
     /// The balance items of a partition.

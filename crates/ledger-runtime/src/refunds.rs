@@ -11,9 +11,10 @@ use ledger_core::idempotency::Claim;
 use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, Balance};
-use ledger_core::ops::refund::{self, Refund, RefundReceipt};
-use ledger_core::ops::{Context, PaymentRecord};
+use ledger_core::payments::PaymentRecord;
+use ledger_core::payments::refund::{self, Refund, RefundReceipt};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
 use ledger_core::transaction::Planned;
 
 /// A request for a refund.

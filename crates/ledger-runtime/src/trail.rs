@@ -7,11 +7,11 @@ use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
 use ledger_core::keys::{self, Partition, attr, sk};
-use ledger_core::ops::PaymentRecord;
-use ledger_core::ops::topup::TopupRecord;
+use ledger_core::payments::PaymentRecord;
 use ledger_core::reads;
 use ledger_core::sealing::{SealedDay, Sealing};
 use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::topups::TopupRecord;
 use std::time::Duration;
 use uuid::Uuid;
 

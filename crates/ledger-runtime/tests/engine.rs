@@ -12,7 +12,7 @@ use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant, Transac
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec};
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
+use ledger_core::plan::Context;
 use ledger_core::reads::{self, Query};
 use ledger_core::transaction::{Draft, Entry, Planned, Role};
 use ledger_runtime::clock::Clock;

@@ -3,17 +3,17 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
+use ledger_core::adjustments::decide::{Decision, DecisionReceipt};
+use ledger_core::adjustments::record::{Adjustment, ReasonCode};
+use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
-use ledger_core::keys;
 use ledger_core::money::{Amount, Delta};
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
-use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
-use ledger_core::ops::adjustment_decide::{self, Decision, DecisionReceipt};
-use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
+use ledger_core::plan::Context;
 use ledger_core::transaction::Planned;
+use ledger_core::{adjustments, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
@@ -125,7 +125,7 @@ pub(crate) async fn create(
             note: note.clone(),
             finding: None,
         };
-        Ok(adjustment_request::plan(&ask, &cx)?)
+        Ok(adjustments::request::plan(&ask, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |adjustment| {
@@ -216,7 +216,7 @@ async fn plan(
     let items = app.ledger().read_for(claim, &[keys::adjustment(who.tenant(), id)]).await?;
     let adjustment = Adjustment::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
     let terms = app.terms(who.tenant()).await?;
-    Ok(adjustment_decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?)
+    Ok(adjustments::decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?)
 }
 
 impl From<&Adjustment> for AdjustmentView {

@@ -2,13 +2,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::cards::record::CardRecord;
+use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
-use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::card::{self, CardRecord};
-use ledger_core::ops::profile::Status;
 use ledger_core::personal::FreeText;
+use ledger_core::{cards, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
@@ -48,7 +48,7 @@ pub(crate) async fn create(
     let owner = owner.transpose()?;
     let fields = Fields::new().with_some("card_id", id).with_some("customer_id", owner);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(card::plan_issue(who.tenant(), id, owner, who.actor(), &cx)?);
+    let plan = async |cx| Ok(cards::record::plan_issue(who.tenant(), id, owner, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))
         .await)
@@ -90,6 +90,6 @@ pub(crate) async fn patch(
     let reason = request::memo("reason", body.reason.as_deref())?;
     let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
-    let plan = async |cx| Ok(card::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
+    let plan = async |cx| Ok(cards::record::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

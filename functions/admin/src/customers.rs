@@ -2,15 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::customers;
+use ledger_core::customers::open::CustomerOpen;
+use ledger_core::customers::profile::{self, ProfilePatch, ProfileReceipt, Status, WalletView};
 use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
-use ledger_core::ops::customer_open::{self, CustomerOpen};
-use ledger_core::ops::profile::{self, ProfilePatch, ProfileReceipt, Status, WalletView};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
@@ -111,7 +112,7 @@ pub(crate) async fn create(
         .with_some("email", open.email.as_ref().map(FreeText::expose))
         .with_some("phone", open.phone.as_ref().map(FreeText::expose));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(customer_open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?);
+    let plan = async |cx| Ok(customers::open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = CustomerOpenedView {

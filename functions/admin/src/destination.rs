@@ -1,8 +1,8 @@
 //! A merchant's payout destination, as the operator sends it.
 
 use ledger_core::bank::{AccountKind, BankAccount, BankError, BankParts};
-use ledger_core::ops::settlement::Destination;
 use ledger_core::psp::PspId;
+use ledger_core::settlements::Destination;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::request;
 use ledger_runtime::views::words;

@@ -3,14 +3,14 @@
 use crate::customers;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob};
+use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
-use ledger_core::keys;
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::{self, BulkGrant, FailedGrant, GrantJob};
-use ledger_core::ops::grant::{self, Grant};
 use ledger_core::personal::FreeText;
+use ledger_core::{grants, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, accepted, created};
@@ -192,7 +192,7 @@ async fn to_many(
             amount: request::amount_in(&terms, &amount)?,
             reason: reason.clone(),
         };
-        Ok(bulk_grant::plan(&bulk, &terms, &cx)?)
+        Ok(grants::bulk::plan(&bulk, &terms, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {

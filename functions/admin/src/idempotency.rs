@@ -5,7 +5,8 @@ use axum::{Extension, Json};
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::ops::{KeyPhase, tenant};
+use ledger_core::tenants;
+use ledger_core::terms::KeyPhase;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
@@ -114,7 +115,7 @@ pub(crate) async fn set_phase(
     if from != to {
         let cx = app.ledger().context(app.now())?;
         let change =
-            tenant::set_key_phase(who.tenant(), from, to, who.actor(), &cx).map_err(|_| Problem::internal())?;
+            tenants::set_key_phase(who.tenant(), from, to, who.actor(), &cx).map_err(|_| Problem::internal())?;
         app.ledger().apply(who.tenant(), Operation::TenantConfigure, &change).await?;
         app.records().forget_tenant(who.tenant());
     }

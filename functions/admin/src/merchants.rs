@@ -6,10 +6,10 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
+use ledger_core::merchants::{self, MerchantChange, MerchantReceipt, MerchantStatus};
 use ledger_core::operation::Operation;
-use ledger_core::ops::merchant::{self, MerchantChange, MerchantReceipt, MerchantStatus};
-use ledger_core::ops::settlement::Destination;
 use ledger_core::personal::FreeText;
+use ledger_core::settlements::Destination;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
@@ -81,7 +81,7 @@ pub(crate) async fn create(
     let shards = shards(body.shards)?.unwrap_or(Shards::MERCHANT_DEFAULT);
     let fields = Fields::new().with_some("merchant_id", id).with("name", name.expose()).with("shards", shards.count());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(merchant::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
+    let plan = async |cx| Ok(merchants::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             created(GET.path(&[&receipt.merchant]), &MerchantChangeView::from(receipt))
@@ -137,7 +137,7 @@ pub(crate) async fn patch(
         .with_some("reason", reason.as_ref().map(FreeText::expose));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
-    let plan = async |cx| Ok(merchant::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
+    let plan = async |cx| Ok(merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
     app.records().forget_merchant(who.tenant(), id);
     Ok(outcome)

@@ -6,8 +6,8 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::asked::{self, Asked, PayoutRequestKind};
 use ledger_core::personal::FreeText;
+use ledger_core::settlements::requests::{self as rules, Asked, PayoutRequestKind};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, accepted, created, ok};
@@ -197,7 +197,7 @@ async fn ask(
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id], fields).await?;
     let plan = async |cx| {
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(asked::plan_request(who.tenant(), &settlement, kind, who.staff_id(), note, &cx)?)
+        Ok(rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), note, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -219,7 +219,7 @@ async fn approve(
             return Err(PlanError::Missing);
         }
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(asked::plan_approve(who.tenant(), &found, &settlement, who.staff_id(), &cx)?)
+        Ok(rules::plan_approve(who.tenant(), &found, &settlement, who.staff_id(), &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -4,11 +4,11 @@
 use crate::adjustments::{self, AdjustmentView};
 use axum::Json;
 use axum::extract::State;
+use ledger_core::adjustments::record::{Answered, ReasonCode};
+use ledger_core::adjustments::request::{self as rules, AdjustmentRequest};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
-use ledger_core::ops::adjustment::{Answered, ReasonCode};
-use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
 use ledger_core::personal::FreeText;
 use ledger_core::reconcile::run::{self, Run};
 use ledger_runtime::app::App;
@@ -130,7 +130,7 @@ pub(crate) async fn answer(
                 seen: found.seen,
             }),
         };
-        Ok(adjustment_request::plan(&ask, &cx)?)
+        Ok(rules::plan(&ask, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |adjustment| {

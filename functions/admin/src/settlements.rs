@@ -6,9 +6,11 @@ use axum::extract::State;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::keys::{self, Partition};
+use ledger_core::merchants;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{self, Destination, Open, Settlement, Settling};
-use ledger_core::ops::{Context, MerchantTerms, merchant};
+use ledger_core::plan::Context;
+use ledger_core::settlements::{self, Destination, Open, Settlement, Settling};
+use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
@@ -79,7 +81,7 @@ async fn plan_open(
     let keys = [Partition::merchant(who.tenant(), id).profile(), keys::settling(who.tenant(), id)];
     let mut items = app.ledger().read_for(claim, &keys).await?.into_iter();
     let profile = items.next().flatten().ok_or(PlanError::Missing)?;
-    let destination = merchant::destination(&profile)?;
+    let destination = merchants::destination(&profile)?;
     // Stripe is needed only for a merchant that is paid through it.
     let provider = match &destination {
         Some(Destination::Stripe { .. }) => app.provider_if_any().await,
@@ -95,7 +97,7 @@ async fn plan_open(
         staff: who.staff_id(),
         pay_on,
     };
-    Ok(settlement::plan_open(&command, &terms, cx)?)
+    Ok(settlements::plan_open(&command, &terms, cx)?)
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements")
@@ -154,7 +156,7 @@ pub(crate) async fn resume(
     let (claim, admission) = RESUME.claim(&app, &who, key, &[&merchant, &id], fields).await?;
     let plan = async |cx| {
         let settlement = read(&app, &who, (merchant, id), &claim).await?;
-        Ok(settlement::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason), &cx)?)
+        Ok(settlements::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason), &cx)?)
     };
     let render = |settlement: &Settlement| ok(&SettlementView::from(settlement));
     Ok(app.perform(claim.clone(), admission, plan, render).await)

@@ -2,14 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::customers::profile::Status;
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, TerminalId};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::ops::profile::Status;
-use ledger_core::ops::terminal::{self, TerminalReceipt, TerminalRecord};
 use ledger_core::personal::FreeText;
+use ledger_core::terminals::{self, TerminalReceipt, TerminalRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
@@ -84,7 +84,7 @@ pub(crate) async fn create(
     let merchant = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
     let fields = Fields::new().with_some("terminal_id", id).with("merchant_id", merchant);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(terminal::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
+    let plan = async |cx| Ok(terminals::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             created(GET.path(&[&receipt.terminal]), &TerminalChangeView::from(receipt))
@@ -129,7 +129,7 @@ pub(crate) async fn patch(
     let reason = request::memo("reason", body.reason.as_deref())?;
     let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
-    let plan = async |cx| Ok(terminal::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
+    let plan = async |cx| Ok(terminals::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
     Ok(outcome)
@@ -150,7 +150,7 @@ pub(crate) async fn enrolment(
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
     let (claim, admission) = ENROLMENT.claim(&app, &who, key, &[&id], Fields::new()).await?;
-    let plan = async |cx| Ok(terminal::plan_code(who.tenant(), id, who.actor(), &cx)?);
+    let plan = async |cx| Ok(terminals::plan_code(who.tenant(), id, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = EnrolmentView {

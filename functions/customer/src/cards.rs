@@ -1,11 +1,11 @@
 //! `PATCH /v1/me/cards/{card_id}`: freezes and unfreezes the customer's own card.
 
 use axum::extract::State;
+use ledger_core::cards;
+use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CardId;
 use ledger_core::operation::Operation;
-use ledger_core::ops::card;
-use ledger_core::ops::profile::Status;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, ok};
@@ -45,6 +45,6 @@ pub(crate) async fn patch(
         Status::parse(&body.status).ok_or_else(|| Problem::invalid_field("status", "must be active or frozen"))?;
     let fields = Fields::new().with("status", status.name());
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&card_id], fields).await?;
-    let plan = async |cx| Ok(card::plan_own_status(who.tenant(), who.id(), card_id, status, &cx)?);
+    let plan = async |cx| Ok(cards::record::plan_own_status(who.tenant(), who.id(), card_id, status, &cx)?);
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::operation::Operation;
-use ledger_core::ops::payment_code;
+use ledger_core::payments;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, ok};
@@ -37,7 +37,7 @@ pub(crate) async fn create(
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], Fields::new()).await?;
-    let plan = async |cx| Ok(payment_code::plan(who.tenant(), who.id(), &cx)?);
+    let plan = async |cx| Ok(payments::code::plan(who.tenant(), who.id(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             ok(&CodeView { code: receipt.code.expose().to_owned(), expires_at: receipt.expires_at.to_string() })

@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::customers::profile;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::ops::profile;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, ok};

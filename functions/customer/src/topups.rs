@@ -6,7 +6,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::TopupId;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::claim::{self, Topup};
+use ledger_core::topups::claim::{self, Topup};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::Outcome;

@@ -2,10 +2,10 @@
 
 use crate::transactions;
 use axum::extract::State;
+use ledger_core::customers::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
 use ledger_core::operation::Operation;
-use ledger_core::ops::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};

@@ -5,13 +5,13 @@
 
 use futures::future::join_all;
 use ledger_core::dynamo::Attributes;
+use ledger_core::grants::bulk::{ASSET_NOT_RUN, FailedGrant, GrantJob, JOB_EXPIRED, JobStatus, SliceOutcome};
+use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields, MarkerState, Window};
 use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
 use ledger_core::keys::{self, Shards, attr};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
-use ledger_core::ops::bulk_grant::{ASSET_NOT_RUN, FailedGrant, GrantJob, JOB_EXPIRED, JobStatus, SliceOutcome};
-use ledger_core::ops::grant::{self, Grant};
 use ledger_core::reads;
 use ledger_runtime::app::App;
 use ledger_runtime::execute::ok;

@@ -8,8 +8,10 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Admission;
 use ledger_core::ids::{PaymentId, Tenant};
 use ledger_core::keys::{self, attr};
-use ledger_core::ops::{PaymentRecord, PaymentState, TenantTerms, hold_expire};
+use ledger_core::payment_state::PaymentState;
+use ledger_core::payments::{self, PaymentRecord};
 use ledger_core::reads;
+use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::execute::ok;
@@ -68,12 +70,12 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
     if seen.state != PaymentState::Authorized {
         return Ok(false);
     }
-    let claim = hold_expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
+    let claim = payments::expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
     let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = payment().await?;
         let wallet = debts.wallet(app, tenant, payment.payer).await?;
-        Ok(hold_expire::plan(tenant, (&payment, &wallet), terms, &cx)?)
+        Ok(payments::expire::plan(tenant, (&payment, &wallet), terms, &cx)?)
     };
     let render = |payment: &PaymentRecord| ok(&PaymentDetail::from(payment));
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;

@@ -6,7 +6,7 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::PaymentId;
 use ledger_core::keys::{self, attr};
 use ledger_core::money::stored_text;
-use ledger_core::ops::PaymentRecord;
+use ledger_core::payments::PaymentRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Merchant};

@@ -1,7 +1,7 @@
 //! The tasks of settlements, for the state machine `saga.asl.json`, which is generated from the core's data. Each task
 //! may be repeated.
 
-use ledger_core::ops::settlement::{Outcome, Task};
+use ledger_core::settlements::{Outcome, Task};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement::{SettlementRef, Settler};
 

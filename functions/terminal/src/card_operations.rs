@@ -2,12 +2,11 @@
 
 use crate::cards;
 use axum::extract::State;
+use ledger_core::cards::{self as rules, pay::CardPay, topup::CardTopup};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, PaymentId};
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
-use ledger_core::ops::card_pay::{self, CardPay};
-use ledger_core::ops::card_topup::{self, CardTopup};
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -85,7 +84,7 @@ pub(crate) async fn topup(
     let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
     let topup =
         CardTopup { tenant: who.tenant().clone(), terminal: who.id(), merchant: who.merchant_id(), card, charge };
-    let plan = async |cx| Ok(card_topup::plan(&topup, &*app.terms(who.tenant()).await?, &cx)?);
+    let plan = async |cx| Ok(rules::topup::plan(&topup, &*app.terms(who.tenant()).await?, &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = CardTopupView {
@@ -131,7 +130,7 @@ pub(crate) async fn pay(
             card,
             amount: amount.clone(),
         };
-        Ok(card_pay::plan(&pay, &terms, &cx)?)
+        Ok(rules::pay::plan(&pay, &terms, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| created(cards::GET.path(&[&card]), &PaymentView::from(receipt)))

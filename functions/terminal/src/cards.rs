@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::cards::record::CardRecord;
 use ledger_core::ids::CardId;
 use ledger_core::keys;
-use ledger_core::ops::card::CardRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::Caller;

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::ops::terminal::{self, EnrolmentCode, TerminalRecord};
+use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::problem::{Code, Problem};
@@ -56,7 +56,7 @@ pub(crate) async fn create(
     let key = Partition::terminal(&code.tenant, code.terminal).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
-    let enrol = terminal::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
+    let enrol = terminals::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
     let epoch = match app.ledger().apply(&code.tenant, Operation::Enrol, &enrol).await {
         Ok(()) => record.epoch.saturating_add(1),
         Err(error) => already(&app, &code, &body.public_key).await?.ok_or(error)?,

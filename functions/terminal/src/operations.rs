@@ -2,14 +2,16 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::cards;
+use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, Seen};
 use ledger_core::idempotency::{
     CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, TerminalKey, Window,
 };
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::ops::card_reverse::{self, CardReverse, ReverseReceipt, Seen};
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::{Context, PaymentRecord};
+use ledger_core::payments::PaymentRecord;
+use ledger_core::plan::Context;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission, Segment};
@@ -149,7 +151,7 @@ async fn plan(
         original,
         seen,
     };
-    Ok(card_reverse::plan(&command, &terms, cx)?)
+    Ok(cards::reverse::plan(&command, &terms, cx)?)
 }
 
 impl From<&ReverseReceipt> for ReverseView {

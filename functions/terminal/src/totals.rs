@@ -3,9 +3,9 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account;
+use ledger_core::journal::HistoryLine;
 use ledger_core::keys::sk;
 use ledger_core::money::{Asset, Balance};
-use ledger_core::ops::journal::HistoryLine;
 use ledger_core::reads::{self};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;

@@ -3,20 +3,21 @@
 use super::EACH;
 use crate::model::Model;
 use ledger_core::account::Account;
+use ledger_core::adjustments::record::ReasonCode;
+use ledger_core::crediting::{CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::operation::Operation;
-use ledger_core::ops::adjustment::ReasonCode;
-use ledger_core::ops::crediting::{CreditedMerchant, Crediting, Uncredited};
-use ledger_core::ops::{
-    self, AssetTerms, Co2Terms, Context, KeyPhase, MerchantTerms, Parts, PaymentRecord, SpentPoints, TenantTerms,
-};
+use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
+use ledger_core::{adjustments, customers, wallets};
 use uuid::{Builder, Uuid};
 
 const MERCHANTS: u128 = 3;
@@ -107,7 +108,7 @@ impl Ledger {
     }
 
     fn open(&mut self) -> CustomerId {
-        let command = ops::customer_open::CustomerOpen {
+        let command = customers::open::CustomerOpen {
             tenant: self.tenant.clone(),
             actor: Actor::Staff(staff(1)),
             customer: None,
@@ -116,13 +117,13 @@ impl Ledger {
             phone: None,
         };
         let cx = self.cx();
-        let plan = ops::customer_open::plan(&command, &self.terms, &cx).expect("it can be opened");
+        let plan = customers::open::plan(&command, &self.terms, &cx).expect("it can be opened");
         self.write(&plan.draft, Principal::Staff(staff(1)), Operation::CustomerOpen);
         plan.receipt.customer
     }
 
     fn give(&mut self, customer: CustomerId) {
-        let command = ops::adjustment_request::AdjustmentRequest {
+        let command = adjustments::request::AdjustmentRequest {
             tenant: self.tenant.clone(),
             staff: staff(1),
             account: Account::Customer(customer),
@@ -131,16 +132,16 @@ impl Ledger {
             note: text("bulk"),
             finding: None,
         };
-        let asked = ops::adjustment_request::plan(&command, &self.cx()).expect("it can be asked for");
+        let asked = adjustments::request::plan(&command, &self.cx()).expect("it can be asked for");
         self.write(&asked.draft, Principal::Staff(staff(1)), Operation::AdjustmentRequest);
-        let (approve, cx) = (ops::adjustment_decide::Decision::Approve, self.cx());
-        let decided = ops::adjustment_decide::plan(&self.tenant, staff(2), approve, &asked.receipt, &self.terms, &cx);
+        let (approve, cx) = (adjustments::decide::Decision::Approve, self.cx());
+        let decided = adjustments::decide::plan(&self.tenant, staff(2), approve, &asked.receipt, &self.terms, &cx);
         let decided = decided.expect("it can be approved");
         self.write(&decided.draft, Principal::Staff(staff(2)), Operation::AdjustmentApprove);
     }
 
     fn pay(&mut self, customer: CustomerId, amount: u64, merchant: usize) -> PaymentRecord {
-        let command = ops::pay::Pay {
+        let command = payments::pay::Pay {
             tenant: self.tenant.clone(),
             customer,
             merchant: self.merchants[merchant].clone(),
@@ -148,7 +149,7 @@ impl Ledger {
             memo: None,
         };
         let cx = self.cx();
-        let plan = ops::pay::plan(&command, &self.terms, &cx).expect("it can be paid");
+        let plan = payments::pay::plan(&command, &self.terms, &cx).expect("it can be paid");
         let written = self.write(&plan.draft, Principal::Customer(customer), Operation::Pay);
         let key = written.items().iter().find(|item| item.key().sk() == "PAYMENT").expect("a payment").key();
         PaymentRecord::read(self.model.get(key).expect("it is written")).expect("as it is written")
@@ -160,17 +161,17 @@ impl Ledger {
         let points = self.model.get(&Partition::customer(&self.tenant, payer).balance(&Asset::Point));
         let points = points.map_or("0", |item| item.number("balance").expect("a balance")).to_owned();
         let points = ledger_core::money::Balance::from_stored(Asset::Point, &points).expect("a number");
-        let command = ops::refund::Refund {
+        let command = payments::refund::Refund {
             tenant: &self.tenant,
             merchant: &of,
             payment,
             amount: Some(&yen(40)),
             points: Some(&points),
-            wallet: &ops::SeenWallet::default(),
+            wallet: &wallets::SeenWallet::default(),
             reason: None,
             reference: None,
         };
-        let plan = ops::refund::plan(&command, &self.terms, &cx).expect("it can be refunded");
+        let plan = payments::refund::plan(&command, &self.terms, &cx).expect("it can be refunded");
         self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);
     }
 

@@ -9,22 +9,28 @@ use super::{
     build_settlement, build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
+use ledger_core::cards::pay::CardPay;
+use ledger_core::cards::reverse::{CardReverse, Seen};
+use ledger_core::cards::topup::CardTopup;
+use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
+use ledger_core::grants::grant::Grant;
 use ledger_core::idempotency::{Answer, Claim, Marker};
 use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::migration::Change;
 use ledger_core::money::{Amount, AmountError, Asset, Balance, Rate};
-use ledger_core::ops::card_reverse::{CardReverse, Seen};
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::{
-    self, Parts, PaymentRecord, PlanRefusal, card_pay::CardPay, card_topup::CardTopup, charge::Charge, grant::Grant,
-    pay::Pay, refund::Refund, transfer::Transfer,
-};
+use ledger_core::payments::charge::Charge;
+use ledger_core::payments::code::PaymentCode;
+use ledger_core::payments::pay::Pay;
+use ledger_core::payments::refund::Refund;
+use ledger_core::payments::{self, Parts, PaymentRecord};
+use ledger_core::plan::PlanRefusal;
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
+use ledger_core::{cards, customers, grants};
 
 /// The result of a command.
 pub enum Built {
@@ -129,7 +135,7 @@ fn make(
                 parts: Parts::split(of(amount)?, points, regional, &terms)?,
                 memo: decode::maybe_text(memo),
             };
-            ops::pay::plan(&command, &terms, cx)?.draft
+            payments::pay::plan(&command, &terms, cx)?.draft
         }
         Does::Transfer { from, to, amount, memo } => {
             let command = Transfer {
@@ -139,7 +145,7 @@ fn make(
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
             };
-            ops::transfer::plan(&command, &world.terms(), cx)?.draft
+            customers::transfer::plan(&command, &world.terms(), cx)?.draft
         }
         Does::Charge { merchant, code, amount, memo } => {
             let command = Charge {
@@ -149,7 +155,7 @@ fn make(
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
             };
-            ops::charge::plan(&command, &world.terms(), cx)?.draft
+            payments::charge::plan(&command, &world.terms(), cx)?.draft
         }
         Does::Refund { merchant, payment, amount, reason, terminal } => {
             let key = keys::payment(tenant, PaymentId::parse(payment).unwrap());
@@ -174,7 +180,7 @@ fn make(
                 reason: reason.as_ref(),
                 reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
             };
-            ops::refund::plan(&command, &world.terms(), cx)?.draft
+            payments::refund::plan(&command, &world.terms(), cx)?.draft
         }
         Does::CardTopup { terminal, merchant, card, charge } => {
             let command = CardTopup {
@@ -184,7 +190,7 @@ fn make(
                 card: CardId::parse(card).unwrap(),
                 charge: world.amount(charge)?,
             };
-            ops::card_topup::plan(&command, &world.terms(), cx)?.draft
+            cards::topup::plan(&command, &world.terms(), cx)?.draft
         }
         Does::CardPay { terminal, merchant, card, amount } => {
             let command = CardPay {
@@ -194,7 +200,7 @@ fn make(
                 card: CardId::parse(card).unwrap(),
                 amount: world.amount(amount)?,
             };
-            ops::card_pay::plan(&command, &world.terms(), cx)?.draft
+            cards::pay::plan(&command, &world.terms(), cx)?.draft
         }
         Does::CardReverse { terminal, merchant, original } => {
             let original = decode::claim(tenant, original, cx.now);
@@ -208,7 +214,7 @@ fn make(
                 amount: world.amount(amount)?,
                 reason: decode::text(reason),
             };
-            ops::grant::plan(&command, &world.terms(), cx)?.draft
+            grants::grant::plan(&command, &world.terms(), cx)?.draft
         }
         Does::BulkGrant { .. }
         | Does::JobAdvance { .. }
@@ -285,7 +291,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         original,
         seen,
     };
-    Ok(ops::card_reverse::plan(&command, &world.terms(), &world.cx)?.draft)
+    Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)
 }
 
 /// Builds a form alone, in an entry against the tenant's account `adjustments`.

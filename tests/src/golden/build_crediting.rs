@@ -3,9 +3,9 @@
 use super::build::Made;
 use super::decode::World;
 use crate::holders;
+use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
-use ledger_core::ops::crediting::{CreditedMerchant, Crediting};
 use serde::{Deserialize, Serialize};
 
 /// A step of crediting. `fence` is the lease holder's fencing token.

@@ -7,8 +7,8 @@ use super::command_hold::Maybe;
 use super::decode::{self, World};
 use ledger_core::ids::{DecisionId, StaffId, TopupId};
 use ledger_core::keys;
-use ledger_core::ops::PlanRefusal;
-use ledger_core::ops::topup::{Basis, DecisionKind, TopupDecision, decision};
+use ledger_core::plan::PlanRefusal;
+use ledger_core::topups::{Basis, DecisionKind, TopupDecision, decision};
 use serde::{Deserialize, Serialize};
 
 /// A decision that is requested or approved. Records, markers and the decision are read from the state.

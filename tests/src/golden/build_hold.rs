@@ -7,11 +7,12 @@ use super::command_hold::HoldDoes;
 use super::decode::{self, World};
 use ledger_core::ids::PaymentId;
 use ledger_core::keys;
-use ledger_core::ops::authorize::{self, Authorize};
-use ledger_core::ops::capture::{self, Capture};
-use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::void::{self, Void};
-use ledger_core::ops::{Parts, PaymentRecord, PlanRefusal, hold_expire};
+use ledger_core::payments::authorize::{self, Authorize};
+use ledger_core::payments::capture::{self, Capture};
+use ledger_core::payments::code::PaymentCode;
+use ledger_core::payments::void::{self, Void};
+use ledger_core::payments::{self, Parts, PaymentRecord};
+use ledger_core::plan::PlanRefusal;
 use ledger_core::transaction::Draft;
 
 pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
@@ -50,7 +51,7 @@ pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
         }
         HoldDoes::Expire { payment } => {
             let payment = read(world, payment)?;
-            hold_expire::plan(tenant, (&payment, &world.wallet(payment.payer)), &terms, cx)?.draft
+            payments::expire::plan(tenant, (&payment, &world.wallet(payment.payer)), &terms, cx)?.draft
         }
     })
 }

@@ -6,23 +6,22 @@ use super::command::Does;
 use super::command_job::JobAdvance;
 use super::decode::{self, World};
 use crate::wire;
+use ledger_core::adjustments::decide::Decision;
+use ledger_core::adjustments::record::{Adjustment, ReasonCode};
+use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::customers::open::CustomerOpen;
+use ledger_core::customers::profile::{self, Status, WalletView};
+use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
 use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
-use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
-use ledger_core::ops::adjustment_decide::Decision;
-use ledger_core::ops::adjustment_request::AdjustmentRequest;
-use ledger_core::ops::bulk_grant::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
-use ledger_core::ops::customer_open::CustomerOpen;
-use ledger_core::ops::merchant::{MerchantChange, MerchantStatus};
-use ledger_core::ops::profile::{Status, WalletView};
-use ledger_core::ops::terminal::{EnrolmentCode, TerminalRecord};
-use ledger_core::ops::{
-    KeyPhase, PlanRefusal, TenantTerms, adjustment_decide, adjustment_request, bulk_grant, card, customer_open,
-    merchant, payment_code, profile, tenant, terminal,
-};
+use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::PlanRefusal;
 use ledger_core::rate::{self, RateWindow, RequestRate};
+use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
+use ledger_core::terms::{KeyPhase, TenantTerms};
 use ledger_core::transaction::Transaction;
+use ledger_core::{adjustments, cards, customers, grants, payments, tenants};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -38,7 +37,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 amount: world.amount(amount)?,
                 reason: decode::text(reason),
             };
-            bulk_grant::plan(&command, &world.terms(), cx)?.draft
+            grants::bulk::plan(&command, &world.terms(), cx)?.draft
         }
         Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
         Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
@@ -51,7 +50,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 note: decode::text(note),
                 finding: None,
             };
-            adjustment_request::plan(&command, cx)?.draft
+            adjustments::request::plan(&command, cx)?.draft
         }
         Does::AdjustmentDecide { staff: by, adjustment, decision } => {
             let key = keys::adjustment(whose, AdjustmentId::parse(adjustment).unwrap());
@@ -61,7 +60,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 "reject" => Decision::Reject,
                 other => panic!("not a decision: {other}"),
             };
-            adjustment_decide::plan(whose, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
+            adjustments::decide::plan(whose, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
         }
         Does::ProfilePatch { customer, change } => {
             profile::plan_own(whose, decode::customer(customer), &decode::profile_patch(change), cx)?.draft
@@ -85,57 +84,57 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 email: email.as_deref().map(|text| FreeText::email(text).unwrap()),
                 phone: phone.as_deref().map(|text| FreeText::phone(text).unwrap()),
             };
-            customer_open::plan(&command, &world.terms(), cx)?.draft
+            customers::open::plan(&command, &world.terms(), cx)?.draft
         }
-        Does::PaymentCode { customer } => payment_code::plan(whose, decode::customer(customer), cx)?.draft,
+        Does::PaymentCode { customer } => payments::code::plan(whose, decode::customer(customer), cx)?.draft,
         Does::CardIssue { owner, actor } => {
             let owner = owner.as_deref().map(decode::customer);
-            card::plan_issue(whose, None, owner, decode::actor(actor), cx)?.draft
+            cards::record::plan_issue(whose, None, owner, decode::actor(actor), cx)?.draft
         }
         Does::CardOwnStatus { customer, card: id, status: new } => {
             let (customer, id) = (decode::customer(customer), CardId::parse(id).unwrap());
-            card::plan_own_status(whose, customer, id, status(new), cx)?.draft
+            cards::record::plan_own_status(whose, customer, id, status(new), cx)?.draft
         }
         Does::CardStatus { card: id, status: new, actor, reason } => {
             let (id, reason) = (CardId::parse(id).unwrap(), decode::maybe_text(reason));
-            card::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+            cards::record::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::MerchantOpen { name, shards, actor } => {
             let shards = Shards::new(shards.parse().unwrap()).unwrap();
-            merchant::plan_open(whose, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
+            merchants::plan_open(whose, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
         }
         Does::MerchantPatch { merchant: id, name, status, actor, reason } => {
             let id = MerchantId::parse(id).unwrap();
             let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
             let change = MerchantChange { name: name.as_ref(), status, ..MerchantChange::default() };
-            merchant::plan_patch(whose, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
+            merchants::plan_patch(whose, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
-            terminal::plan_open(whose, None, merchant, decode::actor(actor), cx)?.draft
+            terminals::plan_open(whose, None, merchant, decode::actor(actor), cx)?.draft
         }
         Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
-            terminal::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+            terminals::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::EnrolmentCode { terminal: id, actor } => {
-            terminal::plan_code(whose, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
+            terminals::plan_code(whose, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();
             let profile = Partition::terminal(whose, code.terminal).profile();
             let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
-            return Ok(Made::Whole(terminal::enrol(&code, public_key, epoch, cx.now).unwrap()));
+            return Ok(Made::Whole(terminals::enrol(&code, public_key, epoch, cx.now).unwrap()));
         }
         Does::TenantOpen { terms } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
-            return Ok(Made::Whole(tenant::open(whose, &terms, cx.now).unwrap()));
+            return Ok(Made::Whole(tenants::open(whose, &terms, cx.now).unwrap()));
         }
         Does::KeyPhase { from, to, actor } => {
             let phase = |name: &str| KeyPhase::parse(name).unwrap();
             let actor: Actor = decode::actor(actor);
-            return Ok(Made::Whole(tenant::set_key_phase(whose, phase(from), phase(to), actor, cx).unwrap()));
+            return Ok(Made::Whole(tenants::set_key_phase(whose, phase(from), phase(to), actor, cx).unwrap()));
         }
         Does::RateLease { requests_per_second } => {
             let rate = RequestRate::new(requests_per_second.parse().unwrap()).unwrap();

@@ -3,16 +3,16 @@
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
 use crate::holders;
+use ledger_core::adjustments::record::{Answered, ReasonCode};
+use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::forms::SeenCorrections;
 use ledger_core::ids::{FindingId, RunId, StaffId};
-use ledger_core::keys;
 use ledger_core::money::{Asset, Delta};
-use ledger_core::ops::PlanRefusal;
-use ledger_core::ops::adjustment::{Answered, ReasonCode};
-use ledger_core::ops::adjustment_request::{self, AdjustmentRequest};
+use ledger_core::plan::PlanRefusal;
 use ledger_core::reconcile::run::{self, FoundBreak, Run, RunState, Tally};
 use ledger_core::reconcile::{BreakKind, Finding, Proposal};
 use ledger_core::time::Timestamp;
+use ledger_core::{adjustments, keys};
 use serde::{Deserialize, Serialize};
 
 /// An optional field, `null` in the file if it is `None`.
@@ -127,7 +127,7 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
                 note: decode::text(note),
                 finding: Some(Answered { run: of.id, finding, compared_at: of.began_at.unwrap(), seen: found.seen }),
             };
-            return Ok(Made::Draft(adjustment_request::plan(&command, cx)?.draft));
+            return Ok(Made::Draft(adjustments::request::plan(&command, cx)?.draft));
         }
     };
     Ok(built.map_or(Made::Nothing, Made::Whole))

@@ -5,8 +5,8 @@ use super::command_hold::Maybe;
 use super::decode::{self, World};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{self, Shards};
-use ledger_core::ops::merchant::MerchantChange;
-use ledger_core::ops::{crediting, merchant, tenant};
+use ledger_core::merchants::{self, MerchantChange};
+use ledger_core::{crediting, tenants};
 use serde::{Deserialize, Serialize};
 
 /// A command.
@@ -36,11 +36,11 @@ pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
         ScaleDoes::Merchant { merchant: id, shards: count, actor } => {
             let change = MerchantChange { shards: Some(shards(count)), ..MerchantChange::default() };
             let id = MerchantId::parse(id).unwrap();
-            Made::Draft(merchant::plan_patch(whose, id, change, decode::actor(actor), None, cx)?.draft)
+            Made::Draft(merchants::plan_patch(whose, id, change, decode::actor(actor), None, cx)?.draft)
         }
         ScaleDoes::Tenant { due_shards, actor } => {
             let (to, actor) = (shards(due_shards), decode::actor(actor));
-            Made::Whole(tenant::raise_due_shards(whose, to, actor, cx).unwrap())
+            Made::Whole(tenants::raise_due_shards(whose, to, actor, cx).unwrap())
         }
         ScaleDoes::Sweep { to } => {
             let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(whose))).unwrap();

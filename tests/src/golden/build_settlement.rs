@@ -9,15 +9,17 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
 use ledger_core::keys::{self, Partition, attr};
-use ledger_core::ops::settlement::asked::{self, Asked, PayoutRequestKind};
-use ledger_core::ops::settlement::returned::{self, Word};
-use ledger_core::ops::settlement::{
-    self as rules, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, next_move, sending,
-};
-use ledger_core::ops::{MerchantTerms, PlanRefusal, merchant};
+use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
+use ledger_core::settlements::requests::{Asked, PayoutRequestKind};
+use ledger_core::settlements::returned::{self, Word};
+use ledger_core::settlements::{
+    self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, next_move, sending,
+};
+use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Transaction;
+use ledger_core::{merchants, settlements as rules};
 use serde::{Deserialize, Serialize};
 
 /// An optional field, `null` in the file if it is `None`.
@@ -145,7 +147,7 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
         SettlementDoes::Open { merchant, pay_on, psp } => {
             let id = MerchantId::parse(merchant).unwrap();
             let profile = world.must(&Partition::merchant(tenant, id).profile());
-            let destination = merchant::destination(profile).map_err(PlanRefusal::from)?;
+            let destination = merchants::destination(profile).map_err(PlanRefusal::from)?;
             let settling = Settling::read(world.get(&keys::settling(tenant, id))).map_err(PlanRefusal::from)?;
             let psp = psp.as_ref().map(|psp| PspTerms {
                 ledger: psp.ledger.clone(),
@@ -170,13 +172,13 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
         }
         SettlementDoes::Ask { merchant, settlement, wish: of, note } => {
             let (settlement, note) = (read(world, merchant, settlement), decode::text(note));
-            asked::plan_request(tenant, &settlement, wish(of), staff, &note, cx)?.draft
+            settlements::requests::plan_request(tenant, &settlement, wish(of), staff, &note, cx)?.draft
         }
         SettlementDoes::Approve { merchant, settlement, wish: of, request } => {
             let settlement = read(world, merchant, settlement);
             let key = wish(of).key(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
             let request = Asked::read(wish(of), world.must(&key)).map_err(PlanRefusal::from)?;
-            asked::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
+            settlements::requests::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
         }
     };
     Ok(Made::Draft(draft))

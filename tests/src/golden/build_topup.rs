@@ -13,16 +13,19 @@ use ledger_core::ids::{RefundId, TopupId};
 use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::money::{Asset, Balance, Rate};
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
-use ledger_core::ops::topup::{
-    Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
-    refused, route,
-};
-use ledger_core::ops::{PlanRefusal, SeenWallet, TopupTerms, tenant};
+use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
 };
+use ledger_core::tenants;
+use ledger_core::terms::TopupTerms;
+use ledger_core::topups::attention::{self, Decider, KeptEvent};
+use ledger_core::topups::{
+    Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
+    refused, route,
+};
 use ledger_core::transaction::Transaction;
+use ledger_core::wallets::SeenWallet;
 use std::time::Duration;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
@@ -128,7 +131,7 @@ pub(super) fn make(
                 points_rate: Rate::parse(points_rate).unwrap(),
                 abandoned_after: Duration::from_secs(abandoned_after_s.parse().unwrap()),
             };
-            return Ok(Made::Whole(tenant::offer_topups(&world.tenant, &terms, cx.now).unwrap()));
+            return Ok(Made::Whole(tenants::offer_topups(&world.tenant, &terms, cx.now).unwrap()));
         }
         other => panic!("built elsewhere: {other:?}"),
     };

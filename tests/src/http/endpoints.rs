@@ -7,8 +7,8 @@ use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{Call, Customer, Merchant, Terminal, World, breaks, parked};
 use ledger_core::migration::Model;
-use ledger_core::ops::settlement::Task;
-use ledger_core::ops::settlement::saga::STEPS;
+use ledger_core::settlements::Task;
+use ledger_core::settlements::saga::STEPS;
 use serde_json::{Value, json};
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use super::{Answer, Call, Host, Merchant, World, host};
 use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
-use ledger_core::ops::settlement::{Outcome, Step, Task};
+use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;

@@ -1,11 +1,10 @@
 //! Several processes over one table and one Stripe, each with its own clock and connections, so that a test can delay,
 //! skew, disconnect or kill any of them at a chosen point.
 
-use super::Customer;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::world::{World, new_id};
-use super::{Answer, Call, Host, Who, host};
+use super::{Answer, Call, Customer, Host, Who, host};
 use crate::chance::Dice;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
@@ -15,8 +14,8 @@ use axum::Router;
 use axum::body::Body;
 use futures::future::join_all;
 use ledger_core::ids::Tenant;
-use ledger_core::ops::TenantTerms;
 use ledger_core::personal::Masked;
+use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;

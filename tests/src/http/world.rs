@@ -11,7 +11,7 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
-use ledger_core::ops::TenantTerms;
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;

@@ -1,9 +1,9 @@
 //! The deployed table equals the code's and the local stack's: keys, indexes, TTL and stream, with the filters that
 //! invoke the outbox and crediting workers.
 use aws_sdk_dynamodb::types::KeySchemaElement;
+use ledger_core::crediting::Uncredited;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
-use ledger_core::ops::crediting::Uncredited;
 use ledger_tests::cloud::Template;
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::host;

@@ -1,6 +1,7 @@
 //! `Transaction::classify` against every combination of reasons for one to four actions.
 //! The oracle is a table of the precedence of DESIGN section 5.
 
+use ledger_core::account::Account;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::forms::{self, MetricsChange};
@@ -11,13 +12,12 @@ use ledger_core::ids::{Actor, CardId, CustomerId, Principal, Tenant, TopupId};
 use ledger_core::keys::{self, Key, Shards};
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
-
+use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, PspRequest, Step};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{
     Broken, Draft, Provenance, Reason, ReasonCode, Rejection, Role, TransactItem, Transaction, Verdict,
 };
-use ledger_core::{account::Account, ops};
 use ledger_tests::names;
 
 /// Every code, and one that the service may add.
@@ -395,5 +395,5 @@ fn only_failures_that_may_be_stored_are_terminal() {
     let stored =
         ["account_frozen", "wrong_state", "over_refund", "cap_exceeded", "limit_exceeded", "insufficient_balance"];
     assert_eq!(terminal, stored);
-    assert_eq!(ops::PlanRefusal::Refused(Failure::OverRefund).to_string(), "refused: over_refund");
+    assert_eq!(PlanRefusal::Refused(Failure::OverRefund).to_string(), "refused: over_refund");
 }

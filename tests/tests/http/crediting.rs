@@ -1,11 +1,11 @@
 //! Crediting: each record is credited once through crashes, and the merchant's total is right at every moment.
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::{join, join_all};
+use ledger_core::crediting::{BatchRejection, CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::ids::{MerchantId, PaymentId, Tenant};
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{BatchRejection, CreditedMerchant, Crediting, Uncredited};
 use ledger_core::reads;
 use ledger_core::transaction::Transaction;
 use ledger_runtime::crediting::Credited;

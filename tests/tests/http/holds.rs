@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::join_all;
 use jobs::Progress;
 use ledger_core::ids::Tenant;
-use ledger_core::ops::HoldHours;
+use ledger_core::terms::HoldHours;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -310,7 +310,7 @@ async fn uncaptured_hold_expires_and_is_released() {
     let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
     let host =
         Host::with_app(|backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) });
-    let for_an_hour = |terms: &mut ledger_core::ops::TenantTerms| terms.hold_hours = HoldHours::new(1);
+    let for_an_hour = |terms: &mut ledger_core::terms::TenantTerms| terms.hold_hours = HoldHours::new(1);
     let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-expiry", for_an_hour).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, late) = stage.held("500").await;

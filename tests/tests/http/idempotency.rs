@@ -5,7 +5,7 @@ mod look_ups;
 
 use futures::future::join_all;
 use ledger_core::ids::least_born_at;
-use ledger_core::ops::KeyPhase;
+use ledger_core::terms::KeyPhase;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World, contract};

@@ -1,6 +1,6 @@
 //! The tasks of settlements, in Lambda.
 
-use ledger_core::ops::settlement::Task;
+use ledger_core::settlements::Task;
 use ledger_runtime::app::App;
 use ledger_runtime::settlement::SettlementRef;
 

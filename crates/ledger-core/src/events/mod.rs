@@ -14,8 +14,8 @@ pub use marks::{MARKS_MAX, published};
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{Tenant, TransactionId, parse_uuid};
+use crate::journal::JournalEntry;
 use crate::keys::Key;
-use crate::ops::journal::JournalEntry;
 use crate::time::Timestamp;
 use serde_json::{Map, Value, json};
 

@@ -2,12 +2,12 @@
 
 use super::plan::{Phase, Stage};
 use super::setting::{ATTRIBUTE, Fence, Migration};
+use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
-use crate::ops::Context;
-use crate::ops::audit::Act;
+use crate::plan::Context;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 use std::time::Duration;

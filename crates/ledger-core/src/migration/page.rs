@@ -66,9 +66,9 @@ mod tests {
     use crate::account::Account;
     use crate::dynamo::Value;
     use crate::ids::{CustomerId, Tenant};
+    use crate::journal::HistoryLine;
     use crate::keys::{Partition, attr};
     use crate::migration::{LEGACY_SK, reference, tells, told_by};
-    use crate::ops::journal::HistoryLine;
     use crate::time::Timestamp;
     use proptest::prelude::*;
     use std::collections::BTreeMap;

@@ -5,14 +5,14 @@
 use super::moving::{Evidence, PassResult};
 use super::plan::Concern;
 use super::setting::Migration;
+use crate::audit::Act;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, StaffId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
-use crate::ops::audit::Act;
-use crate::ops::{Context, PlanRefusal};
+use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;

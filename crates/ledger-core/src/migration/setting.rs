@@ -5,7 +5,8 @@ use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::Tenant;
 use crate::keys::Shards;
 use crate::money::AssetSpec;
-use crate::ops::{TenantTerms, tenant};
+use crate::tenants;
+use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 
@@ -140,8 +141,8 @@ pub fn open_tenant(
     legacy: Option<Model>,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let Some(model) = legacy else { return tenant::open(id, terms, now) };
+    let Some(model) = legacy else { return tenants::open(id, terms, now) };
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());
-    tenant::first_configuration(id, configuration, now)
+    tenants::first_configuration(id, configuration, now)
 }

@@ -6,14 +6,14 @@ mod found;
 pub use found::FoundBreak;
 
 use super::{BreakKind, Finding};
+use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, FindingId, RunId, StaffId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::lease::{Holder, Leasable, Leased};
 use crate::operation::Operation;
-use crate::ops::audit::Act;
-use crate::ops::{Context, PlanRefusal};
+use crate::plan::{Context, PlanRefusal};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Draft, Planned, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;

@@ -7,13 +7,13 @@
 use crate::app::App;
 use crate::problem::Problem;
 use futures::future::{try_join, try_join_all};
+use ledger_core::crediting::{Crediting, Uncredited, is_credited};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{Key, Partition, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
-use ledger_core::ops::MerchantTerms;
-use ledger_core::ops::crediting::{Crediting, Uncredited, is_credited};
 use ledger_core::reads;
+use ledger_core::terms::MerchantTerms;
 use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,11 +2,11 @@
 
 use crate::app::App;
 use crate::problem::Problem;
+use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::Partition;
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
-use ledger_core::ops::crediting::{CreditedMerchant, Crediting};
 use ledger_core::retry;
 
 /// The merchant, and the operation under which the metrics count.

@@ -6,7 +6,7 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::keys::attr;
 use ledger_core::money::{Balance, MoneyError};
-use ledger_core::ops::PlanRefusal;
+use ledger_core::plan::PlanRefusal;
 use ledger_core::transaction::{Rejection, Transaction};
 
 /// Why a plan was not made.

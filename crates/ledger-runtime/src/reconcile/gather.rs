@@ -10,10 +10,10 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
-use ledger_core::ops::settlement::read_batch;
 use ledger_core::psp::PspId;
 use ledger_core::reads::{self, Query};
 use ledger_core::reconcile::{Fact, Group, Observation, Subject, of_intent, of_item, of_payout, of_refund};
+use ledger_core::settlements::read_batch;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of items that one group may have: more cannot be read as of one moment.

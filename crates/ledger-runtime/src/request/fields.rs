@@ -3,13 +3,13 @@
 use super::{AmountText, PatchField};
 use crate::problem::Problem;
 use crate::views::words;
+use ledger_core::customers::profile::ProfilePatch;
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::IdError;
 use ledger_core::money::{Amount, Asset, RequestedAmount};
-use ledger_core::ops::TenantTerms;
-use ledger_core::ops::profile::ProfilePatch;
 use ledger_core::personal::FreeText;
+use ledger_core::terms::TenantTerms;
 use serde::Deserialize;
 use utoipa::ToSchema;
 

@@ -4,10 +4,9 @@ use super::{SettlementRef, Settler};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use ledger_core::failure::Failure;
-use ledger_core::keys::{self};
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{self as rules, RECORDS_MAX, Settleable, Settlement};
-use ledger_core::reads;
+use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement};
+use ledger_core::{keys, reads, settlements as rules};
 use std::time::Duration;
 
 /// The index may still list records that others took: it lags by less than this.

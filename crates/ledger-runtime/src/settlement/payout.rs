@@ -14,13 +14,13 @@ use ledger_core::failure::Failure;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::returned::{self, Word};
-use ledger_core::ops::settlement::sending::{self, SEND_WITHIN};
-use ledger_core::ops::settlement::{self as rules, Settlement, UndoReason};
 use ledger_core::psp::{EventId, Payout, PayoutStatus, Step};
-use ledger_core::retry;
+use ledger_core::settlements::returned::{self, Word};
+use ledger_core::settlements::sending::{self, SEND_WITHIN};
+use ledger_core::settlements::{Settlement, UndoReason};
 use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
+use ledger_core::{retry, settlements as rules};
 use std::time::Duration;
 
 /// Twice the largest expected difference between the PSP's clock and ours.

@@ -9,8 +9,8 @@ use crate::problem::Problem;
 use futures::future::BoxFuture;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{Settlement, started};
 use ledger_core::reads;
+use ledger_core::settlements::{Settlement, started};
 use serde::Serialize;
 
 /// The number of settlements of a shard that one run starts.

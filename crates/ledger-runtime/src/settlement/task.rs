@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::problem::Problem;
 use crate::worker::ended;
 use ledger_core::operation::Operation;
-use ledger_core::ops::settlement::{BROKEN, Outcome, Task};
+use ledger_core::settlements::{BROKEN, Outcome, Task};
 
 /// Runs a task with `run`, and counts a failure.
 ///

@@ -2,8 +2,8 @@
 
 use super::{SettlementRef, Settler};
 use http::StatusCode;
-use ledger_core::ops::settlement::saga::STEPS;
-use ledger_core::ops::settlement::{Outcome, Task};
+use ledger_core::settlements::saga::STEPS;
+use ledger_core::settlements::{Outcome, Task};
 use std::time::Duration;
 
 /// How a run of the saga ended.

@@ -8,7 +8,7 @@ use crate::problem::Problem;
 use http::StatusCode;
 use ledger_core::idempotency::{Admission, Claim, Flight, KeyError, Phase, PlannedCall};
 use ledger_core::lease::Leased;
-use ledger_core::ops::Context;
+use ledger_core::plan::Context;
 use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
 use std::time::Duration;

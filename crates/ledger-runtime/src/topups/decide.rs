@@ -12,10 +12,10 @@ use ledger_core::failure::Failure;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
 use ledger_core::keys;
-use ledger_core::ops::Context;
-use ledger_core::ops::topup::{Basis, DecisionKind, TopupDecision, decision};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
 use ledger_core::psp::{Fact, PspId};
+use ledger_core::topups::{Basis, DecisionKind, TopupDecision, decision};
 use ledger_core::transaction::Planned;
 
 /// A request for a decision.

@@ -11,9 +11,9 @@ use ledger_core::failure::Failure;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::{ContradictionKind, Effect, Routed, route};
 use ledger_core::psp::{EventId, Fact, Tags};
 use ledger_core::retry;
+use ledger_core::topups::{ContradictionKind, Effect, Routed, route};
 use ledger_core::trail::Record;
 use ledger_core::transaction::Transaction;
 

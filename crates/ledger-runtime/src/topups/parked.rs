@@ -14,11 +14,11 @@ use ledger_core::idempotency::{Claim, Flight, Marker, MarkerState, Phase};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
-use ledger_core::ops::Context;
-use ledger_core::ops::topup::attention::{self, Decider, KeptEvent};
+use ledger_core::plan::Context;
 use ledger_core::psp::{Event, Tags};
 use ledger_core::reads;
 use ledger_core::time::Timestamp;
+use ledger_core::topups::attention::{self, Decider, KeptEvent};
 use ledger_core::transaction::{Planned, Rejection};
 use uuid::Uuid;
 

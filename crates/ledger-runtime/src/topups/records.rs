@@ -4,12 +4,12 @@ use super::PspExecutor;
 use crate::problem::Problem;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::keys;
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund, View};
-use ledger_core::ops::{SeenWallet, SpentPoints, TenantTerms};
 use ledger_core::psp::{Fact, PspId, Tags};
-use ledger_core::reads;
+use ledger_core::terms::{SpentPoints, TenantTerms};
+use ledger_core::topups::{Clawback, TopupRecord, TopupRefund, View};
+use ledger_core::wallets::SeenWallet;
+use ledger_core::{keys, reads};
 
 /// The top-up, and the refund and clawback that were asked for.
 type Own = (TopupRecord, Option<TopupRefund>, Option<Clawback>);

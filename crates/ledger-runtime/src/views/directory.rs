@@ -1,12 +1,12 @@
 //! Customers, merchants, cards and terminals, as the APIs show them.
 
 use super::words;
+use ledger_core::cards::record::{CardReceipt, CardRecord};
+use ledger_core::customers::profile::ProfileReceipt;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
-use ledger_core::ops::MerchantTerms;
-use ledger_core::ops::card::{CardReceipt, CardRecord};
-use ledger_core::ops::merchant;
-use ledger_core::ops::profile::ProfileReceipt;
+use ledger_core::merchants;
+use ledger_core::terms::MerchantTerms;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -120,7 +120,7 @@ impl MerchantView {
             name: item.string("name")?,
             status: item.string("status")?,
             shards: MerchantTerms::read(item)?.shards.count(),
-            payout_destination: merchant::destination(item)?.map(|destination| destination.shown()),
+            payout_destination: merchants::destination(item)?.map(|destination| destination.shown()),
             created_at: item.string(attr::CREATED_AT)?,
             updated_at: item.string(attr::UPDATED_AT)?,
         })

@@ -1,7 +1,7 @@
 //! Histories, pages of lists, and the states of idempotency keys.
 
 use super::words;
-use ledger_core::ops::journal::HistoryLine;
+use ledger_core::journal::HistoryLine;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;

@@ -1,10 +1,9 @@
 //! Payments and refunds, as the APIs show them.
 
-use super::parts;
-use super::words;
+use super::{parts, words};
 use ledger_core::money::{Amount, Asset};
-use ledger_core::ops::refund::RefundReceipt;
-use ledger_core::ops::{PaymentReceipt, PaymentRecord};
+use ledger_core::payments::refund::RefundReceipt;
+use ledger_core::payments::{PaymentReceipt, PaymentRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;

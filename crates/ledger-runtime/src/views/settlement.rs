@@ -2,7 +2,7 @@
 
 use super::words;
 use ledger_core::money::{Amount, Balance};
-use ledger_core::ops::settlement::{AssetTotals, Settlement};
+use ledger_core::settlements::{AssetTotals, Settlement};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;

@@ -5,7 +5,7 @@ use super::words;
 use crate::execute::created;
 use crate::psp::PspObject;
 use ledger_core::idempotency::Answer;
-use ledger_core::ops::topup::{RefundState, TopupRecord, TopupRefund, TopupState};
+use ledger_core::topups::{RefundState, TopupRecord, TopupRefund, TopupState};
 use serde::Serialize;
 use utoipa::ToSchema;
 

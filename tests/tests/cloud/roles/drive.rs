@@ -1,17 +1,17 @@
 //! Runs everything that the functions do: each operation with a success, workers with work, Stripe's events, and paths
 //! that make additional requests to the store.
 
-use ledger_core::ops::settlement::{Compensation, Step, Task};
+use ledger_core::settlements::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::n;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
-use ledger_tests::http::settling::local_settler;
+use ledger_tests::http::settling::{self, local_settler};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::new_id;
-use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, settling};
+use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World};
 use serde_json::{Value, json};
 use std::time::Duration;
 

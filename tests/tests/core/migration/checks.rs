@@ -6,11 +6,11 @@ use crate::migration::world::World;
 use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::ids::CustomerId;
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::migration::{
     BalanceLocation, Counterpart, LEGACY_SK, LegacyItem, Migration, Snapshot, merged, parity,
 };
-use ledger_core::ops::journal::JournalEntry;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,7 @@
 //! Requests, and the transactions that the builders make of them.
 
 use crate::migration::scene::Scene;
+use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
 use ledger_core::idempotency::{
@@ -10,14 +11,17 @@ use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, PaymentId, Princi
 use ledger_core::keys::{self, Key, Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance};
 use ledger_core::operation::Operation;
-use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::profile::{ProfilePatch, Status, WalletView};
-use ledger_core::ops::topup::{self, Routed, TopupRecord, View, route};
-use ledger_core::ops::{self, Context, MerchantTerms, Parts, PaymentRecord, SeenWallet, SpentPoints};
+use ledger_core::payments::code::PaymentCode;
+use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::{self, Context};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, Tags};
+use ledger_core::terms::{MerchantTerms, SpentPoints};
 use ledger_core::time::Timestamp;
+use ledger_core::topups::{self, Routed, TopupRecord, View, route};
 use ledger_core::transaction::{Draft, Transaction};
+use ledger_core::wallets::{self, SeenWallet};
+use ledger_core::{customers, grants};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -111,7 +115,7 @@ impl Request {
     /// The transaction planned from what was read; `Err` if refused before anything is written.
     pub(crate) fn plan(&self, scene: &Scene, read: &[Option<Item>]) -> Result<Transaction, String> {
         let (tenant, terms, cx) = (&scene.tenant, &scene.terms, self.cx());
-        let text = |error: ops::PlanRefusal| error.to_string();
+        let text = |error: plan::PlanRefusal| error.to_string();
         let payment = || read[0].as_ref().map(|item| PaymentRecord::read(item).unwrap()).ok_or("no such payment");
         let yen = |units: u64| Coin::Money.amount(units);
         let draft = match self.op {
@@ -124,59 +128,68 @@ impl Request {
                 );
                 let (customer, parts) = (who, parts.map_err(text)?);
                 let command =
-                    ops::pay::Pay { tenant: tenant.clone(), customer, merchant: merchant(), parts, memo: None };
-                ops::pay::plan(&command, terms, &cx).map_err(text)?.draft
+                    payments::pay::Pay { tenant: tenant.clone(), customer, merchant: merchant(), parts, memo: None };
+                payments::pay::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Transfer { from, to, coin, amount } => {
                 let amount = coin.amount(amount);
-                let command = ops::transfer::Transfer { tenant: tenant.clone(), from, to, amount, memo: None };
-                ops::transfer::plan(&command, terms, &cx).map_err(text)?.draft
+                let command = customers::transfer::Transfer { tenant: tenant.clone(), from, to, amount, memo: None };
+                customers::transfer::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Grant { who, coin, amount } => {
-                let command = ops::grant::Grant {
+                let command = grants::grant::Grant {
                     tenant: tenant.clone(),
                     actor: staff(),
                     customer: who,
                     amount: coin.amount(amount),
                     reason: free("campaign"),
                 };
-                ops::grant::plan(&command, terms, &cx).map_err(text)?.draft
+                grants::grant::plan(&command, terms, &cx).map_err(text)?.draft
             }
-            Op::Code { who } => ops::payment_code::plan(tenant, who, &cx).map_err(text)?.draft,
+            Op::Code { who } => payments::code::plan(tenant, who, &cx).map_err(text)?.draft,
             Op::Authorize { who, code, money, points } => {
                 let issued = Self { op: Op::Code { who }, number: code, attempt: 0 };
-                let code = ops::payment_code::plan(tenant, who, &issued.cx()).map_err(text)?.receipt.code;
+                let code = payments::code::plan(tenant, who, &issued.cx()).map_err(text)?.receipt.code;
                 let code = PaymentCode::parse(code.expose()).unwrap();
                 let points_used = (points > 0).then(|| Coin::Point.amount(points));
                 let parts = Parts::split(yen(money + points), points_used, Vec::new(), terms).map_err(text)?;
-                let command =
-                    ops::authorize::Authorize { tenant: tenant.clone(), merchant: merchant(), code, parts, memo: None };
-                ops::authorize::plan(&command, terms, &cx).map_err(text)?.draft
+                let command = payments::authorize::Authorize {
+                    tenant: tenant.clone(),
+                    merchant: merchant(),
+                    code,
+                    parts,
+                    memo: None,
+                };
+                payments::authorize::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Capture { part, .. } => {
                 let (payment, merchant, part) = (payment()?, merchant(), part.map(yen));
-                let command = ops::capture::Capture {
+                let command = payments::capture::Capture {
                     tenant,
                     merchant: &merchant,
                     payment: &payment,
-                    wallet: &ops::SeenWallet::default(),
+                    wallet: &wallets::SeenWallet::default(),
                     amount: part.as_ref(),
                 };
-                ops::capture::plan(&command, terms, &cx).map_err(text)?.draft
+                payments::capture::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Void { .. } => {
                 let payment = payment()?;
-                let command =
-                    ops::void::Void { tenant, payment: &payment, wallet: &ops::SeenWallet::default(), reason: None };
-                ops::void::plan(&command, terms, &cx).map_err(text)?.draft
+                let command = payments::void::Void {
+                    tenant,
+                    payment: &payment,
+                    wallet: &wallets::SeenWallet::default(),
+                    reason: None,
+                };
+                payments::void::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Refund { part, .. } => {
                 let (payment, merchant, part) = (payment()?, merchant(), part.map(yen));
                 let points = read[1]
                     .as_ref()
                     .map(|item| Balance::from_stored(Asset::Point, item.number(keys::attr::BALANCE).unwrap()).unwrap());
-                let command = ops::refund::Refund {
-                    wallet: &ops::SeenWallet::default(),
+                let command = payments::refund::Refund {
+                    wallet: &wallets::SeenWallet::default(),
                     tenant,
                     merchant: &merchant,
                     payment: &payment,
@@ -185,12 +198,12 @@ impl Request {
                     reason: None,
                     reference: None,
                 };
-                ops::refund::plan(&command, terms, &cx).map_err(text)?.draft
+                payments::refund::plan(&command, terms, &cx).map_err(text)?.draft
             }
             Op::Topup { who, charge } => {
                 let claim = self.claim(scene);
-                let command = topup::claim::Topup { customer: who, charge: yen(charge) };
-                let call = topup::claim::plan(&command, &claim, terms, &scene.psp, &cx).map_err(text)?;
+                let command = topups::claim::Topup { customer: who, charge: yen(charge) };
+                let call = topups::claim::plan(&command, &claim, terms, &scene.psp, &cx).map_err(text)?;
                 let flight = Flight::begin(&claim, &call).unwrap();
                 return Ok(Transaction::claimed(&call.draft, &claim, &flight).unwrap());
             }
@@ -209,7 +222,7 @@ impl Request {
                     email: patch(email, &format!("n{}@example.com", self.number)),
                     phone: patch(phone, &format!("+8131{:07}", self.number)),
                 };
-                ops::profile::plan_own(tenant, who, &patch, &cx).map_err(text)?.draft
+                customers::profile::plan_own(tenant, who, &patch, &cx).map_err(text)?.draft
             }
             Op::Freeze { who, on } => {
                 let profile = read[0].as_ref().ok_or("no such customer")?;
@@ -217,11 +230,11 @@ impl Request {
                 let wallet = WalletView::read(profile, &balances).unwrap();
                 let status = Some((if on { Status::Frozen } else { Status::Active }, &wallet));
                 let patch = ProfilePatch::default();
-                let plan = ops::profile::plan_by_operator(tenant, who, &patch, status, staff(), None, &cx);
+                let plan = customers::profile::plan_by_operator(tenant, who, &patch, status, staff(), None, &cx);
                 plan.map_err(text)?.draft
             }
             Op::Open { who } => {
-                let command = ops::customer_open::CustomerOpen {
+                let command = customers::open::CustomerOpen {
                     tenant: tenant.clone(),
                     actor: staff(),
                     customer: Some(who),
@@ -229,7 +242,7 @@ impl Request {
                     email: None,
                     phone: Some(free("+81311112222")),
                 };
-                ops::customer_open::plan(&command, terms, &cx).map_err(text)?.draft
+                customers::open::plan(&command, terms, &cx).map_err(text)?.draft
             }
         };
         Ok(self.seal(&draft, scene))

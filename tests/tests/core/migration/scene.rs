@@ -8,13 +8,12 @@ use ledger_core::keys::{Key, attr};
 use ledger_core::migration::{
     Concern, CustomerRef, Layout, Migration, Model as Legacy, Phase, Snapshot, Stage, UnsupportedType,
 };
-use ledger_core::ops::TenantTerms;
 use ledger_core::psp::PspTerms;
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::Reason;
 use ledger_tests::engine::Table;
-use ledger_tests::legacy;
 use ledger_tests::model::{Act, Model};
-use ledger_tests::wire;
+use ledger_tests::{legacy, wire};
 use serde_json::{Map, Value as Json};
 
 /// What does not change during a history.

@@ -6,13 +6,17 @@ use ledger_core::account::{Account, Bucket, TenantAccount};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::ids::Principal;
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, attr};
 use ledger_core::money::{Amount, Asset, Balance};
 use ledger_core::operation::Operation;
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::{self, Context, PaymentRecord, PaymentState, PlanRefusal, SeenWallet, TenantTerms};
+use ledger_core::payment_state::PaymentState;
+use ledger_core::payments::code::PaymentCode;
+use ledger_core::payments::{self, PaymentRecord};
+use ledger_core::plan::{Context, PlanRefusal};
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::{Planned, Transaction, Verdict};
+use ledger_core::wallets::SeenWallet;
 use ledger_tests::engine::{Contents, Table};
 use ledger_tests::wire;
 use proptest::prelude::*;
@@ -65,17 +69,17 @@ impl Shop {
         }
         let profile = Partition::customer(&tenant(), customer(0xa)).profile();
         table.put(&json!({ "uuid": { "S": profile.pk() }, "type": { "S": profile.sk() } }));
-        let issued = ops::payment_code::plan(&tenant(), customer(0xa), &cx(1)).unwrap();
+        let issued = payments::code::plan(&tenant(), customer(0xa), &cx(1)).unwrap();
         let by_a = claim(Principal::Customer(customer(0xa)), Operation::PaymentCode, "k");
         table.execute(seal(&issued.draft, &by_a).items()).unwrap();
-        let command = ops::authorize::Authorize {
+        let command = payments::authorize::Authorize {
             tenant: tenant(),
             merchant: merchant(),
             code: PaymentCode::parse(issued.receipt.code.expose()).unwrap(),
             parts: split.parts(terms),
             memo: None,
         };
-        let plan = ops::authorize::plan(&command, terms, &cx(2)).unwrap();
+        let plan = payments::authorize::plan(&command, terms, &cx(2)).unwrap();
         table.execute(seal(&plan.draft, &by_merchant(Operation::Charge, 2)).items()).unwrap();
         for (asset, owed) in debts.iter().filter(|(_, owed)| *owed > 0) {
             let key = Partition::customer(&tenant(), customer(0xa)).balance(asset);
@@ -111,21 +115,21 @@ impl Shop {
         match ask {
             Ask::Capture(percent) => {
                 let amount = percent.map(|percent| yen((self.split.total() * percent / 100).max(1)));
-                let capture = ops::capture::Capture {
+                let capture = payments::capture::Capture {
                     tenant: &t,
                     merchant: &m,
                     payment: &payment,
                     wallet: &self.wallet(),
                     amount: amount.as_ref(),
                 };
-                Ok(seal_as(ops::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
+                Ok(seal_as(payments::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
             }
             Ask::Void => {
-                let void = ops::void::Void { tenant: &t, payment: &payment, wallet: &self.wallet(), reason: None };
-                Ok(seal_as(ops::void::plan(&void, &self.terms, &cx)?, Operation::Void))
+                let void = payments::void::Void { tenant: &t, payment: &payment, wallet: &self.wallet(), reason: None };
+                Ok(seal_as(payments::void::plan(&void, &self.terms, &cx)?, Operation::Void))
             }
             Ask::Expire => Ok(seal_as(
-                ops::hold_expire::plan(&t, (&payment, &self.wallet()), &self.terms, &late)?,
+                payments::expire::plan(&t, (&payment, &self.wallet()), &self.terms, &late)?,
                 Operation::HoldExpire,
             )),
         }
@@ -136,7 +140,7 @@ impl Shop {
         let (available, _) = sums(&self.table.contents());
         self.requests += 1;
         let amount = amount.map(yen);
-        let command = ops::refund::Refund {
+        let command = payments::refund::Refund {
             wallet: &self.wallet(),
             tenant: &tenant(),
             merchant: &merchant(),
@@ -146,7 +150,7 @@ impl Shop {
             reason: None,
             reference: None,
         };
-        let plan = ops::refund::plan(&command, &self.terms, &cx(self.requests))?;
+        let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let sealed = seal(&plan.draft, &by_merchant(Operation::Refund, self.requests));
         self.table.execute(sealed.items()).unwrap();
         self.check();
@@ -346,15 +350,15 @@ proptest! {
     fn capture_above_hold_or_after_expiry_is_refused(terms in terms(), split in splits(), more in 1..1_000_u64) {
         let shop = Shop::authorized(&terms, split, 0, no_debts());
         let (t, m, payment, amount) = (tenant(), merchant(), shop.payment(), yen(split.total() + more));
-        let capture = ops::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &SeenWallet::default(), amount: Some(&amount) };
-        let refused = ops::capture::plan(&capture, &terms, &cx(9)).unwrap_err();
+        let capture = payments::capture::Capture { tenant: &t, merchant: &m, payment: &payment, wallet: &SeenWallet::default(), amount: Some(&amount) };
+        let refused = payments::capture::plan(&capture, &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(refused, PlanRefusal::Invalid { field: "amount", why: "is more than was authorized" });
         let late = Context { now: payment.expires_at.unwrap(), ..cx(9) };
-        let capture = ops::capture::Capture { amount: None, ..capture };
-        let refused = ops::capture::plan(&capture, &terms, &late).unwrap_err();
+        let capture = payments::capture::Capture { amount: None, ..capture };
+        let refused = payments::capture::plan(&capture, &terms, &late).unwrap_err();
         let expired_at = payment.expires_at;
         prop_assert_eq!(refused, PlanRefusal::InState { state: PaymentState::Authorized, expired_at });
-        let early = ops::hold_expire::plan(&t, (&payment, &SeenWallet::default()), &terms, &cx(9)).unwrap_err();
+        let early = payments::expire::plan(&t, (&payment, &SeenWallet::default()), &terms, &cx(9)).unwrap_err();
         prop_assert_eq!(early, PlanRefusal::Refused(Failure::StalePlan));
     }
 }

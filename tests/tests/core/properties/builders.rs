@@ -3,22 +3,23 @@
 
 use crate::properties::world::*;
 use ledger_core::account::{self, Account, Posting};
+use ledger_core::adjustments::decide::Decision;
+use ledger_core::adjustments::record::{Adjustment, ReasonCode};
+use ledger_core::cards::reverse::{CardReverse, Seen};
+use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Marker;
 use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
+use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
 use ledger_core::money::{Asset, Delta};
 use ledger_core::operation::Operation;
-use ledger_core::ops::adjustment::{Adjustment, ReasonCode};
-use ledger_core::ops::adjustment_decide::Decision;
-use ledger_core::ops::card_reverse::{CardReverse, Seen};
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::merchant::{MerchantChange, MerchantStatus};
-use ledger_core::ops::payment_code::PaymentCode;
-use ledger_core::ops::profile::{ProfilePatch, Status, WalletView};
-use ledger_core::ops::{self, TenantTerms};
+use ledger_core::payments::code::PaymentCode;
 use ledger_core::personal::FreeText;
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::{Draft, MAX_ITEMS, Role, Transaction};
+use ledger_core::{adjustments, cards, customers, grants, payments, plan, terminals, wallets};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -28,14 +29,14 @@ fn text(of: &str) -> FreeText {
 }
 
 fn pay(number: u128, split: Split, terms: &TenantTerms) -> Transaction {
-    let command = ops::pay::Pay {
+    let command = payments::pay::Pay {
         tenant: tenant(),
         customer: customer(number),
         merchant: merchant(),
         parts: split.parts(terms),
         memo: Some(text("memo")),
     };
-    let plan = ops::pay::plan(&command, terms, &cx(number)).unwrap();
+    let plan = payments::pay::plan(&command, terms, &cx(number)).unwrap();
     seal(&plan.draft, &claim(Principal::Customer(customer(number)), Operation::Pay, "k"))
 }
 
@@ -48,22 +49,23 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let by_merchant = |operation| claim(Principal::Merchant(merchant().id), operation, "k");
     let mut all = vec![pay(0xa, split, terms)];
 
-    let transfer = ops::transfer::Transfer { tenant: tenant(), from: a, to: b, amount: yen(amount), memo: None };
-    all.push(seal(&ops::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
+    let transfer = customers::transfer::Transfer { tenant: tenant(), from: a, to: b, amount: yen(amount), memo: None };
+    all.push(seal(&customers::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
 
-    let code = ops::payment_code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
+    let code = payments::code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
     let code = PaymentCode::parse(code.expose()).unwrap();
     all.extend(held(terms, split, share, &code));
-    let charge = ops::charge::Charge { tenant: tenant(), merchant: merchant(), code, amount: yen(amount), memo: None };
-    all.push(seal(&ops::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
+    let charge =
+        payments::charge::Charge { tenant: tenant(), merchant: merchant(), code, amount: yen(amount), memo: None };
+    all.push(seal(&payments::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
 
     let payment = recorded(&all[0]);
     let part = (split.total() * share / 100).max(1);
     for wanted in [None, Some(yen(part))] {
         for held in [0, 1, 1_000_000] {
             let held = ledger_core::money::Balance::from_stored(Asset::Point, &held.to_string()).unwrap();
-            let refund = ops::refund::Refund {
-                wallet: &ops::SeenWallet::default(),
+            let refund = payments::refund::Refund {
+                wallet: &wallets::SeenWallet::default(),
                 tenant: &tenant(),
                 merchant: &merchant(),
                 payment: &payment,
@@ -72,27 +74,27 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
                 reason: Some(&text("why")),
                 reference: None,
             };
-            let plan = ops::refund::plan(&refund, terms, &cx(2)).unwrap();
+            let plan = payments::refund::plan(&refund, terms, &cx(2)).unwrap();
             all.push(seal(&plan.draft, &by_merchant(Operation::Refund)));
         }
     }
 
-    let topup = ops::card_topup::CardTopup {
+    let topup = cards::topup::CardTopup {
         tenant: tenant(),
         terminal: terminal(),
         merchant: merchant().id,
         card: card(),
         charge: yen(amount),
     };
-    let topup = seal(&ops::card_topup::plan(&topup, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardTopup));
-    let card_pay = ops::card_pay::CardPay {
+    let topup = seal(&cards::topup::plan(&topup, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardTopup));
+    let card_pay = cards::pay::CardPay {
         tenant: tenant(),
         terminal: terminal(),
         merchant: merchant(),
         card: card(),
         amount: yen(amount),
     };
-    let card_pay = seal(&ops::card_pay::plan(&card_pay, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardPay));
+    let card_pay = seal(&cards::pay::plan(&card_pay, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardPay));
     for (original, operation) in [(&topup, Operation::CardTopup), (&card_pay, Operation::CardPay)] {
         let marker = Marker::read(&put(&original.items()[0]).unwrap()).unwrap();
         let payment = (operation == Operation::CardPay).then(|| recorded(original));
@@ -103,25 +105,25 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
         };
-        let plan = ops::card_reverse::plan(&reverse, terms, &cx(3)).unwrap();
+        let plan = cards::reverse::plan(&reverse, terms, &cx(3)).unwrap();
         all.push(seal(&plan.draft, &by_terminal(Operation::CardReverse)));
     }
     all.extend([topup, card_pay]);
 
     for granted in [points(amount), regional(amount)] {
-        let grant = ops::grant::Grant {
+        let grant = grants::grant::Grant {
             tenant: tenant(),
             actor: Actor::Staff(staff(1)),
             customer: a,
             amount: granted,
             reason: text("why"),
         };
-        all.push(seal(&ops::grant::plan(&grant, terms, &cx_).unwrap().draft, &by_staff(Operation::Grant)));
+        all.push(seal(&grants::grant::plan(&grant, terms, &cx_).unwrap().draft, &by_staff(Operation::Grant)));
     }
     for (account, delta) in [(Account::Customer(a), yen(amount).debit()), (Account::Card(card()), yen(amount).credit())]
     {
         let adjustment = adjustment(account, delta);
-        let plan = ops::adjustment_decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
+        let plan = adjustments::decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
         all.push(seal(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
     }
     all
@@ -133,30 +135,30 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
     let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
     let (parts, memo) = (split.parts(terms), Some(text("memo")));
     let authorize =
-        ops::authorize::Authorize { tenant: tenant(), merchant: merchant(), code: code.clone(), parts, memo };
-    let authorized = ops::authorize::plan(&authorize, terms, &cx(1)).unwrap();
+        payments::authorize::Authorize { tenant: tenant(), merchant: merchant(), code: code.clone(), parts, memo };
+    let authorized = payments::authorize::plan(&authorize, terms, &cx(1)).unwrap();
     let mut all = vec![sealed(&authorized.draft, Operation::Charge)];
     let payment = recorded(&all[0]);
     let part = yen((split.total() * share / 100).max(1));
     for amount in [None, Some(&part)] {
-        let capture = ops::capture::Capture {
+        let capture = payments::capture::Capture {
             tenant: &t,
             merchant: &m,
             payment: &payment,
-            wallet: &ops::SeenWallet::default(),
+            wallet: &wallets::SeenWallet::default(),
             amount,
         };
-        all.push(sealed(&ops::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
+        all.push(sealed(&payments::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
     }
-    let void = ops::void::Void {
+    let void = payments::void::Void {
         tenant: &t,
         payment: &payment,
-        wallet: &ops::SeenWallet::default(),
+        wallet: &wallets::SeenWallet::default(),
         reason: Some(&text("why")),
     };
-    all.push(sealed(&ops::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
-    let late = ops::Context { now: payment.expires_at.unwrap(), ..cx(2) };
-    let expired = ops::hold_expire::plan(&t, (&payment, &ops::SeenWallet::default()), terms, &late).unwrap();
+    all.push(sealed(&payments::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
+    let late = plan::Context { now: payment.expires_at.unwrap(), ..cx(2) };
+    let expired = payments::expire::plan(&t, (&payment, &wallets::SeenWallet::default()), terms, &late).unwrap();
     all.push(sealed(&expired.draft, Operation::HoldExpire));
     all
 }
@@ -182,14 +184,14 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let sealed = |draft: Draft, operation| seal(&draft, &by_staff(operation));
     let patch = ProfilePatch { name: Some(text("Hana")), ..ProfilePatch::default() };
     let wallet = WalletView { accounts: 3, assets: terms.assets.keys().cloned().collect() };
-    let bulk = ops::bulk_grant::BulkGrant {
+    let bulk = grants::bulk::BulkGrant {
         tenant: tenant(),
         staff: staff(1),
         customers: (1..=customers).map(customer).collect(),
         amount: points(amount),
         reason: text("why"),
     };
-    let open = ops::customer_open::CustomerOpen {
+    let open = customers::open::CustomerOpen {
         tenant: tenant(),
         actor,
         customer: None,
@@ -197,7 +199,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         email: None,
         phone: None,
     };
-    let request = ops::adjustment_request::AdjustmentRequest {
+    let request = adjustments::request::AdjustmentRequest {
         tenant: tenant(),
         staff: staff(1),
         account: Account::Customer(a),
@@ -208,37 +210,40 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     };
     let pending = adjustment(Account::Customer(a), yen(amount).debit());
     let (t, m) = (tenant(), merchant().id);
-    let reject = ops::adjustment_decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
+    let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
-        sealed(ops::bulk_grant::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
-        sealed(ops::customer_open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),
-        sealed(ops::adjustment_request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
+        sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
+        sealed(customers::open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),
+        sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
         sealed(reject, Operation::AdjustmentReject),
-        sealed(ops::profile::plan_own(&t, a, &patch, &cx_).unwrap().draft, Operation::ProfilePatch),
+        sealed(customers::profile::plan_own(&t, a, &patch, &cx_).unwrap().draft, Operation::ProfilePatch),
         sealed(
-            ops::profile::plan_by_operator(&t, a, &patch, frozen, actor, None, &cx_).unwrap().draft,
+            customers::profile::plan_by_operator(&t, a, &patch, frozen, actor, None, &cx_).unwrap().draft,
             Operation::CustomerPatch,
         ),
-        sealed(ops::payment_code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
-        sealed(ops::card::plan_issue(&t, None, Some(a), actor, &cx_).unwrap().draft, Operation::CardIssue),
-        sealed(ops::card::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft, Operation::CardPatch),
+        sealed(payments::code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
+        sealed(cards::record::plan_issue(&t, None, Some(a), actor, &cx_).unwrap().draft, Operation::CardIssue),
         sealed(
-            ops::card::plan_status(&t, card(), Status::Frozen, actor, None, &cx_).unwrap().draft,
+            cards::record::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft,
+            Operation::CardPatch,
+        ),
+        sealed(
+            cards::record::plan_status(&t, card(), Status::Frozen, actor, None, &cx_).unwrap().draft,
             Operation::CardAdminPatch,
         ),
         sealed(
-            ops::merchant::plan_open(&t, None, &text("Aoba"), Shards::ONE, actor, &cx_).unwrap().draft,
+            merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, actor, &cx_).unwrap().draft,
             Operation::MerchantOpen,
         ),
-        sealed(ops::merchant::plan_patch(&t, m, suspend, actor, None, &cx_).unwrap().draft, Operation::MerchantPatch),
-        sealed(ops::terminal::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
+        sealed(merchants::plan_patch(&t, m, suspend, actor, None, &cx_).unwrap().draft, Operation::MerchantPatch),
+        sealed(terminals::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
         sealed(
-            ops::terminal::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
+            terminals::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
             Operation::TerminalPatch,
         ),
-        sealed(ops::terminal::plan_code(&t, terminal(), actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
+        sealed(terminals::plan_code(&t, terminal(), actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
     ]
 }
 
@@ -302,7 +307,7 @@ proptest! {
 
     #[test]
     fn grant_job_has_one_child_key_per_customer(customers in 1..50_u128, done in 0..50_usize) {
-        let job = ops::bulk_grant::GrantJob {
+        let job = grants::bulk::GrantJob {
             id: JobId::new(Uuid::from_u128(9)),
             staff: staff(1),
             customers: (1..=customers).map(customer).collect(),
@@ -318,7 +323,7 @@ proptest! {
             job.customers.iter().map(|id| job.child_key(*id).unwrap().as_str().to_owned()).collect();
         prop_assert_eq!(keys.len(), job.customers.len());
         let granted = job.slice(0, done);
-        let outcome = ops::bulk_grant::SliceOutcome { granted: granted.clone(), failed: Vec::new() };
+        let outcome = grants::bulk::SliceOutcome { granted: granted.clone(), failed: Vec::new() };
         let written = job.advance(&tenant(), &outcome, now()).unwrap();
         prop_assert_eq!(written.map(|written| written.items().len()), (!granted.is_empty()).then_some(1));
     }

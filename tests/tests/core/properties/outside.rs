@@ -7,17 +7,19 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, EventClaim, Flight, Marker, MarkerState};
 use ledger_core::ids::{Principal, RefundId, TopupId};
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::money::{Asset, Balance};
 use ledger_core::operation::Operation;
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::topup::{Clawback, Routed, TopupRecord, TopupRefund, View, claim as topup, refund, route};
-use ledger_core::ops::{PlanRefusal, SeenWallet, TenantTerms, TopupTerms};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
 };
+use ledger_core::terms::{TenantTerms, TopupTerms};
+use ledger_core::topups::{Clawback, Routed, TopupRecord, TopupRefund, View, claim as topup, refund, route};
 use ledger_core::transaction::{Transaction, Verdict};
+use ledger_core::wallets::SeenWallet;
 use ledger_tests::engine::{Contents, Table};
 use ledger_tests::holders;
 use proptest::prelude::*;

@@ -5,12 +5,16 @@ use crate::properties::world::*;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::ids::Principal;
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, attr};
 use ledger_core::money::{Amount, Asset, Balance};
 use ledger_core::operation::Operation;
-use ledger_core::ops::journal::JournalEntry;
-use ledger_core::ops::{self, PaymentRecord, PaymentState, PlanRefusal, TenantTerms};
+use ledger_core::payment_state::PaymentState;
+use ledger_core::payments::{self, PaymentRecord};
+use ledger_core::plan::PlanRefusal;
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::{Transaction, Verdict};
+use ledger_core::wallets;
 use ledger_tests::engine::{Contents, Table};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -42,14 +46,14 @@ impl Shop {
     }
 
     fn pay(&mut self, split: Split) {
-        let command = ops::pay::Pay {
+        let command = payments::pay::Pay {
             tenant: tenant(),
             customer: customer(0xa),
             merchant: merchant(),
             parts: split.parts(&self.terms),
             memo: None,
         };
-        let plan = ops::pay::plan(&command, &self.terms, &cx(1)).unwrap();
+        let plan = payments::pay::plan(&command, &self.terms, &cx(1)).unwrap();
         let sealed = seal(&plan.draft, &claim(Principal::Customer(customer(0xa)), Operation::Pay, "k"));
         self.table.execute(sealed.items()).unwrap();
     }
@@ -59,8 +63,8 @@ impl Shop {
         let points = balances(&contents)["POINT"].to_string();
         self.requests += 1;
         let amount = amount.map(yen);
-        let command = ops::refund::Refund {
-            wallet: &ops::SeenWallet::default(),
+        let command = payments::refund::Refund {
+            wallet: &wallets::SeenWallet::default(),
             tenant: &tenant(),
             merchant: &merchant(),
             payment: &payment(&contents),
@@ -69,7 +73,7 @@ impl Shop {
             reason: None,
             reference: None,
         };
-        let plan = ops::refund::plan(&command, &self.terms, &cx(self.requests))?;
+        let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let key = format!("refund-{}", self.requests);
         Ok(seal(&plan.draft, &claim(Principal::Merchant(merchant().id), Operation::Refund, &key)))
     }

@@ -1,27 +1,28 @@
 //! An attribute of a wrong type is never read as absent: every golden record, with each attribute replaced by a value
 //! of every other type, through every reader of the record.
 
+use ledger_core::adjustments::record::Adjustment;
+use ledger_core::cards::record::CardRecord;
+use ledger_core::crediting::{Crediting, Uncredited};
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
+use ledger_core::grants::bulk::GrantJob;
 use ledger_core::idempotency::Marker;
+use ledger_core::journal::{HistoryLine, JournalEntry};
 use ledger_core::keys::{attr, tenant_of};
 use ledger_core::lease::Holder;
+use ledger_core::merchants;
 use ledger_core::migration::{Layout, Pass};
-use ledger_core::ops::adjustment::Adjustment;
-use ledger_core::ops::bulk_grant::GrantJob;
-use ledger_core::ops::card::CardRecord;
-use ledger_core::ops::crediting::{Crediting, Uncredited};
-use ledger_core::ops::journal::{HistoryLine, JournalEntry};
-use ledger_core::ops::merchant;
-use ledger_core::ops::settlement::asked::{Asked, PayoutRequestKind};
-use ledger_core::ops::settlement::{Settleable, Settlement, Settling, read_batch};
-use ledger_core::ops::terminal::TerminalRecord;
-use ledger_core::ops::topup::attention::KeptEvent;
-use ledger_core::ops::topup::{Clawback, TopupRecord, TopupRefund};
-use ledger_core::ops::{MerchantTerms, PaymentRecord, TenantTerms};
+use ledger_core::payments::PaymentRecord;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
+use ledger_core::settlements::requests::{Asked, PayoutRequestKind};
+use ledger_core::settlements::{Settleable, Settlement, Settling, read_batch};
+use ledger_core::terminals::TerminalRecord;
+use ledger_core::terms::{MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
+use ledger_core::topups::attention::KeptEvent;
+use ledger_core::topups::{Clawback, TopupRecord, TopupRefund};
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::wire;
 use serde_json::{Value as Json, json};
@@ -61,7 +62,7 @@ const READERS: &[(&str, Reader)] = &[
     ("layout", |item| shown(Layout::read(item))),
     ("marker", |item| shown(Marker::read(item))),
     ("merchant terms", |item| shown(MerchantTerms::read(item))),
-    ("payout destination", |item| shown(merchant::destination(item))),
+    ("payout destination", |item| shown(merchants::destination(item))),
     ("pass", |item| shown(Pass::read(item))),
     ("payment", |item| shown(PaymentRecord::read(item))),
     ("reconciliation", |item| shown(Run::read(item))),

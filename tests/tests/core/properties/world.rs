@@ -8,9 +8,9 @@ use ledger_core::ids::{
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
-use ledger_core::ops::{
-    AssetTerms, Co2Terms, Context, KeyPhase, MerchantTerms, Parts, PaymentRecord, SpentPoints, TenantTerms,
-};
+use ledger_core::payments::{Parts, PaymentRecord};
+use ledger_core::plan::Context;
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
 use proptest::prelude::*;

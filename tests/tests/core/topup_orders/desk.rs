@@ -1,6 +1,7 @@
 //! A webhook handler made of the core alone, on the model's table: no clock, no network, no randomness.
 
 use crate::topup_orders::story::{Story, Told, What};
+use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
@@ -11,16 +12,15 @@ use ledger_core::ids::{Actor, AuditId, CustomerId, Principal, RefundId, StaffId,
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::operation::Operation;
-use ledger_core::ops::topup::refund::RefundTopup;
-use ledger_core::ops::topup::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
-use ledger_core::ops::transfer::Transfer;
-use ledger_core::ops::{
-    AssetTerms, Co2Terms, Context, KeyPhase, PlanRefusal, SeenWallet, SpentPoints, TenantTerms, TopupTerms,
-};
 use ledger_core::personal::FreeText;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::time::Timestamp;
+use ledger_core::topups::refund::RefundTopup;
+use ledger_core::topups::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
 use ledger_core::transaction::{Draft, Transaction, Verdict};
+use ledger_core::wallets::SeenWallet;
 use ledger_tests::holders;
 use ledger_tests::model::Model;
 use std::time::Duration;
@@ -129,8 +129,8 @@ impl Desk {
     /// The customer requests a top-up.
     pub(crate) fn claim_topup(&self, model: &mut Model, topup: usize, charge: u64) -> Wrote {
         let claim = self.claim(Principal::Customer(self.customer), Operation::Topup, &format!("topup-{topup}"));
-        let command = topup::claim::Topup { customer: self.customer, charge: yen(charge) };
-        let call = topup::claim::plan(&command, &claim, &self.terms, &self.psp, &self.cx(topup_id(topup).uuid()));
+        let command = topups::claim::Topup { customer: self.customer, charge: yen(charge) };
+        let call = topups::claim::plan(&command, &claim, &self.terms, &self.psp, &self.cx(topup_id(topup).uuid()));
         self.begin(model, &claim, call)
     }
 
@@ -150,7 +150,7 @@ impl Desk {
             reason: &FreeText::parse("asked for", 140).unwrap(),
         };
         let cx = self.cx(refund_id(topup, refund).uuid());
-        let call = topup::refund::plan(&command, &claim, &self.terms, &self.psp, &cx);
+        let call = topups::refund::plan(&command, &claim, &self.terms, &self.psp, &cx);
         self.begin(model, &claim, call)
     }
 
@@ -162,7 +162,7 @@ impl Desk {
             return Wrote::MarkerStands;
         }
         let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
-        let planned = ledger_core::ops::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
+        let planned = ledger_core::customers::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
         self.write(model, &Transaction::seal(&planned.draft, &claim, &answer()).unwrap())
     }
 
@@ -225,7 +225,7 @@ impl Desk {
         if story.refunds.is_empty() && story.spends == (0, 0) {
             return;
         }
-        if self.topup(model, story.topup).is_none_or(|topup| topup.state != topup::TopupState::Succeeded) {
+        if self.topup(model, story.topup).is_none_or(|topup| topup.state != topups::TopupState::Succeeded) {
             return;
         }
         let (money, points) = story.spends;

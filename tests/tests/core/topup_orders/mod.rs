@@ -9,7 +9,7 @@ mod story;
 
 use desk::Desk;
 use explore::{Differs, Run, explore};
-use ledger_core::ops::SpentPoints;
+use ledger_core::terms::SpentPoints;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -5,9 +5,9 @@ use crate::topup_orders::books;
 use crate::topup_orders::desk::{Desk, Done, Plan, Wrote, topup_id, yen};
 use crate::topup_orders::explore::Run;
 use crate::topup_orders::story::{Story, Told, What, ways_of_a_dispute, ways_of_a_refund};
-use ledger_core::ops::SpentPoints;
-use ledger_core::ops::topup::RefundState;
 use ledger_core::psp::{EventId, Fact, IntentStatus, RefundStatus};
+use ledger_core::terms::SpentPoints;
+use ledger_core::topups::RefundState;
 use ledger_tests::model::Model;
 
 /// SplitMix64.

@@ -4,7 +4,7 @@
 
 use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::money::{Asset, AssetSpec, RegionalKey};
-use ledger_core::ops::{AssetTerms, TenantTerms};
+use ledger_core::terms::{AssetTerms, TenantTerms};
 use ledger_local::clock;
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::books::{Books, Row};

@@ -1,4 +1,4 @@
-use ledger_core::ops::settlement::{Task, definition};
+use ledger_core::settlements::{Task, definition};
 use serde_json::Value;
 
 /// The deployed state machine equals the one that the core generates.

@@ -1,4 +1,4 @@
-use ledger_core::ops::settlement::{Compensation, Outcome, Step, Task};
+use ledger_core::settlements::{Compensation, Outcome, Step, Task};
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::http::settling::Settling;

@@ -1,4 +1,4 @@
-use ledger_core::ops::settlement::{Outcome, Task};
+use ledger_core::settlements::{Outcome, Task};
 use ledger_runtime::settlement::Ended;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::world::new_key;

@@ -2,11 +2,10 @@
 
 use futures::future::BoxFuture;
 use ledger_core::bank::BankFile;
-use ledger_core::ops::settlement::{Outcome, Step, Task};
+use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_local::settlement::LocalFiles;
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::settlement::Settler;
-use ledger_runtime::settlement::{Ended, PayoutFiles, SettlementRef, Stored};
+use ledger_runtime::settlement::{Ended, PayoutFiles, SettlementRef, Settler, Stored};
 use ledger_tests::http::Call;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;

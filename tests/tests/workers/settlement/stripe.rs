@@ -1,4 +1,4 @@
-use ledger_core::ops::settlement::{Outcome, Step, Task};
+use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::settlement::{Ended, KycAnswer, SettlementRef};
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::settling::{self, Settling};

@@ -7,9 +7,9 @@ use crate::ids::*;
 use crate::keys::{self, Work};
 use crate::money::Asset;
 use crate::operation::Operation;
-use crate::ops::terminal::EnrolmentCode;
 use crate::psp::EventId;
 use crate::reconcile::Group;
+use crate::terminals::EnrolmentCode;
 use crate::time::{BusinessDate, UtcDay};
 use proptest::prelude::*;
 

@@ -1,7 +1,8 @@
 //! The check of a payment: its record, its refunds, its hold, and its entries' postings to the merchant.
 
 use crate::ids::{PaymentId, Tenant, TransactionId};
-use crate::ops::{PaymentState, ReturnKind};
+use crate::payment_state::PaymentState;
+use crate::payments::ReturnKind;
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
 use crate::reconcile::num::{Num, Nums};

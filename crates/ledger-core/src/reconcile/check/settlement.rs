@@ -4,13 +4,13 @@ use super::Scope;
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::operation::Operation;
-use crate::ops::settlement::SettlementState;
 use crate::psp::{PayoutStatus, PspId};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{
     ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementFact, SettlementStep,
 };
 use crate::reconcile::num::Num;
+use crate::settlements::SettlementState;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,13 +5,13 @@ mod provider;
 use super::Scope;
 use crate::account::Account;
 use crate::ids::{RefundId, Tenant, TopupId};
-use crate::ops::topup::{ClawbackState, RefundState, TopupState};
 use crate::psp::PspId;
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{
     Charge, ProviderRefund, RecordedClawback, RecordedTopup, RecordedTopupRefund, TopupFact, TopupStep,
 };
 use crate::reconcile::num::Num;
+use crate::topups::{ClawbackState, RefundState, TopupState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The facts of a top-up, by kind.

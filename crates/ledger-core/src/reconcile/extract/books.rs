@@ -2,21 +2,21 @@
 
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
+use crate::cards::record::CARD_ACTIVE;
+use crate::crediting::merchant_delta;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
 use crate::keys::{attr, sk};
 use crate::migration::LegacyBalances;
 use crate::money::{Amount, Asset};
-use crate::ops::card::CARD_ACTIVE;
-use crate::ops::crediting::merchant_delta;
-use crate::ops::settlement::returned::RETURNED_ID;
-use crate::ops::settlement::{Destination, Settlement};
 use crate::reconcile::fact::{
     AccountFact, BalanceAmounts, BalanceItem, GroupFact, RecordedSettlement, SettledSide, SettledSum, SettledSums,
     SettlementFact, Stamp,
 };
 use crate::reconcile::num::Num;
+use crate::settlements::returned::RETURNED_ID;
+use crate::settlements::{Destination, Settlement};
 use crate::time::Timestamp;
 
 /// A customer's or a merchant's balance of an asset. A merchant's may be below zero, because a refund may exceed it.

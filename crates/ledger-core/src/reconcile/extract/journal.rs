@@ -3,17 +3,16 @@
 use super::kind::ADJUSTMENT;
 use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
+use crate::adjustments::record::AdjustmentState;
 use crate::dynamo::{Attributes, ItemError};
 use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
 use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
+use crate::journal::{JournalEntry, PAYMENT_STATUS};
 use crate::keys::{attr, sk};
 use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
-use crate::ops::adjustment::AdjustmentState;
-use crate::ops::journal::JournalEntry;
-use crate::ops::topup::{DECIDED, EntryDecision};
-use crate::ops::{PAYMENT_STATUS, PaymentState};
+use crate::payment_state::PaymentState;
 use crate::psp::PspId;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{
@@ -21,6 +20,7 @@ use crate::reconcile::fact::{
     SettlementStep, TopupEntry, TopupFact, TopupStep,
 };
 use crate::reconcile::num::Num;
+use crate::topups::{DECIDED, EntryDecision};
 
 /// A journal entry as it was read, with the parts that say what it belongs to.
 struct ReadEntry {

@@ -2,12 +2,13 @@
 
 use super::{Observation, Observations, StoredItem, by_asset, num, nums};
 use crate::account::Account;
+use crate::crediting::{is_credited, merchant_delta};
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, TransactionId};
 use crate::keys::{self, attr, sk};
 use crate::money::{Amount, Asset, Balance, Delta};
-use crate::ops::crediting::{is_credited, merchant_delta};
-use crate::ops::{PaymentRecord, PaymentState, ReturnKind};
+use crate::payment_state::PaymentState;
+use crate::payments::{PaymentRecord, ReturnKind};
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{
     AccountFact, EntryFact, GroupFact, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn, SettlementFact,

@@ -5,13 +5,13 @@ use crate::dynamo::Attributes;
 use crate::ids::{Tenant, TopupId};
 use crate::keys::sk;
 use crate::money::{Amount, Asset, Delta};
-use crate::ops::topup::{Clawback, ClawbackState, TopupRecord, TopupRefund, TopupState};
 use crate::psp::{PaymentIntent, Payout, PspMoney, PspRefund};
 use crate::reconcile::fact::{
     AccountFact, Charge, Fact, GroupFact, ProviderPayout, ProviderRefund, RecordedClawback, RecordedTopup,
     RecordedTopupRefund, SettlementFact, TopupFact,
 };
 use crate::reconcile::num::Num;
+use crate::topups::{Clawback, ClawbackState, TopupRecord, TopupRefund, TopupState};
 use rust_decimal::Decimal;
 
 /// A top-up.

@@ -4,7 +4,8 @@ use super::super::num::Nums;
 use super::text;
 use crate::account::Account;
 use crate::ids::{MerchantId, RefundId, TransactionId};
-use crate::ops::{PaymentState, ReturnKind};
+use crate::payment_state::PaymentState;
+use crate::payments::ReturnKind;
 use serde::{Deserialize, Serialize};
 
 /// One fact of a payment.

@@ -5,8 +5,8 @@ use super::text;
 use crate::account::Account;
 use crate::ids::{RefundId, TransactionId};
 use crate::operation::Operation;
-use crate::ops::topup::{ClawbackState, EntryDecision, RefundState, TopupState};
 use crate::psp::{IntentStatus, PspId, RefundStatus};
+use crate::topups::{ClawbackState, EntryDecision, RefundState, TopupState};
 use serde::{Deserialize, Serialize};
 
 /// One fact of a top-up. Instants are milliseconds since 1970, amounts yen.

@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::operation::Operation;
-use crate::ops::settlement::SettlementState;
-use crate::ops::topup::{ClawbackState, EntryDecision, RefundState, TopupState};
-use crate::ops::{PaymentState, ReturnKind};
+use crate::payment_state::PaymentState;
+use crate::payments::ReturnKind;
 use crate::psp::{IntentStatus, PayoutStatus, RefundStatus};
+use crate::settlements::SettlementState;
+use crate::topups::{ClawbackState, EntryDecision, RefundState, TopupState};
 use serde_json::Value as Json;
 
 /// Attributes with free text: evidence, and names that a report shows.

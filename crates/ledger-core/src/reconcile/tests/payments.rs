@@ -1,8 +1,8 @@
 //! Payments: their records, refunds, holds and entries, and every state of each.
 
 use super::*;
-use crate::ops::PaymentState as S;
-use crate::ops::ReturnKind;
+use crate::payment_state::PaymentState as S;
+use crate::payments::ReturnKind;
 
 fn of(facts: &[PaymentFact]) -> Vec<&'static str> {
     kinds(&group(&format!("payment/{ID}")), facts, &scope())

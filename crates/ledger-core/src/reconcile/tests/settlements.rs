@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::operation::Operation;
-use crate::ops::settlement::SettlementState as S;
 use crate::psp::PayoutStatus;
+use crate::settlements::SettlementState as S;
 
 fn of(facts: &[SettlementFact], scope: &Scope) -> Vec<&'static str> {
     kinds(&group(&format!("settlement/{ID}")), facts, scope)

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::operation::Operation as O;
-use crate::ops::topup::{ClawbackState, EntryDecision as D, RefundState, TopupState};
 use crate::psp::{IntentStatus, RefundStatus};
+use crate::topups::{ClawbackState, EntryDecision as D, RefundState, TopupState};
 
 fn of(facts: &[TopupFact]) -> Vec<&'static str> {
     kinds(&group(&format!("topup/{ID}")), facts, &asked())

@@ -3,7 +3,7 @@ use crate::config::Config;
 use crate::metrics::Metric;
 use crate::testing::{Store, now};
 use ledger_core::ids::Tenant;
-use ledger_core::ops::settlement::UNAVAILABLE;
+use ledger_core::settlements::UNAVAILABLE;
 use serde_json::json;
 
 /// The answer to the state machine, and the metrics of the settlement's tenant, for a task that ends so.

@@ -2,12 +2,12 @@
 
 use super::{Known, is_credited};
 use crate::ids::RefundId;
-use crate::ops::topup::RefundState;
 use crate::psp::{IntentStatus, PspId, RefundStatus};
 use crate::reconcile::Scope;
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{Charge, ProviderRefund, RecordedTopup, RecordedTopupRefund};
 use crate::time::Timestamp;
+use crate::topups::RefundState;
 
 fn is_paid(charge: &Charge) -> bool {
     match charge.status {

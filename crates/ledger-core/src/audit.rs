@@ -1,0 +1,63 @@
+//! Audit records: who did what, when and why. Every change by an operator has one in its transaction.
+
+use crate::dynamo::{Item, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, Tenant};
+use crate::keys::{self, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::Context;
+use crate::transaction::{Role, TransactItem};
+use std::fmt::Display;
+
+/// The content of an audit record. It has no personal data: subjects are ids.
+#[derive(Clone, Debug)]
+pub struct Act<'a> {
+    /// The actor.
+    pub actor: Actor,
+    /// The operation's name.
+    pub action: &'a str,
+    /// What it was done to, for example `customer:<id>`.
+    pub subject: String,
+    /// The operator's reason, if one was given.
+    pub reason: Option<&'a FreeText>,
+    /// Amounts, or values before and after.
+    pub details: Item,
+}
+
+impl<'a> Act<'a> {
+    /// An act without a reason and details.
+    pub fn new(actor: Actor, operation: Operation, subject: impl Display) -> Self {
+        Self { actor, action: operation.name(), subject: subject.to_string(), reason: None, details: Item::new() }
+    }
+
+    /// Adds the operator's reason.
+    #[must_use]
+    pub fn because(mut self, reason: Option<&'a FreeText>) -> Self {
+        self.reason = reason;
+        self
+    }
+
+    /// Adds a detail.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Self {
+        self.details.insert(name.to_owned(), Value::s(value));
+        self
+    }
+
+    /// Builds the record's action.
+    pub(crate) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
+        let mut item = Item::from([
+            ("audit_id".to_owned(), Value::s(cx.audit_id)),
+            ("actor".to_owned(), Value::s(self.actor)),
+            ("action".to_owned(), Value::s(self.action)),
+            ("subject".to_owned(), Value::s(self.subject)),
+            ("details".to_owned(), Value::M(self.details)),
+            (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        ]);
+        if let Some(reason) = self.reason {
+            item.insert("reason".to_owned(), Value::s(reason.expose()));
+        }
+        TransactItem::put_new(Role::Audit, keys::audit(tenant, cx.audit_id), item, Failure::AlreadyExists)
+    }
+}

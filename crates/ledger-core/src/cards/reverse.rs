@@ -1,0 +1,260 @@
+//! A terminal reverses one of its own operations whose outcome is unknown. An executed original is undone. An
+//! original that has not arrived is forbidden by a tombstone, so that it is refused when it arrives.
+
+use crate::account::{Account, Posting};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::idempotency::{Claim, Marker, MarkerState};
+use crate::ids::{RefundId, Tenant, TransactionId};
+use crate::journal::JournalEntry;
+use crate::keys::{self, Partition, attr};
+use crate::money::Delta;
+use crate::operation::Operation;
+use crate::payment_state::Move;
+use crate::payments::ReturnKind;
+use crate::payments::record::{PaymentRecord, merchant_work, refundable_attribute};
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::{MerchantTerms, TenantTerms};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+
+/// A reversal.
+#[derive(Clone, Debug)]
+pub struct CardReverse<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The terminal's partition, which has references to its operations.
+    pub terminal: Partition,
+    /// The terminal's merchant.
+    pub merchant: &'a MerchantTerms,
+    /// The original's claim on its key.
+    pub original: &'a Claim,
+    /// What was read under the original's key.
+    pub seen: Seen<'a>,
+}
+
+/// What was read under the original's key.
+#[derive(Clone, Copy, Debug)]
+pub enum Seen<'a> {
+    /// No marker. A terminal's marker does not lapse, so the original has not been executed.
+    Nothing,
+    /// A marker, with its entry and payment if it has them. It may be from a release that gave terminals' markers a
+    /// `ttl`, and that `ttl` may have passed.
+    Marker(&'a Marker, Option<&'a JournalEntry>, Option<&'a PaymentRecord>),
+}
+
+/// The result of a reversal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reversal {
+    /// The original had not arrived; its key is now forbidden.
+    Forbidden,
+    /// The original was refused, so there was nothing to undo.
+    NothingMoved,
+    /// The original was undone.
+    Undone,
+    /// The original had been reversed before.
+    AlreadyReversed,
+}
+
+/// What a response says about a reversal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReverseReceipt {
+    /// The operation that was reversed.
+    pub operation: Operation,
+    /// The result.
+    pub reversal: Reversal,
+    /// The journal entry that undid the original.
+    pub transaction_id: Option<TransactionId>,
+    /// The journal entry that was undone.
+    pub original_transaction_id: Option<TransactionId>,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+impl Reversal {
+    /// The stable name, in responses.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forbidden => "forbidden",
+            Self::NothingMoved => "nothing_moved",
+            Self::Undone => "undone",
+            Self::AlreadyReversed => "already_reversed",
+        }
+    }
+}
+
+/// Builds the reversal's transaction from what was read. Any change since then is a `StalePlan`.
+///
+/// # Errors
+/// [`PlanRefusal`] if the original can no longer be undone.
+pub fn plan(
+    command: &CardReverse<'_>,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<ReverseReceipt>, PlanRefusal> {
+    let receipt = |reversal, original: Option<TransactionId>| ReverseReceipt {
+        operation: command.original.operation,
+        reversal,
+        transaction_id: (reversal == Reversal::Undone).then_some(cx.transaction_id),
+        original_transaction_id: original,
+        created_at: cx.now,
+    };
+    let (marker, entry, payment) = match command.seen {
+        Seen::Nothing => {
+            let draft = Draft { entry: None, items: vec![command.original.tombstone()] };
+            return Ok(Planned { draft, receipt: receipt(Reversal::Forbidden, None) });
+        }
+        Seen::Marker(marker, entry, payment) => (marker, entry, payment),
+    };
+    if marker.state == MarkerState::Reversed {
+        return Ok(Planned { draft: Draft::default(), receipt: receipt(Reversal::AlreadyReversed, None) });
+    }
+    let mut items = vec![reversed_marker(command)];
+    let Some(entry) = entry else {
+        return Ok(Planned { draft: Draft { entry: None, items }, receipt: receipt(Reversal::NothingMoved, None) });
+    };
+    let undone = undo(command, terms, entry, payment, cx)?;
+    items.extend(undone.items);
+    let draft = Draft { entry: undone.entry, items };
+    Ok(Planned { draft, receipt: receipt(Reversal::Undone, Some(entry.id)) })
+}
+
+/// Turns a completed marker into a reversed one. It has no `ttl`, so it never lapses.
+fn reversed_marker(command: &CardReverse<'_>) -> TransactItem {
+    let (attribute, completed, reversed) = Marker::reversed_state();
+    let update = Update::new().set(attribute, "reversed", reversed).remove(attr::TTL);
+    let clause = Clause {
+        condition: Condition::compare(attribute, Cmp::Eq, "completed", completed),
+        failure: Failure::StalePlan,
+    };
+    TransactItem::update(Role::OriginalMarker, command.original.marker_key(), update, vec![clause])
+}
+
+/// Inverts every posting and restores the payment's record.
+fn undo(
+    command: &CardReverse<'_>,
+    terms: &TenantTerms,
+    original: &JournalEntry,
+    payment: Option<&PaymentRecord>,
+    cx: &Context,
+) -> Result<Draft, PlanRefusal> {
+    let mut postings = Vec::new();
+    let mut items = Vec::new();
+    for posting in &original.postings {
+        postings.push(Posting::new(posting.account, posting.delta.inverse()));
+    }
+    let own = postings.iter().filter(|posting| posting.account.has_balance_item());
+    for ((account, _), delta) in crate::account::net(own.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))? {
+        let Some(size) = delta.size() else { continue };
+        // A freeze stops this as little as it stops a refund. Money that has been spent cannot be taken back.
+        let (out, in_) = if delta.is_debit() { (Some(&size), None) } else { (None, Some(&size)) };
+        items.extend(forms::settle(
+            command.tenant,
+            Role::Card,
+            account,
+            (out, in_),
+            Failure::Insufficient,
+            false,
+            cx.now,
+        ));
+    }
+    if let Some(payment) = payment {
+        items.extend(payment_items(command, original, payment, &postings, cx)?);
+    }
+    let home = postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
+    let home = home.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+    let changes: Vec<Delta> = postings.iter().filter(|p| p.account == home).map(|p| p.delta.clone()).collect();
+    let mut details = Item::from([
+        ("reverses".to_owned(), Value::s(original.id)),
+        ("reverses_operation".to_owned(), Value::s(command.original.operation)),
+        ("merchant_id".to_owned(), Value::s(command.merchant.id)),
+    ]);
+    if let Some(payment) = payment {
+        details.insert("payment_id".to_owned(), Value::s(payment.id));
+    }
+    let entry = Entry {
+        id: cx.transaction_id,
+        home,
+        postings,
+        references: vec![Reference { partition: command.terminal.clone(), changes }],
+        details,
+        due_shards: terms.due_shards,
+    };
+    Ok(Draft { entry: Some(entry), items })
+}
+
+/// Restores the payment's record. A payment can be reversed only if nothing of it was refunded; a reversed refund can
+/// be made again.
+fn payment_items(
+    command: &CardReverse<'_>,
+    original: &JournalEntry,
+    payment: &PaymentRecord,
+    postings: &[Posting],
+    cx: &Context,
+) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let merchant = Account::Merchant(payment.merchant);
+    let credited: Vec<Delta> =
+        postings.iter().filter(|posting| posting.account == merchant).map(|p| p.delta.clone()).collect();
+    let refund = original.refund_id.is_some();
+    if !refund {
+        payment.state.moved(Move::Reverse)?;
+    }
+    let mut update = Update::new();
+    let mut clauses = vec![Clause {
+        condition: Condition::compare("state", Cmp::Eq, "seen_state", Value::s(payment.state)),
+        failure: Failure::StalePlan,
+    }];
+    let mut whole_again = true;
+    for (asset, seen) in &payment.refundable {
+        let change = credited.iter().find(|delta| delta.asset() == asset);
+        if let Some(change) = change {
+            let attribute = refundable_attribute(asset);
+            let suffix = asset.attribute_suffix();
+            update = update.add(attribute.clone(), format!("delta_{suffix}"), Value::N(change.text()));
+            clauses.push(Clause {
+                condition: Condition::compare(attribute, Cmp::Eq, format!("seen_{suffix}"), Value::N(seen.text())),
+                failure: Failure::StalePlan,
+            });
+        }
+        let after = match change {
+            Some(change) => seen.checked_apply(change)?,
+            None => seen.clone(),
+        };
+        let captured = payment.captured.get(asset);
+        whole_again &= captured.is_some_and(|captured| after.value() == captured.value());
+    }
+    let state = match (refund, whole_again) {
+        (false, _) => payment.state.moved(Move::Reverse)?,
+        // An existing refund has changed the payment's state, unless the two were not read together.
+        (true, true) => payment.state.after(Move::RestoreWhole).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
+        (true, false) => payment.state.after(Move::RestorePart).ok_or(PlanRefusal::Refused(Failure::StalePlan))?,
+    };
+    let update = update.set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let id = RefundId::new(cx.resource_id);
+    let kind = if refund { ReturnKind::RefundReversal } else { ReturnKind::PaymentReversal };
+    let mut record = Item::from([
+        ("refund_id".to_owned(), Value::s(id)),
+        ("kind".to_owned(), Value::s(kind.name())),
+        ("payment_id".to_owned(), Value::s(payment.id)),
+        ("merchant_id".to_owned(), Value::s(payment.merchant)),
+        ("transaction_id".to_owned(), Value::s(cx.transaction_id)),
+        ("reverses".to_owned(), Value::s(original.id)),
+        ("asset".to_owned(), Value::s(payment.total.asset())),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    if let Some(total) = credited.first().and_then(Delta::size) {
+        record.insert("total".to_owned(), Value::N(total.text()));
+    }
+    record.extend(merchant_work(command.tenant, command.merchant, id.uuid(), &credited));
+    Ok(vec![
+        TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses),
+        TransactItem::put_new(
+            Role::Refund,
+            keys::refund(command.tenant, payment.id, id),
+            record,
+            Failure::AlreadyExists,
+        ),
+    ])
+}

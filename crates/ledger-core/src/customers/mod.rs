@@ -1,0 +1,5 @@
+//! Customers: opening a wallet, their profile and status, and transfers between their balances.
+
+pub mod open;
+pub mod profile;
+pub mod transfer;

@@ -1,0 +1,82 @@
+//! The operator opens a customer's wallet: the profile and one balance item per asset. Credits require these items,
+//! so money cannot go to a mistyped id.
+
+use crate::audit::Act;
+use crate::dynamo::{Item, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, CustomerId, Tenant};
+use crate::keys::{Partition, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::TenantTerms;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// A customer to be created.
+#[derive(Clone, Debug)]
+pub struct CustomerOpen {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Who opens the wallet.
+    pub actor: Actor,
+    /// The id that the identity provider gave; `None`: a new one is generated.
+    pub customer: Option<CustomerId>,
+    /// The customer's name.
+    pub name: FreeText,
+    /// The customer's e-mail address.
+    pub email: Option<FreeText>,
+    /// The customer's telephone number.
+    pub phone: Option<FreeText>,
+}
+
+/// What a response says about a new customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CustomerReceipt {
+    /// The customer.
+    pub customer: CustomerId,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// Builds the opening's transaction.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan(
+    command: &CustomerOpen,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<CustomerReceipt>, PlanRefusal> {
+    let customer = command.customer.unwrap_or(CustomerId::new(cx.resource_id));
+    let partition = Partition::customer(&command.tenant, customer);
+    let accounts = i64::try_from(terms.assets.len()).unwrap_or(i64::MAX);
+    let mut profile = Item::from([
+        ("customer_id".to_owned(), Value::s(customer)),
+        ("name".to_owned(), Value::s(command.name.expose())),
+        ("status".to_owned(), Value::s("active")),
+        ("accounts".to_owned(), Value::int(accounts)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let contacts = [("email", &command.email), ("phone", &command.phone)];
+    for (attribute, contact) in contacts {
+        if let Some(contact) = contact {
+            profile.insert(attribute.to_owned(), Value::s(contact.expose()));
+        }
+    }
+    let mut items = vec![TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists)];
+    for asset in terms.assets.keys() {
+        let balance = Item::from([
+            (attr::BALANCE.to_owned(), Value::int(0)),
+            (attr::HELD.to_owned(), Value::int(0)),
+            (attr::EXPOSURE.to_owned(), Value::int(0)),
+            (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+            (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+        ]);
+        items.push(TransactItem::put_new(Role::Payee, partition.balance(asset), balance, Failure::AlreadyExists));
+    }
+    let act = Act::new(command.actor, Operation::CustomerOpen, format!("customer:{customer}"));
+    items.push(act.record(&command.tenant, cx));
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: CustomerReceipt { customer, created_at: cx.now } })
+}

@@ -1,0 +1,174 @@
+//! Changing a customer: the profile's fields, and freezing or unfreezing the whole wallet.
+
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::forms::{Patch, patch_text};
+use crate::ids::{Actor, CustomerId, Tenant};
+use crate::keys::{Partition, attr, sk};
+use crate::money::Asset;
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+
+/// A change of a profile's fields. The name can be set but not cleared.
+#[derive(Clone, Debug, Default)]
+pub struct ProfilePatch {
+    /// The name.
+    pub name: Option<FreeText>,
+    /// The e-mail address.
+    pub email: Patch<FreeText>,
+    /// The telephone number.
+    pub phone: Patch<FreeText>,
+}
+
+/// Whether an account may be debited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It may be debited.
+    Active,
+    /// It may not be debited; credits still arrive.
+    Frozen,
+}
+
+/// The wallet's accounts as they were read, to be frozen or unfrozen together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalletView {
+    /// The number of accounts that the profile has.
+    pub accounts: i64,
+    /// The assets whose balance items were found.
+    pub assets: Vec<Asset>,
+}
+
+/// What a response says about a changed customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProfileReceipt {
+    /// The customer.
+    pub customer: CustomerId,
+    /// When it was changed.
+    pub updated_at: Timestamp,
+}
+
+impl Status {
+    /// The stable name, as stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Frozen => "frozen",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Active, Self::Frozen].into_iter().find(|status| status.name() == name)
+    }
+}
+
+impl ProfilePatch {
+    /// Whether the patch changes nothing.
+    #[must_use]
+    pub fn is_keep(&self) -> bool {
+        self.name.is_none() && self.email.is_keep() && self.phone.is_keep()
+    }
+
+    fn update(&self, now: Timestamp) -> Update {
+        let mut update = Update::new();
+        if let Some(name) = &self.name {
+            update = update.set("name", "name", Value::s(name.expose()));
+        }
+        update = patch_text(update, "email", &self.email);
+        patch_text(update, "phone", &self.phone).set(attr::UPDATED_AT, "ua", Value::s(now)).set_if_absent(
+            attr::CREATED_AT,
+            "ca",
+            Value::s(now),
+        )
+    }
+}
+
+impl WalletView {
+    /// Reads the profile and the balance items of one partition.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(profile: &Item, balances: &[Item]) -> Result<Self, ItemError> {
+        let assets = balances
+            .iter()
+            .map(|item| item.parsed(attr::SK, |key| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default())));
+        Ok(Self { accounts: profile.int("accounts")?, assets: assets.collect::<Result<_, _>>()? })
+    }
+}
+
+/// A customer changes their own profile. A patch without changes writes nothing.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_own(
+    tenant: &Tenant,
+    customer: CustomerId,
+    patch: &ProfilePatch,
+    cx: &Context,
+) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
+    let items =
+        if patch.is_keep() { Vec::new() } else { vec![patched(tenant, customer, patch.update(cx.now), vec![])] };
+    Ok(planned(customer, items, cx))
+}
+
+/// The operator changes a customer: fields, and the status of the profile and all balance items at once.
+///
+/// # Errors
+/// [`PlanRefusal`] if not all of the wallet's accounts were read.
+pub fn plan_by_operator(
+    tenant: &Tenant,
+    customer: CustomerId,
+    patch: &ProfilePatch,
+    status: Option<(Status, &WalletView)>,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
+    let mut update = patch.update(cx.now);
+    let mut guards = Vec::new();
+    let mut items = Vec::new();
+    let mut act = Act::new(actor, Operation::CustomerPatch, format!("customer:{customer}")).because(reason);
+    if let Some((status, wallet)) = status {
+        if i64::try_from(wallet.assets.len()) != Ok(wallet.accounts) {
+            return Err(PlanRefusal::Refused(Failure::StalePlan));
+        }
+        act = act.with("status", status.name());
+        update = set_frozen(update, status, actor).set("status", "status", Value::s(status.name()));
+        // Opening an account in between changes the profile's count, and this guard fails.
+        guards.push(Clause {
+            condition: Condition::compare("accounts", Cmp::Eq, "accounts", Value::int(wallet.accounts)),
+            failure: Failure::StalePlan,
+        });
+        for asset in &wallet.assets {
+            let change = set_frozen(Update::new(), status, actor).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+            let key = Partition::customer(tenant, customer).balance(asset);
+            items.push(TransactItem::update(Role::Payer, key, change, vec![exists()]));
+        }
+    }
+    items.insert(0, patched(tenant, customer, update, guards));
+    items.push(act.record(tenant, cx));
+    Ok(planned(customer, items, cx))
+}
+
+/// Sets or removes the attribute on which every debit is guarded.
+pub(crate) fn set_frozen(update: Update, status: Status, by: Actor) -> Update {
+    match status {
+        Status::Frozen => update.set(attr::FROZEN, "by", Value::s(by)),
+        Status::Active => update.remove(attr::FROZEN),
+    }
+}
+
+fn patched(tenant: &Tenant, customer: CustomerId, update: Update, guards: Vec<Clause>) -> TransactItem {
+    let clauses = std::iter::once(exists()).chain(guards).collect();
+    TransactItem::update(Role::Profile, Partition::customer(tenant, customer).profile(), update, clauses)
+}
+
+fn planned(customer: CustomerId, items: Vec<TransactItem>, cx: &Context) -> Planned<ProfileReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: ProfileReceipt { customer, updated_at: cx.now } }
+}

@@ -1,0 +1,90 @@
+//! The operator grants points or regional currency to a customer.
+
+use crate::account::{Account, Posting, TenantAccount};
+use crate::audit::Act;
+use crate::forms;
+use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
+use crate::money::{Amount, Asset};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::TenantTerms;
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Entry, Planned, Role};
+
+/// A grant.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// Who makes the grant.
+    pub actor: Actor,
+    /// The recipient.
+    pub customer: CustomerId,
+    /// The amount.
+    pub amount: Amount,
+    /// The reason.
+    pub reason: FreeText,
+}
+
+/// What a response says about a grant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantReceipt {
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// The recipient.
+    pub customer: CustomerId,
+    /// The amount.
+    pub amount: Amount,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// Refuses an asset that cannot be granted: money and carbon credits cannot be created.
+///
+/// # Errors
+/// [`PlanRefusal::Invalid`] for any asset but points and regional currency.
+pub fn check_asset(asset: &Asset) -> Result<(), PlanRefusal> {
+    match asset {
+        Asset::Point | Asset::Regional(_) => Ok(()),
+        Asset::Ecopay | Asset::Jcredit => {
+            Err(PlanRefusal::Invalid { field: "asset", why: "only POINT and regional currency can be granted" })
+        }
+    }
+}
+
+/// Builds the grant's transaction: the balance, journal entry, audit record.
+///
+/// # Errors
+/// [`PlanRefusal`] for an asset that cannot be granted.
+pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planned<GrantReceipt>, PlanRefusal> {
+    let Grant { tenant, actor, customer, amount, reason } = command;
+    check_asset(amount.asset())?;
+    let account = Account::Customer(*customer);
+    let mut items = Vec::from_iter(forms::credit(tenant, Role::Payee, account, amount, cx.now));
+    items.push(
+        Act::new(*actor, Operation::Grant, account)
+            .because(Some(reason))
+            .with("amount", amount.text())
+            .with("asset", amount.asset())
+            .record(tenant, cx),
+    );
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: account,
+        postings: vec![
+            Posting::new(Account::Tenant(TenantAccount::PointsIssued), amount.debit()),
+            Posting::new(account, amount.credit()),
+        ],
+        references: Vec::new(),
+        details: crate::plan::memo_details(Some(reason)),
+        due_shards: terms.due_shards,
+    };
+    let receipt = GrantReceipt {
+        transaction_id: cx.transaction_id,
+        customer: *customer,
+        amount: amount.clone(),
+        created_at: cx.now,
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}

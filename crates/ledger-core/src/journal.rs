@@ -1,0 +1,112 @@
+//! Reading journal entries: whole, or as one party sees them.
+
+use crate::account::{Account, Bucket, Posting};
+use crate::dynamo::{Attributes, Item, ItemError};
+use crate::ids::{PaymentId, RefundId, TransactionId};
+use crate::keys::attr;
+use crate::money::{Asset, Delta};
+use crate::time::Timestamp;
+
+/// The attribute of an entry that holds the payment's state after it.
+pub(crate) const PAYMENT_STATUS: &str = "payment_status";
+
+/// A stored journal entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Its id.
+    pub id: TransactionId,
+    /// The operation's name.
+    pub operation: String,
+    /// When it was written.
+    pub created_at: Timestamp,
+    /// The postings of all accounts.
+    pub postings: Vec<Posting>,
+    /// The payment that it belongs to.
+    pub payment_id: Option<PaymentId>,
+    /// The refund that wrote it.
+    pub refund_id: Option<RefundId>,
+}
+
+/// An entry as one party sees it in its history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HistoryLine {
+    /// The entry's id.
+    pub id: TransactionId,
+    /// The operation's name.
+    pub operation: String,
+    /// When the entry was written.
+    pub created_at: Timestamp,
+    /// How this party's available balances changed.
+    pub changes: Vec<Delta>,
+    /// The merchant on the other side. Other parties are not disclosed.
+    pub merchant_id: Option<String>,
+    /// The payment that it belongs to.
+    pub payment_id: Option<String>,
+    /// The payment's state after the entry, if the payment has or had a hold.
+    pub payment_status: Option<String>,
+    /// The top-up that it belongs to.
+    pub topup_id: Option<String>,
+    /// The memo.
+    pub memo: Option<String>,
+}
+
+impl JournalEntry {
+    /// Reads a stored entry.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("transaction_id", TransactionId::parse)?,
+            operation: item.string("operation")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            postings: item.maps("postings", posting)?,
+            payment_id: item.opt_parsed("payment_id", PaymentId::parse)?,
+            refund_id: item.opt_parsed("refund_id", RefundId::parse)?,
+        })
+    }
+}
+
+impl HistoryLine {
+    /// Reads an entry, or a reference to one, as `party` sees it.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item, party: Option<Account>) -> Result<Self, ItemError> {
+        let changes = if item.contains_key("changes") {
+            item.numbers("changes", change)?
+        } else {
+            let postings = item.maps("postings", posting)?;
+            // Only the available part counts: held money is shown as a change when it is held.
+            let own = postings.iter().filter(|p| Some(p.account) == party && p.bucket == Bucket::Available);
+            crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))
+                .map_err(|_| ItemError::invalid("postings"))?
+                .into_values()
+                .collect()
+        };
+        Ok(Self {
+            id: item.parsed("transaction_id", TransactionId::parse)?,
+            operation: item.string("operation")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            changes,
+            merchant_id: item.opt_string("merchant_id")?,
+            payment_id: item.opt_string("payment_id")?,
+            payment_status: item.opt_string(PAYMENT_STATUS)?,
+            topup_id: item.opt_string("topup_id")?,
+            memo: item.opt_string("memo")?,
+        })
+    }
+}
+
+fn posting(item: &Item) -> Result<Posting, ItemError> {
+    Ok(Posting {
+        account: item.parsed("account", Account::parse)?,
+        bucket: item.opt_named("bucket", Bucket::parse)?.unwrap_or(Bucket::Available),
+        delta: item.delta("delta", item.parsed("asset", Asset::parse)?)?,
+    })
+}
+
+fn change(asset: &str, number: &str) -> Result<Delta, ItemError> {
+    let asset = Asset::parse(asset).map_err(|_| ItemError::invalid("asset"))?;
+    Delta::from_stored(asset, number).map_err(|_| ItemError::invalid("delta"))
+}

@@ -1,0 +1,148 @@
+//! Merchants: registering and changing them.
+
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, MerchantId, Tenant};
+use crate::keys::{self, Partition, Shards, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::settlements::Destination;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+
+const PAYOUT: &str = "payout";
+
+/// The payout destination in a merchant's `PROFILE`; `None` if it has none yet.
+///
+/// # Errors
+/// [`ItemError`] if an attribute is missing or malformed.
+pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
+    profile.opt_map(PAYOUT)?.map(Destination::read).transpose()
+}
+
+/// Whether a merchant may take payments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MerchantStatus {
+    /// It may take payments.
+    Active,
+    /// It may not take payments; refunds are still possible.
+    Suspended,
+}
+
+impl MerchantStatus {
+    /// The stable name, as stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Active, Self::Suspended].into_iter().find(|status| status.name() == name)
+    }
+}
+
+/// The changes to a merchant; `None` keeps a value.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MerchantChange<'a> {
+    /// The displayed name.
+    pub name: Option<&'a FreeText>,
+    /// Whether it may take payments.
+    pub status: Option<MerchantStatus>,
+    /// The payout destination.
+    pub destination: Option<&'a Destination>,
+    /// The number of shards of its payments: not below the present number.
+    pub shards: Option<Shards>,
+}
+
+/// What a response says about a merchant that was registered or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MerchantReceipt {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// When it was registered or changed.
+    pub at: Timestamp,
+}
+
+/// Registers a merchant whose payments are spread over `shards` index partitions.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_open(
+    tenant: &Tenant,
+    merchant: Option<MerchantId>,
+    name: &FreeText,
+    shards: Shards,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
+    let merchant = merchant.unwrap_or(MerchantId::new(cx.resource_id));
+    let profile = Item::from([
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("name".to_owned(), Value::s(name.expose())),
+        ("status".to_owned(), Value::s(MerchantStatus::Active.name())),
+        ("shards".to_owned(), Value::int(shards.count().into())),
+        (attr::OWNER_PK.to_owned(), Value::S(keys::merchants_partition(tenant))),
+        (attr::OWNER_SK.to_owned(), Value::s(merchant)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let key = Partition::merchant(tenant, merchant).profile();
+    let items = vec![
+        TransactItem::put_new(Role::Profile, key, profile, Failure::AlreadyExists),
+        Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}")).record(tenant, cx),
+    ];
+    Ok(planned(merchant, items, cx))
+}
+
+/// Changes a merchant's name, status or payout destination, or raises its shards. Caches see it within a minute. An
+/// open settlement keeps the destination and the shards that it was opened with. Fails with `WrongState` if the
+/// merchant has more shards already.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_patch(
+    tenant: &Tenant,
+    merchant: MerchantId,
+    change: MerchantChange<'_>,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
+    let MerchantChange { name, status, destination, shards } = change;
+    let (mut update, mut guard) = (Update::new(), vec![exists()]);
+    let mut act = Act::new(actor, Operation::MerchantPatch, format!("merchant:{merchant}")).because(reason);
+    if let Some(name) = name {
+        update = update.set("name", "name", Value::s(name.expose()));
+    }
+    if let Some(status) = status {
+        update = update.set("status", "status", Value::s(status.name()));
+        act = act.with("status", status.name());
+    }
+    if let Some(destination) = destination {
+        update = update.set(PAYOUT, "payout", Value::M(destination.item()));
+        act = act.with("payout_destination", destination.shown());
+    }
+    if let Some(shards) = shards {
+        let count = Value::int(shards.count().into());
+        // INVARIANT: shards are only ever raised. Records on a shard above the count would never be found.
+        let not_more = Condition::compare("shards", Cmp::Le, "shards", count.clone());
+        guard.push(Clause { condition: not_more, failure: Failure::WrongState });
+        update = update.set("shards", "shards", count);
+        act = act.with("shards", shards.count());
+    }
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let key = Partition::merchant(tenant, merchant).profile();
+    let items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
+    Ok(planned(merchant, items, cx))
+}
+
+fn planned(merchant: MerchantId, items: Vec<TransactItem>, cx: &Context) -> Planned<MerchantReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: MerchantReceipt { merchant, at: cx.now } }
+}

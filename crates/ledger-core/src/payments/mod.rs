@@ -1,0 +1,18 @@
+//! Payments: by the payer, by the merchant with the payer's one-time code, and in two steps with a hold; and refunds.
+
+pub mod authorize;
+pub mod capture;
+pub mod charge;
+pub mod code;
+pub mod expire;
+mod hold;
+pub mod pay;
+pub mod payment;
+pub mod record;
+pub mod refund;
+mod return_kind;
+pub mod void;
+
+pub use payment::{Parts, PaymentReceipt, RequestedParts};
+pub use record::PaymentRecord;
+pub use return_kind::ReturnKind;

@@ -1,0 +1,202 @@
+//! The `PAYMENT` item: what was authorized and what was captured, both immutable, and what may still be refunded.
+
+use crate::account::Account;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
+use crate::keys::{self, Work, attr};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
+use crate::payment_state::PaymentState;
+use crate::terms::{MerchantTerms, TenantTerms};
+use crate::time::Timestamp;
+use crate::transaction::changes;
+use std::collections::BTreeMap;
+use uuid::Uuid;
+
+/// The attribute for the end of the hold.
+pub(crate) const EXPIRES_AT: &str = "expires_at";
+/// The attribute for the time of the capture. Attributes that begin with `captured_` are amounts.
+pub(crate) const CAPTURED_AT: &str = "taken_at";
+
+/// A payment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaymentRecord {
+    /// Its id.
+    pub id: PaymentId,
+    /// The journal entry that moved the money; before the capture, the one that held it.
+    pub transaction_id: TransactionId,
+    /// The payer.
+    pub payer: Account,
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The total that was paid, in the asset that the request named; before the capture, what was held.
+    pub total: Amount,
+    /// How many decimals the total's asset had at the payment; `None` if the record does not have it.
+    pub scale: Option<u32>,
+    /// The amounts that were held, by asset; empty for a payment that was captured at once.
+    pub authorized: BTreeMap<Asset, Amount>,
+    /// The end of the hold.
+    pub expires_at: Option<Timestamp>,
+    /// When the hold was captured.
+    pub captured_at: Option<Timestamp>,
+    /// The amounts that were paid, by asset.
+    pub captured: BTreeMap<Asset, Amount>,
+    /// The amounts that may still be refunded, by asset.
+    pub refundable: BTreeMap<Asset, Balance>,
+    /// The points that the payment earned.
+    pub points_earned: Option<Amount>,
+    /// How many of these points refunds have taken back.
+    pub points_taken_back: Balance,
+    /// Kg of CO2 per unit of the total, at the time of the payment.
+    pub co2_rate: Rate,
+    /// The CO2 estimate of the payment.
+    pub co2: Co2Kg,
+    /// The present state.
+    pub state: PaymentState,
+    /// When the money was moved or held.
+    pub created_at: Timestamp,
+    /// The memo.
+    pub memo: Option<String>,
+}
+
+/// The attribute for the number of decimals of the total's asset.
+const SCALE: &str = "scale";
+
+/// The attribute for the captured amount of an asset.
+pub(crate) fn captured_attribute(asset: &Asset) -> String {
+    format!("captured_{}", asset.attribute_suffix())
+}
+
+/// The attribute for the refundable amount of an asset.
+pub(crate) fn refundable_attribute(asset: &Asset) -> String {
+    format!("refundable_{}", asset.attribute_suffix())
+}
+
+/// The scale that a new payment's record stores: that of a regional currency with decimals. `None` for others, whose
+/// scale is fixed or 0.
+pub(crate) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
+    match total.asset() {
+        Asset::Regional(_) => terms.spec(total.asset()).map(AssetSpec::scale).filter(|scale| *scale > 0),
+        Asset::Ecopay | Asset::Point | Asset::Jcredit => None,
+    }
+}
+
+impl PaymentRecord {
+    /// The asset of the total with its decimals, for amounts that a request names. The tenant's terms may no longer
+    /// have the asset. A record without a scale gets that of the present terms, but at least as many decimals as its
+    /// own amounts have.
+    #[must_use]
+    pub fn spec(&self, terms: &TenantTerms) -> AssetSpec {
+        let asset = self.total.asset();
+        let finest = AssetSpec::finest(asset.clone());
+        let Asset::Regional(key) = asset else { return finest };
+        let own = || {
+            let parts = [&self.authorized, &self.captured].into_iter().filter_map(|parts| parts.get(asset));
+            let amounts = parts.chain([&self.total]).map(|amount| amount.value().scale());
+            amounts.chain(self.refundable.get(asset).map(|left| left.value().scale())).max().unwrap_or(0)
+        };
+        let present = || terms.spec(asset).map_or(0, AssetSpec::scale);
+        let scale = self.scale.unwrap_or_else(|| own().max(present()));
+        AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
+    }
+
+    /// The item's attributes. If the merchant is owed something, they include the due index entry for its credit.
+    pub(crate) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
+        let mut item = Item::from([
+            ("payment_id".to_owned(), Value::s(self.id)),
+            ("transaction_id".to_owned(), Value::s(self.transaction_id)),
+            ("payer".to_owned(), Value::s(self.payer)),
+            ("merchant_id".to_owned(), Value::s(self.merchant)),
+            ("asset".to_owned(), Value::s(self.total.asset())),
+            ("total".to_owned(), Value::N(self.total.text())),
+            ("points_taken_back".to_owned(), Value::N(self.points_taken_back.text())),
+            ("co2_rate".to_owned(), Value::N(self.co2_rate.text())),
+            ("co2".to_owned(), Value::N(self.co2.text())),
+            ("state".to_owned(), Value::s(self.state)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        if let Some(scale) = self.scale {
+            item.insert(SCALE.to_owned(), Value::int(scale.into()));
+        }
+        for (asset, amount) in &self.authorized {
+            item.insert(format!("authorized_{}", asset.attribute_suffix()), Value::N(amount.text()));
+        }
+        if let Some(expires_at) = self.expires_at {
+            item.insert(EXPIRES_AT.to_owned(), Value::s(expires_at));
+        }
+        for (asset, amount) in &self.captured {
+            item.insert(captured_attribute(asset), Value::N(amount.text()));
+        }
+        for (asset, left) in &self.refundable {
+            item.insert(refundable_attribute(asset), Value::N(left.text()));
+        }
+        if let Some(earned) = &self.points_earned {
+            item.insert("points_earned".to_owned(), Value::N(earned.text()));
+        }
+        if let Some(memo) = &self.memo {
+            item.insert("memo".to_owned(), Value::s(memo));
+        }
+        let credited: Vec<Delta> = self.captured.values().map(Amount::credit).collect();
+        if credited.is_empty() {
+            item.extend(owner_mark(tenant, terms, self.id.uuid()));
+        } else {
+            item.extend(merchant_work(tenant, terms, self.id.uuid(), &credited));
+        }
+        item
+    }
+
+    /// Reads a stored payment.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let refundable = item.by_asset("refundable_", Item::balance)?;
+        let asset = item.parsed("asset", Asset::parse)?;
+        Ok(Self {
+            id: item.parsed("payment_id", PaymentId::parse)?,
+            transaction_id: item.parsed("transaction_id", TransactionId::parse)?,
+            payer: item.parsed("payer", Account::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            total: item.opt_amount("total", asset)?.ok_or_else(|| ItemError::invalid("total"))?,
+            scale: item.opt_int(SCALE)?,
+            authorized: item.by_asset("authorized_", Item::amount)?,
+            expires_at: item.opt_timestamp(EXPIRES_AT)?,
+            captured_at: item.opt_timestamp(CAPTURED_AT)?,
+            captured: item.by_asset("captured_", Item::amount)?,
+            refundable,
+            points_earned: item.opt_amount("points_earned", Asset::Point)?,
+            points_taken_back: item.balance("points_taken_back", Asset::Point)?,
+            co2_rate: item.rate("co2_rate")?,
+            co2: item.parsed_number("co2", Co2Kg::from_stored)?,
+            state: item.named("state", PaymentState::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            memo: item.opt_string("memo")?,
+        })
+    }
+}
+
+/// The attributes that list a record under its merchant.
+pub(crate) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> Item {
+    let shard = keys::shard_of(id, terms.shards);
+    Item::from([
+        (attr::OWNER_PK.to_owned(), Value::S(keys::owner_partition(tenant, terms.id, shard))),
+        (attr::OWNER_SK.to_owned(), Value::s(id)),
+    ])
+}
+
+/// The attributes for what a record credits to its merchant, with the due index entry for that.
+pub(crate) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+    let shard = keys::shard_of(id, terms.shards);
+    Item::from([
+        ("merchant_delta".to_owned(), changes(credited)),
+        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Credit(terms.id), shard))),
+        (attr::DUE_SK.to_owned(), Value::s(id)),
+    ])
+}
+
+/// The attributes that list a record under its merchant and make it due for the merchant's credit.
+pub(crate) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+    let mut work = owner_mark(tenant, terms, id);
+    work.extend(credit_work(tenant, terms, id, credited));
+    work
+}

@@ -1,0 +1,373 @@
+//! A refund, partial or full: never above what was paid. It is made in the assets that were paid, in the order money,
+//! regional currency, carbon credits, points. The merchant API and terminals use it.
+//!
+//! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down, so the refund
+//! that completes the money takes the rest. CO2 is exact and never rounded.
+
+use super::ReturnKind;
+use super::record::{PaymentRecord, merchant_work, refundable_attribute};
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms::{self, MetricsChange};
+use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
+use crate::keys::{self, attr};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
+use crate::payment_state::{Move, PaymentState, Step};
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::{MerchantTerms, TenantTerms};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
+use crate::wallets::SeenWallet;
+use crate::wallets::debt::{self, ReturningAmount};
+use crate::wallets::earned::{Earned, TakenBack};
+use std::collections::BTreeMap;
+
+/// A refund of a payment that was read.
+#[derive(Clone, Debug)]
+pub struct Refund<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The payment's merchant.
+    pub merchant: &'a MerchantTerms,
+    /// The payment as it was read.
+    pub payment: &'a PaymentRecord,
+    /// How much, in the asset of the payment's total; `None`: all that is left.
+    pub amount: Option<&'a Amount>,
+    /// The payer's points as they were read. Required if the payment earned points.
+    pub points: Option<&'a Balance>,
+    /// The payer's wallet as it was read. The refund pays its debt first.
+    pub wallet: &'a SeenWallet,
+    /// The reason.
+    pub reason: Option<&'a FreeText>,
+    /// Another party that gets a reference to the entry, with the payer's changes.
+    pub reference: Option<crate::keys::Partition>,
+}
+
+/// What a response says about a refund.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefundReceipt {
+    /// The refund.
+    pub refund_id: RefundId,
+    /// The payment.
+    pub payment_id: PaymentId,
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// The total refunded by it, in the asset of the payment's total.
+    pub amount: Amount,
+    /// The refunded amounts, by asset.
+    pub parts: BTreeMap<Asset, Amount>,
+    /// Earned points taken back from the payer's points.
+    pub points_taken_back: Option<Amount>,
+    /// Yen kept from the money for earned points that the payer has spent.
+    pub deducted: Option<Amount>,
+    /// CO2 taken off the estimate.
+    pub co2: Co2Kg,
+    /// The payment's state after the refund.
+    pub payment_state: PaymentState,
+    /// When it was created.
+    pub created_at: Timestamp,
+}
+
+/// How a refund is divided.
+struct Division {
+    amount: Amount,
+    parts: BTreeMap<Asset, Amount>,
+    left: BTreeMap<Asset, Balance>,
+    points: TakenBack,
+    /// How the points among the parts are divided between the payer's debt and the payer.
+    returned: Option<ReturningAmount>,
+}
+
+/// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
+/// journal entry and `METRICS`. If an amount depends on what was read, the guard is on exactly that, and a failure is
+/// a `StalePlan`.
+///
+/// # Errors
+/// [`PlanRefusal`] if nothing or less than the amount is left to refund.
+pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
+    let payment = command.payment;
+    let division = divide(command, terms)?;
+    let rest = division.left.values().all(|left| left.as_amount().is_none());
+    let state = payment.state.moved(if rest { Move::RefundRest } else { Move::RefundPart })?;
+    let co2 = payment.co2_rate.co2(&division.amount)?;
+    let receipt = RefundReceipt {
+        refund_id: RefundId::new(cx.resource_id),
+        payment_id: payment.id,
+        transaction_id: cx.transaction_id,
+        amount: division.amount.clone(),
+        parts: division.parts.clone(),
+        points_taken_back: division.points.from_points.clone(),
+        deducted: division.points.from_money.clone(),
+        co2,
+        payment_state: state,
+        created_at: cx.now,
+    };
+    let postings = postings(command, &division)?;
+    let mut items = balances(command, &division, cx.now)?;
+    items.push(payment_update(command, &division, state, cx.now));
+    items.push(refund_record(command, &receipt));
+    if let Account::Customer(customer) = payment.payer {
+        items.push(forms::metrics(command.tenant, customer, MetricsChange::Refunded(&division.amount, co2), cx.now));
+    }
+    let own = postings.iter().filter(|posting| posting.account == payment.payer);
+    let changes: Vec<Delta> =
+        crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();
+    let mut details = crate::plan::memo_details(command.reason);
+    details.insert("payment_id".to_owned(), Value::s(payment.id));
+    details.insert("refund_id".to_owned(), Value::s(receipt.refund_id));
+    details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
+    details.insert("co2".to_owned(), Value::N(co2.inverse().text()));
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: payment.payer,
+        postings,
+        references: command
+            .reference
+            .iter()
+            .map(|p| Reference { partition: p.clone(), changes: changes.clone() })
+            .collect(),
+        details,
+        due_shards: terms.due_shards,
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}
+
+/// Divides the amount: money first, then regional currency, carbon credits, points. Then settles the earned points.
+fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
+    let payment = command.payment;
+    // A payment that is refunded in full has nothing left: that is another refusal.
+    if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
+        return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
+    }
+    // The terms may no longer have the payment's assets, and what was paid can still be refunded.
+    let spec = AssetSpec::finest(payment.total.asset().clone());
+    let over = || PlanRefusal::Refused(Failure::OverRefund);
+    let mut order: Vec<(&Asset, &Balance)> = payment.refundable.iter().collect();
+    order.sort_by_key(|(asset, _)| match asset {
+        Asset::Ecopay => 0,
+        Asset::Regional(_) => 1,
+        Asset::Jcredit => 2,
+        Asset::Point => 3,
+    });
+    let mut wanted = command.amount.map(Amount::as_balance);
+    let mut amount: Option<Amount> = None;
+    let (mut parts, mut left) = (BTreeMap::new(), payment.refundable.clone());
+    for (asset, available) in order {
+        let Some(available_amount) = available.as_amount() else { continue };
+        let part = match &wanted {
+            None => Some(available_amount.clone()),
+            Some(wanted) => match wanted.as_amount() {
+                Some(wanted) => {
+                    let own = wanted.one_to_one(&AssetSpec::finest(asset.clone())).ok_or_else(over)?;
+                    available_amount.at_most(&own.as_balance())?
+                }
+                None => None,
+            },
+        };
+        let Some(part) = part else { continue };
+        let in_total = part.one_to_one(&spec).ok_or_else(over)?;
+        if let Some(still) = wanted.take() {
+            wanted = Some(still.checked_apply(&in_total.debit())?);
+        }
+        amount = Some(match amount {
+            Some(so_far) => so_far.checked_add(&in_total)?,
+            None => in_total,
+        });
+        left.insert(asset.clone(), available.checked_apply(&part.debit())?);
+        parts.insert(asset.clone(), part);
+    }
+    if wanted.is_some_and(|wanted| wanted.as_amount().is_some()) {
+        return Err(over());
+    }
+    let amount = amount.ok_or_else(over)?;
+    let returned = parts.get(&Asset::Point).map(|points| command.wallet.divide(payment.payer, points)).transpose()?;
+    let mut division = Division { amount, parts, left, points: TakenBack::default(), returned };
+    settle_points(command, terms, &mut division)?;
+    Ok(division)
+}
+
+/// Takes back earned points in proportion to the money refunded so far. Points that the payer has spent are deducted
+/// from the money or forgiven, by the tenant's policy.
+fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Division) -> Result<(), PlanRefusal> {
+    let payment = command.payment;
+    let (Some(earned), Some(captured), Some(left)) =
+        (&payment.points_earned, payment.captured.get(&Asset::Ecopay), division.left.get(&Asset::Ecopay))
+    else {
+        return Ok(());
+    };
+    let nothing = Balance::zero(Asset::Point);
+    let mut available = command.points.unwrap_or(&nothing).clone();
+    if let Some(returned) = division.returned.as_ref().and_then(|returned| returned.credited.as_ref()) {
+        available = available.checked_apply(&returned.credit())?;
+    }
+    let earned = Earned { points: earned, with: captured, taken_back: &payment.points_taken_back };
+    let money = division.parts.get(&Asset::Ecopay);
+    division.points = earned.take_back(left, &available, money, terms.spent_points)?;
+    Ok(())
+}
+
+fn postings(command: &Refund<'_>, division: &Division) -> Result<Vec<Posting>, PlanRefusal> {
+    let payer = command.payment.payer;
+    let merchant = Account::Merchant(command.payment.merchant);
+    let issued = Account::Tenant(TenantAccount::PointsIssued);
+    let mut postings = Vec::new();
+    for part in division.parts.values() {
+        postings.push(Posting::new(merchant, part.debit()));
+        postings.push(Posting::new(payer, part.credit()));
+    }
+    for repaid in [&division.repaid(command)?, &division.returned].into_iter().flatten().flat_map(|back| &back.repaid) {
+        postings.push(Posting::new(payer, repaid.debit()));
+        postings.push(debt::repayment(repaid));
+    }
+    for taken in division.points.from_points.iter().chain(&division.points.from_money) {
+        postings.push(Posting::new(payer, taken.debit()));
+        postings.push(Posting::new(issued, taken.credit()));
+    }
+    Ok(postings)
+}
+
+impl Division {
+    /// The refunded money, less what is kept for spent points.
+    fn money(&self) -> Result<Option<Amount>, PlanRefusal> {
+        match (self.parts.get(&Asset::Ecopay), &self.points.from_money) {
+            (Some(part), Some(kept)) => Ok(part.checked_sub(kept)?),
+            (part, _) => Ok(part.cloned()),
+        }
+    }
+
+    /// How the refunded money is divided between a debt and the payer.
+    fn repaid(&self, command: &Refund<'_>) -> Result<Option<ReturningAmount>, PlanRefusal> {
+        self.money()?.map(|money| command.wallet.divide(command.payment.payer, &money)).transpose()
+    }
+}
+
+/// The payer's balance items: what is refunded, less what is taken back. A freeze stops neither.
+fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let payer = command.payment.payer;
+    let mut items = Vec::new();
+    for (asset, part) in &division.parts {
+        let back = match asset {
+            Asset::Point => continue,
+            Asset::Ecopay => division.money()?,
+            Asset::Jcredit | Asset::Regional(_) => Some(part.clone()),
+        };
+        if let Some(back) = back {
+            items.extend(command.wallet.come_back(command.tenant, Role::Payee, payer, &back, now)?);
+        }
+    }
+    let points = (division.points.from_points.as_ref(), division.returned.as_ref());
+    let in_full = division.points.settled == division.points.from_points;
+    let item = points_item(command, points, in_full, now)?;
+    items.extend(item);
+    Ok(items)
+}
+
+/// The points item. If the payer's points cover what is taken back, the guard is that they still do. If not, the
+/// shortfall was computed from the read, and the guard is the exact balance.
+fn points_item(
+    command: &Refund<'_>,
+    (out, returned): (Option<&Amount>, Option<&ReturningAmount>),
+    in_full: bool,
+    now: Timestamp,
+) -> Result<Option<TransactItem>, PlanRefusal> {
+    let payer = command.payment.payer;
+    let in_ = returned.and_then(|returned| returned.credited.as_ref());
+    let repaying = |item: TransactItem| match returned {
+        Some(back) => command.wallet.repaying(item, payer, (&Asset::Point, back.repaid.as_ref()), now),
+        None => item,
+    };
+    let look = || forms::look(command.tenant, Role::Points, payer, &Asset::Point);
+    if in_full {
+        let needed = match (out, in_) {
+            (Some(out), Some(in_)) => out.checked_sub(in_)?,
+            (Some(out), None) => Some(out.clone()),
+            (None, _) => None,
+        };
+        let item = match returned {
+            Some(_) if out.is_none() && in_.is_none() => look(),
+            Some(_) | None => {
+                forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
+            }
+        };
+        return Ok(item.map(|item| repaying(item.guarded_by(guard_at_least(needed.as_ref())))));
+    }
+    let seen = command.points.cloned().unwrap_or_else(|| Balance::zero(Asset::Point));
+    let guard = Clause {
+        condition: Condition::compare(attr::BALANCE, Cmp::Eq, "seen", Value::N(seen.text())),
+        failure: Failure::StalePlan,
+    };
+    let item = match (out, in_) {
+        (None, None) => look(),
+        (Some(_), _) | (None, Some(_)) => {
+            forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
+        }
+    };
+    Ok(item.map(|item| repaying(item.guarded_by(vec![exists(), guard]))))
+}
+
+fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
+    let mut clauses = vec![exists()];
+    clauses.extend(needed.map(|needed| forms::holds(needed, Failure::StalePlan)));
+    clauses
+}
+
+/// The payment's remainders, guarded on exactly what was read, because DynamoDB's conditions cannot add.
+fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState, now: Timestamp) -> TransactItem {
+    let payment = command.payment;
+    let mut update = Update::new();
+    let mut clauses = vec![exists()];
+    for (asset, seen) in &payment.refundable {
+        let attribute = refundable_attribute(asset);
+        let suffix = asset.attribute_suffix();
+        clauses.push(Clause {
+            condition: Condition::compare(attribute.clone(), Cmp::Eq, format!("seen_{suffix}"), Value::N(seen.text())),
+            failure: Failure::StalePlan,
+        });
+        if let Some(part) = division.parts.get(asset) {
+            update = update.add(attribute, format!("delta_{suffix}"), Value::N(part.debit().text()));
+        }
+    }
+    clauses.push(Clause {
+        condition: Condition::compare("state", Cmp::Eq, "seen_state", Value::s(payment.state)),
+        failure: Failure::StalePlan,
+    });
+    if let Some(settled) = &division.points.settled {
+        let seen = Value::N(payment.points_taken_back.text());
+        clauses.push(Clause {
+            condition: Condition::compare("points_taken_back", Cmp::Eq, "seen_taken_back", seen),
+            failure: Failure::StalePlan,
+        });
+        update = update.add("points_taken_back", "taken_back", Value::N(settled.text()));
+    }
+    let update = update.set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(now));
+    TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses)
+}
+
+fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt) -> TransactItem {
+    let payment = command.payment;
+    let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
+    let mut item = Item::from([
+        ("refund_id".to_owned(), Value::s(receipt.refund_id)),
+        ("kind".to_owned(), Value::s(ReturnKind::Refund.name())),
+        ("payment_id".to_owned(), Value::s(payment.id)),
+        ("merchant_id".to_owned(), Value::s(payment.merchant)),
+        ("transaction_id".to_owned(), Value::s(receipt.transaction_id)),
+        ("asset".to_owned(), Value::s(receipt.amount.asset())),
+        ("total".to_owned(), Value::N(receipt.amount.text())),
+        (attr::CREATED_AT.to_owned(), Value::s(receipt.created_at)),
+    ]);
+    if let Some(reason) = command.reason {
+        item.insert("memo".to_owned(), Value::s(reason.expose()));
+    }
+    if let Some(taken_back) = &receipt.points_taken_back {
+        item.insert("points_taken_back".to_owned(), Value::N(taken_back.text()));
+    }
+    if let Some(deducted) = &receipt.deducted {
+        item.insert("deducted".to_owned(), Value::N(deducted.text()));
+    }
+    item.extend(merchant_work(command.tenant, command.merchant, receipt.refund_id.uuid(), &taken));
+    let key = keys::refund(command.tenant, payment.id, receipt.refund_id);
+    TransactItem::put_new(Role::Refund, key, item, Failure::AlreadyExists)
+}

@@ -1,0 +1,68 @@
+//! What every builder is given and returns: a context with time, ids and randomness, and a refusal. A builder takes a
+//! command, the terms that apply and a context, and returns a plan: the writes, and a receipt from which the response is
+//! made.
+
+use crate::dynamo::{Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::ids::{AuditId, TransactionId};
+use crate::money::MoneyError;
+use crate::payment_state::{PaymentState, WrongState};
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use uuid::Uuid;
+
+/// Time, ids and randomness of one request. A re-plan uses the same values.
+#[derive(Clone, Copy, Debug)]
+pub struct Context {
+    /// When the request arrived.
+    pub now: Timestamp,
+    /// The id of the journal entry, if one is written.
+    pub transaction_id: TransactionId,
+    /// The id of what is created: a payment, refund, adjustment, customer...
+    pub resource_id: Uuid,
+    /// The id of the audit record, if one is written.
+    pub audit_id: AuditId,
+    /// Randomness for a one-time code.
+    pub secret: [u8; 16],
+}
+
+/// Why a request could not be planned.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanRefusal {
+    /// Refused, as by a failed guard. Terminal refusals are stored under the key.
+    #[error("refused: {}", .0.code())]
+    Refused(Failure),
+    /// The payment's state does not allow it.
+    #[error("refused: the payment is {state}")]
+    InState {
+        /// The present state.
+        state: PaymentState,
+        /// When the hold expired, if the refusal is due to that.
+        expired_at: Option<Timestamp>,
+    },
+    /// The request is invalid.
+    #[error("{field}: {why}")]
+    Invalid {
+        /// The field of the request.
+        field: &'static str,
+        /// The rule that it breaks.
+        why: &'static str,
+    },
+    /// A stored item cannot be read.
+    #[error(transparent)]
+    Stored(#[from] ItemError),
+    /// The sums do not fit.
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+}
+
+impl From<WrongState> for PlanRefusal {
+    fn from(WrongState(state): WrongState) -> Self {
+        Self::InState { state, expired_at: None }
+    }
+}
+
+/// The journal's details of a memo.
+pub(crate) fn memo_details(memo: Option<&FreeText>) -> Item {
+    memo.map(|memo| ("memo".to_owned(), Value::s(memo.expose()))).into_iter().collect()
+}

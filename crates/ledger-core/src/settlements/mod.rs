@@ -1,0 +1,38 @@
+//! Settlements: closing a merchant's period and paying its net, step by step. Each step is one conditional write that
+//! can be repeated. Until money may have left, the steps can be undone in reverse order.
+//!
+//! ```text
+//! collecting -> held -> verified -> released -> charged -> paying -> paid
+//!      |         ^----------'           ^----------'  ^-------'        proven refusal
+//!      |-> carried                 nothing is to be paid
+//!      '-> undone                  turned back, and everything is given back    paid -> returned: money returned
+//!                                                                               paid -> paid: its file is sent again
+//! ```
+
+mod advance;
+mod asl;
+mod collect;
+mod destination;
+mod open;
+mod record;
+pub mod requests;
+mod resend;
+mod resume;
+pub mod returned;
+pub mod saga;
+pub mod sending;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use advance::{Move, MoveError, next_move, started};
+pub use asl::{BROKEN, UNAVAILABLE, definition};
+pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, give_back, read_batch};
+pub use destination::Destination;
+pub use open::{Open, Settling, plan as plan_open};
+pub use record::{AssetTotals, Settlement, SettlementState, UndoReason};
+pub use resend::resent;
+pub use resume::plan as plan_resume;
+pub use saga::{Compensation, Outcome, Step, Task};
+pub use sending::Sending;
+pub use steps::{paid, transfer, turn_back, verified};

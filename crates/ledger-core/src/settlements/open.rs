@@ -1,0 +1,165 @@
+//! Closing a merchant's period: opening a settlement. A merchant has at most one open settlement.
+
+use super::destination::Destination;
+use super::record::{AssetTotals, Settlement, SettlementState, quantities, quantities_value};
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, MerchantId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, attr};
+use crate::money::{Asset, Balance};
+use crate::operation::Operation;
+use crate::plan::{Context, PlanRefusal};
+use crate::psp::PspTerms;
+use crate::terms::{MerchantTerms, SettlementTerms, TenantTerms};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use std::collections::BTreeMap;
+
+/// A merchant's `SETTLING` item: the open settlement, and what the last one carried over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settling {
+    /// The open settlement.
+    pub open: Option<SettlementId>,
+    /// The quantities that the next settlement begins with, by asset.
+    pub carry: BTreeMap<Asset, Balance>,
+}
+
+/// The command to close a period.
+#[derive(Clone, Debug)]
+pub struct Open<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The merchant whose period it is.
+    pub merchant: &'a MerchantTerms,
+    /// The merchant's payout destination, as it was read.
+    pub destination: Option<&'a Destination>,
+    /// The account of the payment provider that pays, if there is one.
+    pub psp: Option<&'a PspTerms>,
+    /// The merchant's `SETTLING` item, as it was read.
+    pub settling: &'a Settling,
+    /// The staff member who closes it.
+    pub staff: StaffId,
+    /// The day of the payout; `None`: the day of closing.
+    pub pay_on: Option<BusinessDate>,
+}
+
+impl Settling {
+    /// Reads the item; without an item nothing is open.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
+        let Some(item) = item else { return Ok(Self::default()) };
+        let open = item.opt_parsed("open", SettlementId::parse)?;
+        Ok(Self { open, carry: quantities(item, "carry")? })
+    }
+}
+
+/// Opens a settlement: its record, and the merchant's `SETTLING` item.
+///
+/// # Errors
+/// [`PlanRefusal`] if one is open, or the payout has no destination or no account to pay from.
+pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<Settlement>, PlanRefusal> {
+    let Open { tenant, merchant, settling, staff, .. } = command;
+    let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
+    let destination =
+        command.destination.ok_or_else(|| refused("has no payout destination: PATCH the merchant first"))?;
+    let agreed = terms.settlement.clone().unwrap_or_else(SettlementTerms::free);
+    let psp = match destination {
+        Destination::Bank(_) if agreed.sender.is_none() => {
+            return Err(refused("is paid by a bank file, and the tenant has no account to pay from"));
+        }
+        Destination::Bank(_) => None,
+        Destination::Stripe { .. } if terms.topup.is_none() => {
+            return Err(refused("is paid through Stripe, and the tenant has no terms for that"));
+        }
+        Destination::Stripe { .. } => {
+            Some(command.psp.ok_or_else(|| refused("is paid through Stripe, which is not set up"))?.clone())
+        }
+    };
+    if settling.open.is_some() {
+        return Err(PlanRefusal::Refused(Failure::AlreadyExists));
+    }
+    let carried = |(asset, carried): (&Asset, &Balance)| {
+        (asset.clone(), AssetTotals { carried_in: carried.clone(), ..AssetTotals::zero(asset) })
+    };
+    let settlement = Settlement {
+        id: SettlementId::new(cx.resource_id),
+        merchant: merchant.id,
+        state: SettlementState::Collecting,
+        turned_back: None,
+        stuck_at: None,
+        requested_by: *staff,
+        created_at: cx.now,
+        pay_on: command.pay_on.unwrap_or_else(|| cx.now.business_date()),
+        destination: destination.clone(),
+        terms: agreed,
+        psp,
+        records: 0,
+        batches: 0,
+        totals: settling.carry.iter().map(carried).collect(),
+        put_aside: BTreeMap::new(),
+        held_at: None,
+        net: None,
+        fee: None,
+        tax: None,
+        payable: None,
+        sending: None,
+        paid_at: None,
+        payout_reference: None,
+        returned_at: None,
+        resend: None,
+        resent_at: None,
+        runs: 0,
+        shards: merchant.shards,
+        due_shards: terms.due_shards,
+    };
+    let key = keys::settlement(tenant, merchant.id, settlement.id);
+    let items = vec![
+        TransactItem::put_new(Role::Settlement, key, settlement.item(tenant), Failure::AlreadyExists),
+        opened(tenant, &settlement, settling, cx.now),
+        Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
+            .with("settlement_id", settlement.id)
+            .with("pay_on", settlement.pay_on)
+            .record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: settlement })
+}
+
+/// Requires that no settlement is open and that the carried quantities are as they were read.
+fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Timestamp) -> TransactItem {
+    let seen = if settling.carry.is_empty() {
+        Condition::absent("carry")
+    } else {
+        Condition::compare("carry", Cmp::Eq, "seen_carry", quantities_value(&settling.carry))
+    };
+    let clauses = vec![
+        Clause { condition: Condition::absent("open"), failure: Failure::AlreadyExists },
+        Clause { condition: seen, failure: Failure::StalePlan },
+    ];
+    let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
+    TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
+}
+
+/// Closes a settlement: the next one may be opened, and begins with `carry`. `None` keeps what this one began with,
+/// because it turned back.
+pub(super) fn closed(
+    tenant: &Tenant,
+    (merchant, id): (MerchantId, SettlementId),
+    carry: Option<&BTreeMap<Asset, Balance>>,
+    now: Timestamp,
+) -> TransactItem {
+    let mut update = Update::new();
+    let left = carry.map(|carry| (quantities_value(carry), carry.values().all(|left| left.as_delta().is_none())));
+    if let Some((value, false)) = &left {
+        update = update.set("carry", "carry", value.clone());
+    }
+    update = update.set(attr::UPDATED_AT, "ua", Value::s(now)).remove("open");
+    if let Some((_, true)) = left {
+        update = update.remove("carry");
+    }
+    let mine =
+        Clause { condition: Condition::compare("open", Cmp::Eq, "mine", Value::s(id)), failure: Failure::StalePlan };
+    TransactItem::update(Role::Settlement, keys::settling(tenant, merchant), update, vec![mine])
+}

@@ -1,0 +1,396 @@
+//! The `SETTLEMENT#<id>` item: a settlement's records, sums, state and payout.
+
+use super::destination::Destination;
+use super::resend::{self, RESEND_ID, RESENT_AT};
+use super::sending::Sending;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, Shards, Work, attr};
+use crate::money::{Amount, Asset, Balance, Delta};
+use crate::psp::PspTerms;
+use crate::terms::SettlementTerms;
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Clause, Role, TransactItem};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SettlementState {
+    /// Records are being stamped.
+    Collecting,
+    /// What the merchant is owed is held.
+    Held,
+    /// The KYC check of the merchant has passed.
+    Verified,
+    /// All that is held is yen.
+    Released,
+    /// Fee and tax are taken.
+    Charged,
+    /// The payout may have left. Only a proven refusal leads back.
+    Paying,
+    /// Paid. Final, unless the money is returned.
+    Paid,
+    /// Nothing was to be paid, and the rest goes into the next settlement. Final.
+    Carried,
+    /// It turned back, and the next settlement takes its records. Final.
+    Undone,
+    /// It was paid and the money was returned; the next settlement pays it. Final.
+    Returned,
+}
+
+/// Why a settlement turned back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoReason {
+    /// The KYC check was refused.
+    KycRefused,
+    /// The KYC check had no answer in time.
+    KycUnanswered,
+    /// The payout was refused for good, and nothing has left.
+    PayoutRefused,
+    /// A step failed on its last retry.
+    StepFailed,
+}
+
+/// The sums of one asset in a settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetTotals {
+    /// The sum of payments.
+    pub taken: Balance,
+    /// The sum of refunds, as a positive quantity.
+    pub refunded: Balance,
+    /// What was paid before and returned. No fee is taken on it again.
+    pub came_back: Balance,
+    /// What the settlement before carried over, with its sign.
+    pub carried_in: Balance,
+}
+
+/// A settlement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settlement {
+    /// Its id.
+    pub id: SettlementId,
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The present state.
+    pub state: SettlementState,
+    /// Why it turned back, if it did.
+    pub turned_back: Option<UndoReason>,
+    /// Since when it needs review, if it does.
+    pub stuck_at: Option<Timestamp>,
+    /// The staff member who closed the period.
+    pub requested_by: StaffId,
+    /// When the period was closed.
+    pub created_at: Timestamp,
+    /// The day of the payout.
+    pub pay_on: BusinessDate,
+    /// The payout destination.
+    pub destination: Destination,
+    /// The terms at the time when the period was closed.
+    pub terms: SettlementTerms,
+    /// The account of the payment provider that pays, if one does.
+    pub psp: Option<PspTerms>,
+    /// The number of its records.
+    pub records: u32,
+    /// The number of transactions that added them.
+    pub batches: u32,
+    /// The sums of its records, by asset.
+    pub totals: BTreeMap<Asset, AssetTotals>,
+    /// The quantity of each asset that was held or netted, with its sign.
+    pub put_aside: BTreeMap<Asset, Balance>,
+    /// When it was held.
+    pub held_at: Option<Timestamp>,
+    /// The total in yen.
+    pub net: Option<Amount>,
+    /// The fee.
+    pub fee: Option<Amount>,
+    /// The tax on the fee.
+    pub tax: Option<Amount>,
+    /// The amount that is paid out.
+    pub payable: Option<Amount>,
+    /// The progress of the payout request to the payment provider.
+    pub sending: Option<Sending>,
+    /// When it was paid.
+    pub paid_at: Option<Timestamp>,
+    /// The payout's name outside: a file's name, or the payment provider's id.
+    pub payout_reference: Option<String>,
+    /// When the return of the money became known.
+    pub returned_at: Option<Timestamp>,
+    /// The approved request for which its file is being sent again, if it is.
+    pub resend: Option<PayoutRequestId>,
+    /// When its file was last sent again.
+    pub resent_at: Option<Timestamp>,
+    /// How often its saga was started.
+    pub runs: u32,
+    /// The number of shards of its merchant's records.
+    pub shards: Shards,
+    /// The number of shards of the tenant's due work.
+    pub due_shards: Shards,
+}
+
+impl SettlementState {
+    /// Every state.
+    pub const ALL: [Self; 10] = [
+        Self::Collecting,
+        Self::Held,
+        Self::Verified,
+        Self::Released,
+        Self::Charged,
+        Self::Paying,
+        Self::Paid,
+        Self::Carried,
+        Self::Undone,
+        Self::Returned,
+    ];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Collecting => "collecting",
+            Self::Held => "held",
+            Self::Verified => "verified",
+            Self::Released => "released",
+            Self::Charged => "charged",
+            Self::Paying => "paying",
+            Self::Paid => "paid",
+            Self::Carried => "carried",
+            Self::Undone => "undone",
+            Self::Returned => "returned",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// Whether its saga has nothing left to do.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        match self {
+            Self::Paid | Self::Carried | Self::Undone | Self::Returned => true,
+            Self::Collecting | Self::Held | Self::Verified | Self::Released | Self::Charged | Self::Paying => false,
+        }
+    }
+}
+
+impl fmt::Display for SettlementState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl UndoReason {
+    /// Every reason.
+    pub const ALL: [Self; 4] = [Self::KycRefused, Self::KycUnanswered, Self::PayoutRefused, Self::StepFailed];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::KycRefused => "kyc_refused",
+            Self::KycUnanswered => "kyc_unanswered",
+            Self::PayoutRefused => "payout_refused",
+            Self::StepFailed => "step_failed",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.name() == name)
+    }
+}
+
+impl AssetTotals {
+    /// Zero quantities of an asset.
+    #[must_use]
+    pub fn zero(asset: &Asset) -> Self {
+        let zero = || Balance::zero(asset.clone());
+        Self { taken: zero(), refunded: zero(), came_back: zero(), carried_in: zero() }
+    }
+}
+
+pub(super) fn taken_attribute(asset: &Asset) -> String {
+    format!("taken_{}", asset.attribute_suffix())
+}
+
+pub(super) fn refunded_attribute(asset: &Asset) -> String {
+    format!("refunded_{}", asset.attribute_suffix())
+}
+
+pub(super) fn came_back_attribute(asset: &Asset) -> String {
+    format!("came_back_{}", asset.attribute_suffix())
+}
+
+impl Settlement {
+    /// Reads a stored settlement.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("settlement_id", SettlementId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            state: item.named("state", SettlementState::parse)?,
+            turned_back: item.opt_named("turned_back", UndoReason::parse)?,
+            stuck_at: item.opt_timestamp("stuck_at")?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            pay_on: item.parsed("pay_on", BusinessDate::parse)?,
+            destination: Destination::read(item.map("destination")?)?,
+            terms: SettlementTerms::read(item.map("terms")?)?,
+            psp: item.opt_map("psp")?.map(PspTerms::read).transpose()?,
+            records: item.int("records")?,
+            batches: item.int("batches")?,
+            totals: totals(item)?,
+            put_aside: quantities(item, "put_aside")?,
+            held_at: item.opt_timestamp("held_at")?,
+            net: yen(item, "net")?,
+            fee: yen(item, "fee")?,
+            tax: yen(item, "tax")?,
+            payable: yen(item, "payable")?,
+            sending: Sending::read(item)?,
+            paid_at: item.opt_timestamp("paid_at")?,
+            payout_reference: item.opt_string("payout_reference")?,
+            returned_at: item.opt_timestamp("returned_at")?,
+            resend: item.opt_parsed(RESEND_ID, PayoutRequestId::parse)?,
+            resent_at: item.opt_timestamp(RESENT_AT)?,
+            runs: item.int("runs")?,
+            shards: item.checked_int("shards", Shards::new)?,
+            due_shards: item.checked_int("due_shards", Shards::new)?,
+        })
+    }
+
+    /// The attributes of a new settlement. It is due to be run at once.
+    pub(super) fn item(&self, tenant: &Tenant) -> Item {
+        let carried = self.totals.iter().map(|(asset, totals)| (asset.clone(), totals.carried_in.clone())).collect();
+        let mut item = Item::from([
+            ("settlement_id".to_owned(), Value::s(self.id)),
+            ("merchant_id".to_owned(), Value::s(self.merchant)),
+            ("state".to_owned(), Value::s(self.state)),
+            ("requested_by".to_owned(), Value::s(self.requested_by)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+            ("pay_on".to_owned(), Value::s(self.pay_on)),
+            ("destination".to_owned(), Value::M(self.destination.item())),
+            ("terms".to_owned(), Value::M(self.terms.item())),
+            ("records".to_owned(), Value::int(self.records.into())),
+            ("batches".to_owned(), Value::int(self.batches.into())),
+            ("carried_in".to_owned(), quantities_value(&carried)),
+            ("runs".to_owned(), Value::int(self.runs.into())),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
+            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
+        ]);
+        item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
+        item
+    }
+
+    /// The net of each asset: taken, less refunded, plus what was returned and what the last settlement carried over.
+    ///
+    /// # Errors
+    /// [`crate::money::MoneyError`] if a sum does not fit.
+    pub fn nets(&self) -> Result<BTreeMap<Asset, Balance>, crate::money::MoneyError> {
+        let net = |totals: &AssetTotals| {
+            let own = totals.taken.checked_sub(&totals.refunded)?;
+            own.checked_plus(&totals.came_back)?.checked_plus(&totals.carried_in)
+        };
+        self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
+    }
+
+    /// What was paid before and returned, in yen. Payouts have no other asset.
+    pub(super) fn came_back(&self) -> Balance {
+        self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.came_back.clone())
+    }
+
+    /// The `due` index's partition of its runs.
+    #[must_use]
+    pub fn due_partition(&self, tenant: &Tenant) -> String {
+        keys::due_partition(tenant, Work::Settlement, keys::shard_of(self.id.uuid(), self.due_shards))
+    }
+
+    /// A change of the settlement, guarded on the state and the direction that were read. A worker whose guard fails
+    /// reads it again.
+    pub(super) fn changed(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
+        self.changed_if(tenant, Vec::new(), update, now)
+    }
+
+    /// The same, guarded also on no other sending having begun since.
+    pub(super) fn changed_as_sent(&self, tenant: &Tenant, update: Update, now: Timestamp) -> TransactItem {
+        let more = self.sending.iter().flat_map(Sending::as_seen).collect();
+        self.changed_if(tenant, more, update, now)
+    }
+
+    fn changed_if(&self, tenant: &Tenant, more: Vec<Clause>, update: Update, now: Timestamp) -> TransactItem {
+        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+        let direction = match self.turned_back {
+            None => Condition::absent("turned_back"),
+            Some(_) => Condition::exists("turned_back"),
+        };
+        let mut clauses = vec![
+            stale(Condition::compare("state", Cmp::Eq, "seen_state", Value::s(self.state))),
+            stale(Condition::compare("batches", Cmp::Eq, "seen_batches", Value::int(self.batches.into()))),
+            stale(direction),
+        ];
+        clauses.extend(resend::as_seen(self));
+        clauses.extend(more);
+        let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
+        TransactItem::update(Role::Settlement, keys::settlement(tenant, self.merchant, self.id), update, clauses)
+    }
+}
+
+/// The field of a sum.
+type Sum = fn(&mut AssetTotals) -> &mut Balance;
+
+/// The sums that grow with each record, by the prefix of their attributes.
+const TOTALS: [(&str, Sum); 3] = [
+    ("taken_", |totals| &mut totals.taken),
+    ("refunded_", |totals| &mut totals.refunded),
+    ("came_back_", |totals| &mut totals.came_back),
+];
+
+fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
+    let mut totals = BTreeMap::<Asset, AssetTotals>::new();
+    for (asset, carried) in quantities(item, "carried_in")? {
+        totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
+    }
+    for (name, value) in item {
+        let found = TOTALS.into_iter().find_map(|(prefix, part)| Some((part, name.strip_prefix(prefix)?)));
+        let Some((part, suffix)) = found else { continue };
+        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| ItemError::invalid(name))?;
+        let sum = number(&asset, value).ok_or_else(|| ItemError::invalid(name))?;
+        let of_asset = totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset));
+        *part(of_asset) = sum;
+    }
+    Ok(totals)
+}
+
+fn number(asset: &Asset, value: &Value) -> Option<Balance> {
+    match value {
+        Value::N(number) => Balance::from_stored(asset.clone(), number).ok(),
+        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    }
+}
+
+/// A yen amount of a settlement; `None` if it is zero or not computed yet.
+fn yen(item: &Item, name: &str) -> Result<Option<Amount>, ItemError> {
+    if item.opt_number(name)? == Some("0") { Ok(None) } else { item.opt_amount(name, Asset::Ecopay) }
+}
+
+/// A map of quantities by asset; empty if the attribute is absent.
+pub(super) fn quantities(item: &Item, name: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {
+    item.numbers(name, |asset, number| {
+        let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(name))?;
+        let quantity = Balance::from_stored(asset.clone(), number).map_err(|_| ItemError::invalid(name))?;
+        Ok((asset, quantity))
+    })
+}
+
+/// The stored form of quantities. Zero quantities are left out.
+pub(super) fn quantities_value(quantities: &BTreeMap<Asset, Balance>) -> Value {
+    let deltas: Vec<Delta> = quantities.values().filter_map(Balance::as_delta).collect();
+    crate::transaction::changes(&deltas)
+}

@@ -1,0 +1,189 @@
+//! Requests about a settlement that was paid by a bank file. One person requests and another approves that the file
+//! is sent again, or that the transfer is booked as returned. A bank pays a file each time it gets it.
+
+use super::destination::Destination;
+use super::record::{Settlement, SettlementState};
+use super::{resend, returned};
+use crate::account::TenantAccount;
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
+use crate::keys::{self, Key, attr};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// What is requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayoutRequestKind {
+    /// To send the file again.
+    Resend,
+    /// To book the transfer as returned: the merchant is owed it again.
+    Return,
+}
+
+/// A stored request. Its content never changes; its state changes once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What is requested.
+    pub kind: PayoutRequestKind,
+    /// Its id.
+    pub id: PayoutRequestId,
+    /// The settlement's merchant.
+    pub merchant: MerchantId,
+    /// The settlement.
+    pub settlement: SettlementId,
+    /// The staff member who requested it.
+    pub requested_by: StaffId,
+    /// `pending` or `approved`.
+    pub state: String,
+    /// When it was requested.
+    pub created_at: Timestamp,
+}
+
+impl PayoutRequestKind {
+    /// The attribute that holds the request's id.
+    const fn id_attribute(self) -> &'static str {
+        match self {
+            Self::Resend => "resend_id",
+            Self::Return => "return_id",
+        }
+    }
+
+    /// The operation of the request.
+    #[must_use]
+    pub const fn request(self) -> Operation {
+        match self {
+            Self::Resend => Operation::FileResendRequest,
+            Self::Return => Operation::SettlementReturnRequest,
+        }
+    }
+
+    /// The operation of the approval.
+    #[must_use]
+    pub const fn approval(self) -> Operation {
+        match self {
+            Self::Resend => Operation::FileResendApprove,
+            Self::Return => Operation::SettlementReturnApprove,
+        }
+    }
+
+    /// The key of a request's item.
+    #[must_use]
+    pub fn key(self, tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId) -> Key {
+        match self {
+            Self::Resend => keys::payout_file_resend(tenant, merchant, id),
+            Self::Return => keys::payout_return(tenant, merchant, id),
+        }
+    }
+}
+
+impl Asked {
+    /// Reads a stored request.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(kind: PayoutRequestKind, item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            kind,
+            id: item.parsed(kind.id_attribute(), PayoutRequestId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            settlement: item.parsed("settlement_id", SettlementId::parse)?,
+            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            state: item.string("state")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+        })
+    }
+
+    fn act<'a>(&self, actor: Actor, operation: Operation) -> Act<'a> {
+        Act::new(actor, operation, format!("merchant:{}", self.merchant))
+            .with("settlement_id", self.settlement)
+            .with(self.kind.id_attribute(), self.id)
+    }
+}
+
+/// Stores a request. Nothing happens until another person approves it.
+///
+/// # Errors
+/// [`PlanRefusal`] unless the settlement is paid by a bank file.
+pub fn plan_request(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    kind: PayoutRequestKind,
+    staff: StaffId,
+    note: &FreeText,
+    cx: &Context,
+) -> Result<Planned<Asked>, PlanRefusal> {
+    if !is_paid_by_file(settlement) {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let asked = Asked {
+        kind,
+        id: PayoutRequestId::new(cx.resource_id),
+        merchant: settlement.merchant,
+        settlement: settlement.id,
+        requested_by: staff,
+        state: "pending".to_owned(),
+        created_at: cx.now,
+    };
+    let mut item = Item::from([
+        (kind.id_attribute().to_owned(), Value::s(asked.id)),
+        ("merchant_id".to_owned(), Value::s(asked.merchant)),
+        ("settlement_id".to_owned(), Value::s(asked.settlement)),
+        ("requested_by".to_owned(), Value::s(asked.requested_by)),
+        ("state".to_owned(), Value::s(&asked.state)),
+        (attr::CREATED_AT.to_owned(), Value::s(asked.created_at)),
+    ]);
+    item.extend(crate::plan::memo_details(Some(note)));
+    let key = kind.key(tenant, asked.merchant, asked.id);
+    let act = asked.act(Actor::Staff(staff), kind.request()).because(Some(note));
+    let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
+}
+
+/// Another person approves a request. The settlement must be paid, and its file must not be in the middle of a
+/// resend, because it is then unknown whether the bank has it.
+///
+/// # Errors
+/// [`PlanRefusal`] unless the settlement is still paid by a bank file that is not being sent again.
+pub fn plan_approve(
+    tenant: &Tenant,
+    asked: &Asked,
+    settlement: &Settlement,
+    staff: StaffId,
+    cx: &Context,
+) -> Result<Planned<Asked>, PlanRefusal> {
+    if !is_paid_by_file(settlement) || settlement.resend.is_some() {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let update = Update::new()
+        .set("state", "approved", Value::s("approved"))
+        .set("decided_by", "me", Value::s(staff))
+        .set("decided_at", "now", Value::s(cx.now));
+    let key = asked.kind.key(tenant, asked.merchant, asked.id);
+    let mut draft = match asked.kind {
+        PayoutRequestKind::Resend => {
+            Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] }
+        }
+        PayoutRequestKind::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
+            .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
+    };
+    draft.items.insert(0, TransactItem::update(Role::Resend, key, update, forms::pending_of_another(staff)));
+    draft.items.push(asked.act(Actor::Staff(staff), asked.kind.approval()).record(tenant, cx));
+    let receipt = Asked { state: "approved".to_owned(), ..asked.clone() };
+    Ok(Planned { draft, receipt })
+}
+
+/// Whether the settlement's file may be sent again, or its transfer booked as returned.
+#[must_use]
+pub fn is_paid_by_file(settlement: &Settlement) -> bool {
+    let by_file = match &settlement.destination {
+        Destination::Bank(_) => true,
+        Destination::Stripe { .. } => false,
+    };
+    by_file && settlement.state == SettlementState::Paid && settlement.payable.is_some()
+}

@@ -1,0 +1,135 @@
+//! Payouts that were returned: the merchant is owed the money again, and its next settlement pays it. The fact comes
+//! from the payment provider, by an event or a lookup, or from two people who saw it on the bank's statement. It is
+//! booked once, because the transition `paid -> returned` happens once.
+
+use super::destination::Destination;
+use super::record::{Settlement, SettlementState};
+use super::steps::entry;
+use crate::account::{Account, Posting, TenantAccount};
+use crate::dynamo::{Item, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, Principal, Tenant};
+use crate::keys::{self, Work, attr};
+use crate::money::Asset;
+use crate::operation::Operation;
+use crate::psp::{Payout, PayoutStatus};
+use crate::time::Timestamp;
+use crate::topups::ContradictionKind;
+use crate::transaction::{Draft, Provenance, Role, TransactItem};
+
+/// The attribute for the settlement whose payout was returned. The record's stamp is another settlement's.
+pub(crate) const RETURNED_ID: &str = "returned_settlement_id";
+
+/// What the payment provider's fact about a payout means for our record.
+#[derive(Clone, Debug)]
+pub enum Word {
+    /// The fact is known already: nothing to do.
+    Behind,
+    /// The payout has left, and our record does not have that yet: [`super::paid`] comes first.
+    Ahead,
+    /// The fact contradicts our record: nothing is written, and it needs review.
+    Contradiction(ContradictionKind),
+    /// The money was returned: this is to be written.
+    Back(Box<Draft>),
+}
+
+/// How a payout contradicts its settlement; `None` if it does not.
+#[must_use]
+pub fn contradiction(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    payout: &Payout,
+    account: Option<&str>,
+) -> Option<ContradictionKind> {
+    let (Destination::Stripe { .. }, Some(psp)) = (&settlement.destination, &settlement.psp) else {
+        return Some(ContradictionKind::Object);
+    };
+    if payout.livemode != psp.livemode {
+        return Some(ContradictionKind::Livemode);
+    }
+    if account != psp.account.as_deref() {
+        return Some(ContradictionKind::Account);
+    }
+    if payout.amount.yen().is_none() || payout.amount.yen() != settlement.payable {
+        return Some(ContradictionKind::Amount);
+    }
+    let named = payout.tags.as_ref().is_some_and(|tags| {
+        tags.tenant == *tenant && tags.merchant == settlement.merchant && tags.settlement == settlement.id
+    });
+    let known = settlement.payout_reference.as_ref().is_none_or(|known| known == payout.id.as_str());
+    (!named || !known).then_some(ContradictionKind::Object)
+}
+
+/// Decides what a payout's fact means for its settlement. `account` is the provider's account of the payout.
+#[must_use]
+pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>, now: Timestamp) -> Word {
+    if let Some(contradiction) = contradiction(tenant, settlement, payout, account) {
+        return Word::Contradiction(contradiction);
+    }
+    match (settlement.state, payout.status) {
+        (SettlementState::Paying | SettlementState::Paid, PayoutStatus::Sent) | (SettlementState::Returned, _) => {
+            Word::Behind
+        }
+        (SettlementState::Paying, PayoutStatus::Failed) => Word::Ahead,
+        (SettlementState::Paid, PayoutStatus::Failed) => {
+            match back(tenant, settlement, TenantAccount::StripeClearing, now) {
+                Some(draft) => Word::Back(Box::new(draft)),
+                None => Word::Contradiction(ContradictionKind::Amount),
+            }
+        }
+        // No payout was requested, or it was refused for good.
+        (
+            SettlementState::Collecting
+            | SettlementState::Held
+            | SettlementState::Verified
+            | SettlementState::Released
+            | SettlementState::Charged
+            | SettlementState::Carried
+            | SettlementState::Undone,
+            PayoutStatus::Sent | PayoutStatus::Failed,
+        ) => Word::Contradiction(ContradictionKind::State),
+    }
+}
+
+/// The provenance of the entry for a returned payout.
+#[must_use]
+pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Provenance {
+    Provenance {
+        tenant: tenant.clone(),
+        operation: Operation::SettlementReturned,
+        principal: Principal::Merchant(settlement.merchant),
+        actor: Actor::Stripe,
+        key: format!("settlement:{}:returned", settlement.id),
+        now,
+    }
+}
+
+/// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance
+/// again, and in a record that the next settlement takes. `None` if nothing was paid.
+pub(super) fn back(tenant: &Tenant, settlement: &Settlement, clearing: TenantAccount, now: Timestamp) -> Option<Draft> {
+    let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
+    let update =
+        Update::new().set("state", "to", Value::s(SettlementState::Returned)).set("returned_at", "ua", Value::s(now));
+    let owed = payable.credit();
+    let work = Work::Settle(merchant);
+    let due = keys::due_partition(tenant, work, keys::shard_of(settlement.id.uuid(), settlement.shards));
+    let record = Item::from([
+        (RETURNED_ID.to_owned(), Value::s(settlement.id)),
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("merchant_delta".to_owned(), crate::transaction::changes(std::slice::from_ref(&owed))),
+        ("credited_at".to_owned(), Value::s(now)),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+        (attr::DUE_PK.to_owned(), Value::S(due)),
+        (attr::DUE_SK.to_owned(), Value::s(settlement.id)),
+    ]);
+    let key = keys::returned(tenant, merchant, settlement.id);
+    let mut items = vec![
+        settlement.changed(tenant, update, now),
+        TransactItem::put_new(Role::Returned, key, record, Failure::StalePlan),
+    ];
+    items.extend(forms::settle_merchant(tenant, merchant, &Asset::Ecopay, (Some(&owed), None), now));
+    let postings =
+        vec![Posting::new(Account::Tenant(clearing), payable.debit()), Posting::new(Account::Merchant(merchant), owed)];
+    Some(Draft { entry: Some(entry(settlement, "returned", postings)), items })
+}

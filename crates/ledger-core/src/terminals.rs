@@ -1,0 +1,232 @@
+//! Storefront terminals: registering one, freezing it, and enrolment, which stores its public key and begins a new
+//! epoch.
+
+use crate::audit::Act;
+use crate::customers::profile::Status;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
+use crate::keys::{self, Key, Partition, attr};
+use crate::operation::Operation;
+use crate::personal::{FreeText, Masked};
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use std::time::Duration;
+
+/// How long an enrolment code is valid.
+pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A stored terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TerminalRecord {
+    /// Its id.
+    pub id: TerminalId,
+    /// The merchant that it belongs to.
+    pub merchant: MerchantId,
+    /// Whether it may operate.
+    pub status: Status,
+    /// The epoch of its enrolment; 0 before the first.
+    pub epoch: u32,
+    /// Its public key as PEM, after the first enrolment.
+    pub public_key: Option<String>,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}
+
+/// What a response says about a terminal that was registered or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TerminalReceipt {
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// When it was registered or changed.
+    pub at: Timestamp,
+}
+
+/// A one-time enrolment code: `<tenant>.<terminal id>.<128 random bits>`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnrolmentCode {
+    /// The tenant.
+    pub tenant: Tenant,
+    /// The terminal.
+    pub terminal: TerminalId,
+    text: Masked<String>,
+}
+
+/// What a response says about an issued enrolment code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EnrolmentReceipt {
+    /// The code.
+    pub code: EnrolmentCode,
+    /// When the code expires.
+    pub expires_at: Timestamp,
+}
+
+impl TerminalRecord {
+    /// Reads a stored terminal.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("terminal_id", TerminalId::parse)?,
+            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            status: item.named("state", Status::parse)?,
+            epoch: item.int("epoch")?,
+            public_key: item.opt_string("public_key")?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+        })
+    }
+}
+
+impl EnrolmentCode {
+    /// Reads a code; `None` if it does not have a code's form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (tenant, rest) = text.split_once('.')?;
+        let (terminal, secret) = rest.split_once('.')?;
+        let fits = URL_SAFE_NO_PAD.decode(secret).is_ok_and(|bytes| bytes.len() == 16);
+        Some(Self {
+            tenant: Tenant::parse(tenant).ok()?,
+            terminal: TerminalId::parse(terminal).ok()?,
+            text: Masked::new(text.to_owned()),
+        })
+        .filter(|_| fits)
+    }
+
+    /// The text, for the staff member who sets the terminal up.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        self.text.expose()
+    }
+
+    /// The key of the code's slot.
+    #[must_use]
+    pub fn slot(&self) -> Key {
+        keys::enrolment(&self.tenant, self.terminal)
+    }
+
+    /// Whether this code was answered with this public key before. Then a terminal that lost the response gets it
+    /// again. The code alone proves no more than it did the first time.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute of the slot has the wrong type.
+    pub fn was_answered(&self, slot: &Item, record: &TerminalRecord, public_key: &str) -> Result<bool, ItemError> {
+        Ok(slot.opt_text("token_hash")? == Some(&self.hash())
+            && slot.opt_text("state")? == Some("used")
+            && record.public_key.as_deref() == Some(public_key))
+    }
+
+    fn hash(&self) -> String {
+        forms::code_hash(self.text.expose())
+    }
+}
+
+/// Registers a terminal of an existing merchant.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_open(
+    tenant: &Tenant,
+    terminal: Option<TerminalId>,
+    merchant: MerchantId,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
+    let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
+    let item = Item::from([
+        ("terminal_id".to_owned(), Value::s(terminal)),
+        ("merchant_id".to_owned(), Value::s(merchant)),
+        ("state".to_owned(), Value::s(Status::Active.name())),
+        ("epoch".to_owned(), Value::int(0)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let owner = Partition::merchant(tenant, merchant).profile();
+    let key = Partition::terminal(tenant, terminal).profile();
+    let items = vec![
+        TransactItem::check(Role::Profile, owner, vec![exists()]),
+        TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists),
+        Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
+    ];
+    Ok(planned(terminal, items, cx))
+}
+
+/// Freezes or unfreezes a terminal. Caches see it within a minute.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_status(
+    tenant: &Tenant,
+    terminal: TerminalId,
+    status: Status,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
+    let update =
+        Update::new().set("state", "state", Value::s(status.name())).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let key = Partition::terminal(tenant, terminal).profile();
+    let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
+        .because(reason)
+        .with("status", status.name());
+    let items = vec![TransactItem::update(Role::Profile, key, update, vec![exists()]), act.record(tenant, cx)];
+    Ok(planned(terminal, items, cx))
+}
+
+/// Issues a one-time enrolment code. It replaces an earlier one.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_code(
+    tenant: &Tenant,
+    terminal: TerminalId,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
+    let text = format!("{tenant}.{terminal}.{}", URL_SAFE_NO_PAD.encode(cx.secret));
+    let code = EnrolmentCode { tenant: tenant.clone(), terminal, text: Masked::new(text) };
+    let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
+    let profile = Partition::terminal(tenant, terminal).profile();
+    let items = vec![
+        TransactItem::check(Role::Profile, profile, vec![exists()]),
+        forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
+        Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: EnrolmentReceipt { code, expires_at } })
+}
+
+/// Enrols a terminal that answers its code with a public key: consumes the code and begins a new epoch. `seen_epoch`
+/// is the epoch that was read. It has no idempotency key, because the code works once.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn enrol(
+    code: &EnrolmentCode,
+    public_key: &str,
+    seen_epoch: u32,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let consume = forms::consume_code(code.slot(), code.hash(), now);
+    let key = Update::new()
+        .set("public_key", "public_key", Value::s(public_key))
+        .set("epoch", "epoch", Value::int(i64::from(seen_epoch).saturating_add(1)))
+        .set(attr::UPDATED_AT, "now", Value::s(now));
+    let profile = TransactItem::update(
+        Role::Profile,
+        Partition::terminal(&code.tenant, code.terminal).profile(),
+        key,
+        vec![Clause {
+            condition: Condition::compare("epoch", Cmp::Eq, "seen", Value::int(seen_epoch.into())),
+            failure: Failure::StalePlan,
+        }],
+    );
+    Transaction::unkeyed(vec![consume, profile])
+}
+
+fn planned(terminal: TerminalId, items: Vec<TransactItem>, cx: &Context) -> Planned<TerminalReceipt> {
+    Planned { draft: Draft { entry: None, items }, receipt: TerminalReceipt { terminal, at: cx.now } }
+}

@@ -1,0 +1,311 @@
+//! The terms of tenants and merchants, read from their records through a cache.
+
+mod settlement;
+
+pub use settlement::{Charged, SettlementTerms};
+
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::ids::MerchantId;
+use crate::keys::Shards;
+use crate::money::{Amount, Asset, AssetSpec, Rate};
+use crate::rate::RequestRate;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+const REQUESTS: &str = "requests_per_second";
+const HOLD: &str = "hold_hours";
+
+/// A tenant's configuration, its `CONFIG` item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantTerms {
+    /// Whether requests must carry an idempotency key.
+    pub key_phase: KeyPhase,
+    /// The assets that are enabled for the tenant.
+    pub assets: BTreeMap<Asset, AssetTerms>,
+    /// How the CO2 estimate is computed.
+    pub co2: Co2Terms,
+    /// Points per yen of money paid, rounded down per payment.
+    pub points_rate: Rate,
+    /// The most that a card may hold, in yen.
+    pub card_cap: Amount,
+    /// Bonus yen per yen loaded onto a card, rounded down per top-up.
+    pub card_bonus_rate: Rate,
+    /// What happens to earned points that are spent when their payment is refunded.
+    pub spent_points: SpentPoints,
+    /// The number of shards of the tenant's due work.
+    pub due_shards: Shards,
+    /// Top-ups through the payment provider; `None` if the tenant offers none.
+    pub topup: Option<TopupTerms>,
+    /// The limit on the tenant's requests; `None`: the deployment's default.
+    pub requests_per_second: Option<RequestRate>,
+    /// How long a merchant may hold a customer's money; `None`: [`HoldHours::DEFAULT`].
+    pub hold_hours: Option<HoldHours>,
+    /// The terms of settlements; `None`: no fee, and no account to pay from.
+    pub settlement: Option<SettlementTerms>,
+}
+
+/// How many hours a merchant may hold a customer's money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HoldHours(u32);
+
+/// Terms of top-ups through the payment provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupTerms {
+    /// Points per yen topped up, rounded down per top-up.
+    pub points_rate: Rate,
+    /// How long an unpaid top-up keeps its headroom before its cancellation is requested.
+    pub abandoned_after: Duration,
+}
+
+/// The staged rollout of idempotency keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPhase {
+    /// A request without a key is executed under a generated key.
+    Optional,
+    /// A request without a key is refused.
+    Mandatory,
+}
+
+/// What a refund does with earned points that the customer has spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpentPoints {
+    /// They are deducted from the refunded money, one yen per point.
+    Deduct,
+    /// They are forgiven.
+    Forgive,
+}
+
+/// An asset's terms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetTerms {
+    /// Its name and scale.
+    pub spec: AssetSpec,
+    /// The most that a customer may hold; `None`: no cap.
+    pub cap: Option<Amount>,
+    /// Whether customers may send it to each other.
+    pub transferable: bool,
+    /// Whether merchants accept it, one to one with the yen.
+    pub spendable: bool,
+}
+
+/// How the CO2 estimate is computed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Co2Terms {
+    /// Kg of CO2 per yen.
+    pub rate: Rate,
+    /// Where the rate comes from.
+    pub source: String,
+    /// The version of that source.
+    pub version: String,
+}
+
+impl KeyPhase {
+    /// The stable name, as stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Optional => "optional",
+            Self::Mandatory => "mandatory",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Optional, Self::Mandatory].into_iter().find(|phase| phase.name() == name)
+    }
+}
+
+impl HoldHours {
+    /// Seven days.
+    pub const DEFAULT: Self = Self(7 * 24);
+    /// Thirty days: well within the time for which a capture's or a void's key is replayed.
+    pub const MAX: Self = Self(30 * 24);
+
+    /// Accepts one hour to [`HoldHours::MAX`]; `None` for any other number.
+    #[must_use]
+    pub fn new(hours: u32) -> Option<Self> {
+        (1..=Self::MAX.0).contains(&hours).then_some(Self(hours))
+    }
+
+    /// The number of hours.
+    #[must_use]
+    pub fn hours(self) -> u32 {
+        self.0
+    }
+
+    /// The same as a duration.
+    #[must_use]
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(u64::from(self.0).saturating_mul(60 * 60))
+    }
+}
+
+impl SpentPoints {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Deduct => "deduct",
+            Self::Forgive => "forgive",
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Deduct, Self::Forgive].into_iter().find(|policy| policy.name() == name)
+    }
+}
+
+impl TenantTerms {
+    /// The terms of an asset; `None` if it is not enabled for the tenant.
+    #[must_use]
+    pub fn asset(&self, asset: &Asset) -> Option<&AssetTerms> {
+        self.assets.get(asset)
+    }
+
+    /// An asset's name and scale; `None` if it is not enabled for the tenant.
+    #[must_use]
+    pub fn spec(&self, asset: &Asset) -> Option<&AssetSpec> {
+        self.assets.get(asset).map(|terms| &terms.spec)
+    }
+
+    /// How long a merchant may hold a customer's money.
+    #[must_use]
+    pub fn hold_for(&self) -> Duration {
+        self.hold_hours.unwrap_or(HoldHours::DEFAULT).duration()
+    }
+
+    /// Reads the `CONFIG` item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or was not written by [`TenantTerms::item`].
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let mut assets = BTreeMap::new();
+        for (name, terms) in item.map("assets")? {
+            let Value::M(terms) = terms else {
+                return Err(ItemError::invalid("assets"));
+            };
+            let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
+            assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
+        }
+        Ok(Self {
+            key_phase: item.named("key_phase", KeyPhase::parse)?,
+            assets,
+            co2: Co2Terms {
+                rate: item.rate("co2_rate")?,
+                source: item.string("co2_source")?,
+                version: item.string("co2_version")?,
+            },
+            points_rate: item.rate("points_rate")?,
+            card_cap: item.amount("card_cap", Asset::Ecopay)?,
+            card_bonus_rate: item.rate("card_bonus_rate")?,
+            spent_points: item.named("spent_points", SpentPoints::parse)?,
+            due_shards: item.checked_int("due_shards", Shards::new)?,
+            topup: item.opt_map("topup")?.map(TopupTerms::read).transpose()?,
+            requests_per_second: item.opt_checked_int(REQUESTS, RequestRate::new)?,
+            hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
+            settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
+        })
+    }
+
+    /// The attributes of the `CONFIG` item.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let assets = self.assets.iter().map(|(asset, terms)| (asset.to_string(), Value::M(terms.item()))).collect();
+        let mut item = Item::from([
+            ("key_phase".to_owned(), Value::s(self.key_phase.name())),
+            ("assets".to_owned(), Value::M(assets)),
+            ("co2_rate".to_owned(), Value::N(self.co2.rate.text())),
+            ("co2_source".to_owned(), Value::s(&self.co2.source)),
+            ("co2_version".to_owned(), Value::s(&self.co2.version)),
+            ("points_rate".to_owned(), Value::N(self.points_rate.text())),
+            ("card_cap".to_owned(), Value::N(self.card_cap.text())),
+            ("card_bonus_rate".to_owned(), Value::N(self.card_bonus_rate.text())),
+            ("spent_points".to_owned(), Value::s(self.spent_points.name())),
+            ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
+        ]);
+        if let Some(topup) = &self.topup {
+            item.insert("topup".to_owned(), Value::M(topup.item()));
+        }
+        if let Some(rate) = self.requests_per_second {
+            item.insert(REQUESTS.to_owned(), Value::int(rate.per_second().into()));
+        }
+        if let Some(hold) = self.hold_hours {
+            item.insert(HOLD.to_owned(), Value::int(hold.hours().into()));
+        }
+        if let Some(settlement) = &self.settlement {
+            item.insert("settlement".to_owned(), Value::M(settlement.item()));
+        }
+        item
+    }
+}
+
+impl TopupTerms {
+    fn read(item: &Item) -> Result<Self, ItemError> {
+        let seconds = item.int("abandoned_after_s")?;
+        Ok(Self { points_rate: item.rate("points_rate")?, abandoned_after: Duration::from_secs(seconds) })
+    }
+
+    pub(super) fn item(&self) -> Item {
+        let seconds = i64::try_from(self.abandoned_after.as_secs()).unwrap_or(i64::MAX);
+        Item::from([
+            ("points_rate".to_owned(), Value::N(self.points_rate.text())),
+            ("abandoned_after_s".to_owned(), Value::int(seconds)),
+        ])
+    }
+}
+
+impl AssetTerms {
+    fn read(asset: Asset, item: &Item) -> Result<Self, ItemError> {
+        let spec = match asset {
+            Asset::Ecopay => AssetSpec::ECOPAY,
+            Asset::Point => AssetSpec::POINT,
+            Asset::Jcredit => AssetSpec::JCREDIT,
+            Asset::Regional(key) => item.checked_int("scale", |scale| AssetSpec::regional(key, scale))?,
+        };
+        Ok(Self {
+            cap: item.opt_amount("cap", spec.asset().clone())?,
+            transferable: item.flag("transferable")?,
+            spendable: item.flag("spendable")?,
+            spec,
+        })
+    }
+
+    fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("scale".to_owned(), Value::int(self.spec.scale().into())),
+            ("transferable".to_owned(), Value::Bool(self.transferable)),
+            ("spendable".to_owned(), Value::Bool(self.spendable)),
+        ]);
+        if let Some(cap) = &self.cap {
+            item.insert("cap".to_owned(), Value::N(cap.text()));
+        }
+        item
+    }
+}
+
+/// A merchant's data that a payment needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerchantTerms {
+    /// The merchant.
+    pub id: MerchantId,
+    /// The displayed name.
+    pub name: String,
+    /// Whether it may take payments.
+    pub open: bool,
+    /// The number of shards on which its payments are listed and credited.
+    pub shards: Shards,
+}
+
+impl MerchantTerms {
+    /// Reads a merchant's `PROFILE` item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("merchant_id", MerchantId::parse)?,
+            name: item.string("name")?,
+            open: item.text("status")? == "active",
+            shards: item.checked_int("shards", Shards::new)?,
+        })
+    }
+}

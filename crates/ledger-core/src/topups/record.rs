@@ -1,0 +1,204 @@
+//! The `TOPUP` item: what was requested, its state, and what may still be refunded.
+
+use super::decision_effect;
+use crate::account::Account;
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
+use crate::idempotency::{Claim, IdempotencyKey};
+use crate::ids::{CustomerId, Principal, Tenant, TopupId};
+use crate::keys::{self, Key, Shards, Work, attr};
+use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
+use crate::operation::Operation;
+use crate::psp::{PspId, PspKey, PspRequest, Step};
+use crate::time::Timestamp;
+use crate::wallets::debt::ReturningAmount;
+use std::fmt;
+
+/// The state of a top-up: `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TopupState {
+    /// The headroom is reserved. It is not known whether the provider got the request.
+    Requested,
+    /// The provider has a PaymentIntent for it, which the customer has not paid.
+    Pending,
+    /// It was paid and is in the wallet.
+    Succeeded,
+    /// The provider has confirmed that it will never be paid.
+    Canceled,
+    /// The provider has refused to create a PaymentIntent for it.
+    Refused,
+}
+
+/// A top-up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopupRecord {
+    /// Its id.
+    pub id: TopupId,
+    /// The customer whose wallet it is.
+    pub customer: CustomerId,
+    /// The amount of money.
+    pub charge: Amount,
+    /// The points that come with it, as promised at the request.
+    pub points: Option<Amount>,
+    /// The present state.
+    pub state: TopupState,
+    /// The provider's PaymentIntent, once it is known.
+    pub intent: Option<PspId>,
+    /// Whether it is real money.
+    pub livemode: bool,
+    /// The connected account that is charged.
+    pub account: Option<String>,
+    /// What may still be refunded to the card.
+    pub refundable: Balance,
+    /// How many of its points refunds have taken back.
+    pub points_taken_back: Balance,
+    /// The debt that an earlier release wrote here: what a clawback took and the wallet could not give. Now the
+    /// wallet's balance item has the debt.
+    pub owed: Balance,
+    /// What a decision posted to `suspense` for it and is not written off.
+    pub suspense: Option<Delta>,
+    /// What the provider had received for it when it was given up.
+    pub given_up: Option<Amount>,
+    /// The epoch of the PSP key of the next cancellation.
+    pub cancel_epoch: u32,
+    /// The customer's idempotency key.
+    pub key: IdempotencyKey,
+    /// When it was requested.
+    pub created_at: Timestamp,
+    /// When its cancellation is requested if it has not been paid.
+    pub expires_at: Timestamp,
+    pub(crate) shards: Shards,
+}
+
+impl TopupState {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Requested, Self::Pending, Self::Succeeded, Self::Canceled, Self::Refused];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Requested => "requested",
+            Self::Pending => "pending",
+            Self::Succeeded => "succeeded",
+            Self::Canceled => "canceled",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl fmt::Display for TopupState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TopupRecord {
+    /// The account of the wallet.
+    #[must_use]
+    pub fn wallet(&self) -> Account {
+        Account::Customer(self.customer)
+    }
+
+    /// The principal of its idempotency key.
+    #[must_use]
+    pub fn principal(&self) -> Principal {
+        Principal::Customer(self.customer)
+    }
+
+    /// Divides returned money: it first pays the debt that an earlier release wrote for this top-up.
+    pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ReturningAmount, MoneyError> {
+        let repaid = amount.at_most(&self.owed)?;
+        let credited = match &repaid {
+            Some(repaid) => amount.checked_sub(repaid)?,
+            None => Some(amount.clone()),
+        };
+        Ok(ReturningAmount { repaid, credited })
+    }
+
+    /// The key of its marker.
+    #[must_use]
+    pub fn marker_key(&self, tenant: &Tenant) -> Key {
+        keys::marker(tenant, self.principal(), Operation::Topup, self.key.as_str())
+    }
+
+    /// The provider request that cancels it, with its key; `None` without a known PaymentIntent.
+    #[must_use]
+    pub fn cancellation(&self) -> Option<(PspRequest, PspKey)> {
+        let request = PspRequest::cancel_intent(self.intent.as_ref()?, self.account.as_deref());
+        Some((request, PspKey::new(self.id.uuid(), Step::CancelIntent, self.cancel_epoch)))
+    }
+
+    /// Reads a stored top-up.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("topup_id", TopupId::parse)?,
+            customer: item.parsed("customer_id", CustomerId::parse)?,
+            charge: item.amount("charge", Asset::Ecopay)?,
+            points: item.opt_amount("points", Asset::Point)?,
+            state: item.named("state", TopupState::parse)?,
+            intent: item.opt_named("payment_intent", PspId::parse)?,
+            livemode: item.flag("livemode")?,
+            account: item.opt_string("psp_account")?,
+            refundable: item.balance_or_zero("refundable", Asset::Ecopay)?,
+            points_taken_back: item.balance_or_zero("points_taken_back", Asset::Point)?,
+            owed: item.balance_or_zero("owed", Asset::Ecopay)?,
+            suspense: item.opt_delta(decision_effect::SUSPENSE, Asset::Ecopay)?,
+            given_up: item.opt_amount(decision_effect::GIVEN_UP, Asset::Ecopay)?,
+            cancel_epoch: item.opt_int("cancel_epoch")?.unwrap_or(1),
+            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            expires_at: item.timestamp("expires_at")?,
+            shards: item.checked_int("shards", Shards::new)?,
+        })
+    }
+
+    /// The attributes of a new top-up. It is due to be looked up when it expires.
+    pub(super) fn item(&self, tenant: &Tenant, claim: &Claim) -> Item {
+        let mut item = Item::from([
+            ("topup_id".to_owned(), Value::s(self.id)),
+            ("customer_id".to_owned(), Value::s(self.customer)),
+            ("charge".to_owned(), Value::N(self.charge.text())),
+            ("state".to_owned(), Value::s(self.state)),
+            ("livemode".to_owned(), Value::Bool(self.livemode)),
+            ("operation".to_owned(), Value::s(claim.operation)),
+            ("principal".to_owned(), Value::s(claim.principal)),
+            ("actor".to_owned(), Value::s(claim.actor)),
+            ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
+            ("expires_at".to_owned(), Value::s(self.expires_at)),
+            ("shards".to_owned(), Value::int(self.shards.count().into())),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.expires_at, self.id.uuid()))),
+        ]);
+        if let Some(points) = &self.points {
+            item.insert("points".to_owned(), Value::N(points.text()));
+        }
+        if let Some(account) = &self.account {
+            item.insert("psp_account".to_owned(), Value::s(account));
+        }
+        item
+    }
+
+    /// Schedules the next lookup at `at`.
+    pub(super) fn due_again(&self, tenant: &Tenant, update: Update, at: Timestamp) -> Update {
+        update.set(attr::DUE_PK, "due_pk", Value::S(self.due_partition(tenant))).set(
+            attr::DUE_SK,
+            "due_sk",
+            Value::S(keys::due_from(at, self.id.uuid())),
+        )
+    }
+
+    fn due_partition(&self, tenant: &Tenant) -> String {
+        keys::due_partition(tenant, Work::PspCheck, keys::shard_of(self.id.uuid(), self.shards))
+    }
+}
