@@ -23,7 +23,7 @@ pub fn of_claim(flight: &Flight) -> Leased<Flight> {
     earlier.fence = earlier.fence.saturating_sub(1);
     earlier.phase = Phase::FailedRetry;
     earlier.lease_until = flight.taken_at;
-    earlier.take_over(flight.taken_at).expect("a form").expect("its pause is over").0
+    earlier.take_over(flight.taken_at).expect("a form").expect("the pause is over").0
 }
 
 /// The lease holder of a run.
@@ -33,7 +33,7 @@ pub fn of_claim(flight: &Flight) -> Leased<Flight> {
 #[must_use]
 pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
     let earlier = Run { holder: before(run.holder.fence), state: RunState::Requested, ..run.clone() };
-    earlier.take(tenant, now).expect("a form").expect("it is free").0
+    earlier.take(tenant, now).expect("a form").expect("the lease is free").0
 }
 
 /// The lease holder of a merchant with this fencing token.
@@ -43,7 +43,7 @@ pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
 #[must_use]
 pub fn of_merchant(tenant: &Tenant, merchant: MerchantId, fence: i64, now: Timestamp) -> Leased<CreditedMerchant> {
     let earlier = Crediting { holder: before(fence), version: 0 };
-    CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("it is free").0
+    CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("the lease is free").0
 }
 
 /// The lease holder of a tenant's trail with this fencing token.
@@ -53,5 +53,5 @@ pub fn of_merchant(tenant: &Tenant, merchant: MerchantId, fence: i64, now: Times
 #[must_use]
 pub fn of_trail(tenant: &Tenant, sealing: &Sealing, fence: i64, now: Timestamp) -> Leased<Trail> {
     let earlier = Sealing { holder: before(fence), ..sealing.clone() };
-    Trail::take(tenant, Some(&earlier), now).expect("a form").expect("it is free").0
+    Trail::take(tenant, Some(&earlier), now).expect("a form").expect("the lease is free").0
 }

@@ -57,7 +57,7 @@ pub fn assert_laid_out(file: &str, text: &str, laid_out: &str) {
 pub fn assert_same(what: &str, got: &str, want: &str) {
     let differs = |(_, (got, want)): &(usize, (&str, &str))| got != want;
     let Some((at, _)) = got.lines().zip(want.lines()).enumerate().find(differs) else {
-        assert_eq!(got.lines().count(), want.lines().count(), "{what}: one of both goes on");
+        assert_eq!(got.lines().count(), want.lines().count(), "{what}: the numbers of lines");
         return;
     };
     let around = |text: &str| text.lines().skip(at.saturating_sub(3)).take(7).collect::<Vec<_>>().join("\n");

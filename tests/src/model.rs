@@ -84,10 +84,10 @@ impl Model {
 
     /// Removes and returns the items whose key `which` accepts.
     pub fn take(&mut self, which: impl Fn(&PrimaryKey) -> bool) -> Vec<Item> {
-        let (gone, kept) = std::mem::take(Arc::make_mut(&mut self.items)).into_iter().partition(|(key, _)| which(key));
+        let (taken, kept) = std::mem::take(Arc::make_mut(&mut self.items)).into_iter().partition(|(key, _)| which(key));
         self.items = Arc::new(kept);
-        let gone: BTreeMap<PrimaryKey, Arc<Item>> = gone;
-        gone.into_values().map(Arc::unwrap_or_clone).collect()
+        let taken: BTreeMap<PrimaryKey, Arc<Item>> = taken;
+        taken.into_values().map(Arc::unwrap_or_clone).collect()
     }
 
     /// An item.
@@ -118,7 +118,7 @@ impl Model {
         loop {
             match (ours.next(), theirs.next()) {
                 (None, None) => return true,
-                (Some((key, item)), Some((other, stands))) if key == other && item == stands => {}
+                (Some((key, item)), Some((other_key, other_item))) if key == other_key && item == other_item => {}
                 (Some(_) | None, Some(_) | None) => return false,
             }
         }
@@ -240,7 +240,7 @@ fn added(old: Option<&Value>, change: &Value) -> Value {
         Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => panic!("ADD of {value:?}"),
     };
     let sum = old.map_or(Decimal::ZERO, number).checked_add(number(change));
-    Value::N(text(sum.unwrap_or_else(|| panic!("{old:?} and {change:?} are too much"))))
+    Value::N(text(sum.unwrap_or_else(|| panic!("{old:?} + {change:?} overflows"))))
 }
 
 /// Parses `ADD #a :x, #b :y SET #c = :z, #d.#e = if_not_exists(#d.#e, :w), #f.#g = if_not_exists(#f.#g, :o) + :v REMOVE
@@ -276,13 +276,13 @@ fn steps<'a>(expression: &str, rendered: &'a Rendered) -> Vec<Step<'a>> {
                 }
                 ("SET", [a, "=", v, ..]) => (Step::Set(path(a), value(v)), 3),
                 ("REMOVE", [a, ..]) => (Step::Remove(path(a)), 1),
-                _ => panic!("not understood: {rest:?} in {expression}"),
+                _ => panic!("unsupported: {rest:?} in {expression}"),
             };
             steps.push(step);
             rest = match &rest[taken..] {
                 [",", more @ ..] if !more.is_empty() => more,
                 [] => &[],
-                other => panic!("not understood: {other:?} in {expression}"),
+                other => panic!("unsupported: {other:?} in {expression}"),
             };
         }
     }

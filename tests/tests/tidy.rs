@@ -1,4 +1,4 @@
-//! Checks of the sources that docs/architecture/absences.md promises, and of the documents' links.
+//! Checks of the sources that docs/architecture/absences.md lists, and of the documents' links.
 
 use ledger_tests::documents::{broken_links, documents, named_paths};
 use ledger_tests::{sources, tree};
@@ -20,7 +20,7 @@ fn is_test(file: &Path) -> bool {
 }
 
 #[track_caller]
-fn nothing_in(folders: &[&str], words: &[&str], except: &[&str]) {
+fn assert_absent(folders: &[&str], words: &[&str], except: &[&str]) {
     let mut looked_at = 0;
     for file in sources(folders).into_iter().filter(|file| !is_test(file)) {
         let name = file.to_string_lossy().replace('\\', "/");
@@ -29,7 +29,7 @@ fn nothing_in(folders: &[&str], words: &[&str], except: &[&str]) {
         }
         let code = code(&file);
         for word in words {
-            assert!(!code.contains(word), "{name} says {word}");
+            assert!(!code.contains(word), "{name} contains {word}");
         }
         looked_at += 1;
     }
@@ -55,7 +55,7 @@ fn core_has_no_io_clock_randomness_or_floats() {
         "async fn",
         "println!",
     ];
-    nothing_in(&["crates/ledger-core/src"], &impure, &[]);
+    assert_absent(&["crates/ledger-core/src"], &impure, &[]);
     let manifest = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/ledger-core/Cargo.toml"));
     for word in ["aws", "tokio", "reqwest", "getrandom", "lambda", "axum"] {
         assert!(!manifest.as_ref().unwrap().contains(word), "the core depends on {word}");
@@ -107,7 +107,7 @@ fn only_one_file_writes_to_the_table() {
         ".batch_execute_statement(",
     ];
     // The second file writes what a legacy system would have written.
-    nothing_in(&["crates", "functions"], &writes, &["ledger-runtime/src/dynamo.rs", "ledger-local/src/legacy.rs"]);
+    assert_absent(&["crates", "functions"], &writes, &["ledger-runtime/src/dynamo.rs", "ledger-local/src/legacy.rs"]);
 }
 
 /// The files of `ledger_core::reads`.
@@ -125,15 +125,15 @@ const CORE_READS: [&str; 9] = [
 
 #[test]
 fn only_clock_files_read_the_clock() {
-    nothing_in(&["crates", "functions"], &["SystemTime::now"], &["/clock.rs"]);
+    assert_absent(&["crates", "functions"], &["SystemTime::now"], &["/clock.rs"]);
 }
 
 #[test]
 fn only_one_file_reads_the_table() {
     let reads = [".get_item(", ".batch_get_item(", ".transact_get_items(", ".query()\n", ".scan()\n"];
-    nothing_in(&["crates", "functions"], &reads, &["ledger-runtime/src/dynamo/ask.rs"]);
+    assert_absent(&["crates", "functions"], &reads, &["ledger-runtime/src/dynamo/ask.rs"]);
     let built = ["Request::GetItem", "Request::BatchGetItem", "Request::Query(", "Request::Scan(", "SortRange"];
-    nothing_in(
+    assert_absent(
         &["crates", "functions"],
         &built,
         &["ledger-runtime/src/dynamo/ask.rs"].into_iter().chain(CORE_READS).collect::<Vec<_>>(),
@@ -144,14 +144,14 @@ fn only_one_file_reads_the_table() {
 fn ids_are_parsed_in_one_file() {
     let parsers =
         ["Uuid::parse_str", "Uuid::try_parse", "Uuid::from_str", "parse::<Uuid>", "Deserialize<'de> for Uuid"];
-    nothing_in(&["crates", "functions"], &parsers, &["ledger-core/src/ids.rs"]);
+    assert_absent(&["crates", "functions"], &parsers, &["ledger-core/src/ids.rs"]);
 }
 
 #[test]
 fn functions_scan_nothing_and_build_no_keys() {
-    nothing_in(&["crates", "functions"], &[".scan_page("], &["ledger-runtime/src/reconcile/read.rs"]);
-    nothing_in(&["crates", "functions"], &[".scan_customers("], &["ledger-runtime/src/migration/slice.rs"]);
-    nothing_in(
+    assert_absent(&["crates", "functions"], &[".scan_page("], &["ledger-runtime/src/reconcile/read.rs"]);
+    assert_absent(&["crates", "functions"], &[".scan_customers("], &["ledger-runtime/src/migration/slice.rs"]);
+    assert_absent(
         &["functions", "crates/ledger-runtime/src"],
         &["BALANCE#\"", "TXN#\"", "\"PROFILE\"", "card_op_idem", "format!(\"{tenant}#"],
         &[],
@@ -161,7 +161,7 @@ fn functions_scan_nothing_and_build_no_keys() {
 #[test]
 fn handlers_take_the_tenant_from_the_identity_only() {
     // This function makes the identity from the operator's data.
-    nothing_in(&["functions"], &["Tenant::parse"], &["token-claims/src/lib.rs"]);
+    assert_absent(&["functions"], &["Tenant::parse"], &["token-claims/src/lib.rs"]);
 }
 
 /// A path is written once, in its endpoint's declaration, from which the rest follows.
@@ -193,7 +193,7 @@ fn handlers_do_not_repeat_their_paths() {
 #[test]
 fn keyed_requests_are_performed_by_the_app() {
     // `App::perform` replays the stored response even if the plan cannot be made.
-    nothing_in(&["functions"], &["ledger().perform(", "desk.perform("], &[]);
+    assert_absent(&["functions"], &["ledger().perform(", "desk.perform("], &[]);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn files_have_at_most_450_lines() {
 fn main_files_only_start_the_runtime() {
     for file in sources(&["functions"]).into_iter().filter(|file| file.ends_with("main.rs")) {
         let lines = std::fs::read_to_string(&file).unwrap().lines().count();
-        assert!(lines <= 25, "{} does more than starting the runtime", file.display());
+        assert!(lines <= 25, "{} does more than start the runtime", file.display());
     }
 }
 

@@ -26,14 +26,14 @@ impl CloudWatch {
         Self(Client::new(sdk))
     }
 
-    async fn read(&self, asked: &Sum) -> Result<u64, ReadbackError> {
-        let window_s = asked.until.seconds().saturating_sub(asked.since.seconds());
+    async fn read(&self, request: &Sum) -> Result<u64, ReadbackError> {
+        let window_s = request.until.seconds().saturating_sub(request.since.seconds());
         let period = if window_s <= FINE_WINDOW_S { MINUTE_S } else { HOUR_S };
         let mut metric = CloudWatchMetric::builder()
             .namespace(NAMESPACE)
-            .metric_name(asked.metric.name())
-            .dimensions(dimension("tenant", asked.tenant.as_str()));
-        if let Some(operation) = asked.operation {
+            .metric_name(request.metric.name())
+            .dimensions(dimension("tenant", request.tenant.as_str()));
+        if let Some(operation) = request.operation {
             metric = metric.dimensions(dimension("operation", operation.name()));
         }
         let stat = MetricStat::builder().metric(metric.build()).period(period).stat("Sum").build();
@@ -44,8 +44,8 @@ impl CloudWatch {
             let page = self
                 .0
                 .get_metric_data()
-                .start_time(DateTime::from_secs(asked.since.seconds()))
-                .end_time(DateTime::from_secs(asked.until.seconds()))
+                .start_time(DateTime::from_secs(request.since.seconds()))
+                .end_time(DateTime::from_secs(request.until.seconds()))
                 .metric_data_queries(query.clone())
                 .set_next_token(token.take())
                 .send()
@@ -63,8 +63,8 @@ impl CloudWatch {
 }
 
 impl MetricSource for CloudWatch {
-    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
-        self.read(asked).boxed()
+    fn sum<'a>(&'a self, request: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
+        self.read(request).boxed()
     }
 }
 

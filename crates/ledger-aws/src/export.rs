@@ -37,9 +37,9 @@ async fn answer(
     let (error, name) = match AssertUnwindSafe(run(exports, &of, &task)).catch_unwind().await {
         Ok(Ok(done)) => return Ok(done),
         Ok(Err(error)) => (error.to_string(), error.name()),
-        Err(_) => ("it panicked".to_owned(), BROKEN),
+        Err(_) => ("the task panicked".to_owned(), BROKEN),
     };
-    tracing::warn!(run = of.name(), ?task, error, "a task did not end well");
+    tracing::warn!(run = of.name(), ?task, error, "task failed");
     Err(EventError(name))
 }
 

@@ -71,7 +71,7 @@ pub struct EventError(pub &'static str);
 
 impl From<EventError> for Diagnostic {
     fn from(error: EventError) -> Self {
-        let error_message = "It did not end well: the function's log tells more.".to_owned();
+        let error_message = "The function failed: see its log.".to_owned();
         Self { error_type: error.0.to_owned(), error_message }
     }
 }

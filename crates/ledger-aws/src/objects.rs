@@ -41,7 +41,7 @@ impl Objects for S3Objects {
             let chunks = stream::try_unfold((body, name.to_owned()), |(mut body, name)| async move {
                 match body.try_next().await {
                     Ok(chunk) => Ok(chunk.map(|chunk| (chunk, (body, name)))),
-                    Err(_) => Err(ObjectError::Unavailable { name, why: "it broke off".to_owned() }),
+                    Err(_) => Err(ObjectError::Unavailable { name, why: "the object is incomplete".to_owned() }),
                 }
             });
             Ok(chunks.boxed())

@@ -24,9 +24,9 @@ impl S3Files {
 
     async fn compare(&self, key: &str, bytes: &[u8]) -> Stored {
         let Ok(object) = self.client.get_object().bucket(&self.bucket).key(key).send().await else {
-            return Stored::Unknown("the bucket did not show what stands there");
+            return Stored::Unknown("the stored file cannot be read");
         };
-        let Ok(stored) = object.body.collect().await else { return Stored::Unknown("the bucket broke off") };
+        let Ok(stored) = object.body.collect().await else { return Stored::Unknown("the stored file is incomplete") };
         if stored.into_bytes().as_ref() == bytes { Stored::Same } else { Stored::Other }
     }
 }
@@ -41,7 +41,7 @@ impl PayoutFiles for S3Files {
                 Ok(_) => Stored::New,
                 Err(error) => match error.code() {
                     Some("PreconditionFailed") => self.compare(&key, &file.bytes).await,
-                    Some(_) | None => Stored::Unknown("the bucket did not take the file"),
+                    Some(_) | None => Stored::Unknown("the bucket did not store the file"),
                 },
             }
         })

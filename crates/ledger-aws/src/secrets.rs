@@ -26,9 +26,9 @@ impl SecretSource for SecretsManager {
     fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
         async {
             let failed = |code: Option<&str>| SecretError { code: code.unwrap_or("no answer").to_owned() };
-            let asked = self.client.get_secret_value().secret_id(&self.id).send().await;
-            let text = asked.map_err(|error| failed(error.code()))?.secret_string;
-            text.map(Masked::new).ok_or_else(|| failed(Some("no text")))
+            let response = self.client.get_secret_value().secret_id(&self.id).send().await;
+            let text = response.map_err(|error| failed(error.code()))?.secret_string;
+            text.map(Masked::new).ok_or_else(|| failed(Some("the secret is not text")))
         }
         .boxed()
     }
@@ -54,8 +54,8 @@ mod tests {
     impl HttpConnector for Service {
         fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
             assert_eq!(request.headers().get("x-amz-target"), Some("secretsmanager.GetSecretValue"));
-            let asked: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
-            assert_eq!(asked, json!({"SecretId": "arn:x"}));
+            let request_body: Value = serde_json::from_slice(request.body().bytes().unwrap()).unwrap();
+            assert_eq!(request_body, json!({"SecretId": "arn:x"}));
             let status = http::StatusCode::from_u16(self.0).unwrap();
             let answer = HttpResponse::new(status.into(), SdkBody::from(self.1.to_string()));
             HttpConnectorFuture::ready(Ok(answer))
@@ -84,7 +84,8 @@ mod tests {
     #[tokio::test]
     async fn unreadable_secret_is_an_error_that_names_the_permission() {
         let denied = json!({"__type": "AccessDeniedException", "Message": "not authorized"});
-        for (status, body, code) in [(400, denied, "AccessDeniedException"), (200, json!({"ARN": "arn:x"}), "no text")]
+        for (status, body, code) in
+            [(400, denied, "AccessDeniedException"), (200, json!({"ARN": "arn:x"}), "the secret is not text")]
         {
             let error = read(status, body).await.unwrap_err();
             assert_eq!(error.code, code);

@@ -16,7 +16,8 @@ use std::collections::BTreeMap;
 
 /// Error codes of a message that the queue will never accept. All other errors may pass: an outage, a missing
 /// permission, throttling.
-const NEVER: [&str; 4] = ["BatchEntryTooLarge", "InvalidMessageContents", "InvalidParameterValue", "MessageTooLong"];
+const PERMANENT_ERRORS: [&str; 4] =
+    ["BatchEntryTooLarge", "InvalidMessageContents", "InvalidParameterValue", "MessageTooLong"];
 const NO_ANSWER: &str = "no answer";
 
 /// Two queues of Amazon SQS.
@@ -75,7 +76,7 @@ impl EventSink for SqsSink {
 }
 
 fn refused(failed: &BatchResultErrorEntry) -> Sent {
-    if failed.sender_fault && NEVER.contains(&failed.code.as_str()) {
+    if failed.sender_fault && PERMANENT_ERRORS.contains(&failed.code.as_str()) {
         Sent::Never(failed.code.clone())
     } else {
         Sent::Later(failed.code.clone())

@@ -21,7 +21,7 @@ impl Seen {
     }
 
     /// The AWS operation of the request, and its body.
-    pub(crate) fn asked(&self) -> (&str, Value) {
+    pub(crate) fn received(&self) -> (&str, Value) {
         (self.header("x-amz-target").unwrap(), serde_json::from_slice(&self.body).unwrap())
     }
 }

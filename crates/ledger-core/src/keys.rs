@@ -38,7 +38,7 @@ pub mod attr {
     pub const HELD: &str = "held";
     /// Headroom under the cap that is reserved for an inflow.
     pub const RESERVED: &str = "reserved";
-    /// What a dispute took and the account could not give. Value that comes back pays it first.
+    /// The disputed amount that the account could not cover. Returned value pays it first.
     pub const OWED: &str = "owed";
     /// `balance` + `held` + `reserved`: the amount that a cap limits.
     pub const EXPOSURE: &str = "exposure";

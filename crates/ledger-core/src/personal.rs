@@ -56,7 +56,7 @@ pub enum TextError {
     NotAPhone,
 }
 
-/// Free text from a person: one line without a card number. It prints as `***`, because people write names into
+/// Free text that people write: one line without a card number. It prints as `***`, because people write names into
 /// memos.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FreeText(Masked<String>);

@@ -56,7 +56,7 @@ pub struct Record {
     key: Key,
     item: Item,
     /// Whether it holds more than a journal entry in the same transaction.
-    tells: bool,
+    exceeds_entry: bool,
 }
 
 /// The operation that a step belongs to.
@@ -110,28 +110,28 @@ impl Record {
         fact: &PspId,
         event: &EventClaim,
     ) -> Self {
-        let whose = of_topup(&event.tenant, topup, operation, principal);
+        let owner = of_topup(&event.tenant, topup, operation, principal);
         let answers =
             ProviderAnswer::Event { event: event.event.to_string(), kind: event.kind.clone(), object: fact.clone() };
         let place = format!("event#{}", event.event);
-        Self::new(&whose, "told", Actor::Stripe, &place, event.now).answers(&[answers])
+        Self::new(&owner, "told", Actor::Stripe, &place, event.now).answers(&[answers])
     }
 
     /// The provider is asked to cancel an unpaid top-up, after this record.
     #[must_use]
     pub fn canceling(tenant: &Tenant, topup: &TopupRecord, now: Timestamp) -> Self {
-        let whose = of_topup(tenant, topup, Operation::Topup, topup.principal());
+        let owner = of_topup(tenant, topup, Operation::Topup, topup.principal());
         let epoch = topup.cancel_epoch;
-        let record = Self::new(&whose, "sent", Actor::System, &format!("cancel{epoch:04}.sent"), now);
+        let record = Self::new(&owner, "sent", Actor::System, &format!("cancel{epoch:04}.sent"), now);
         record.because("unpaid").asking(Step::CancelIntent, epoch).attempt(1)
     }
 
     /// The provider's answer to that, if it does not end the top-up.
     #[must_use]
     pub fn not_canceled(tenant: &Tenant, topup: &TopupRecord, answers: &[ProviderAnswer], now: Timestamp) -> Self {
-        let whose = of_topup(tenant, topup, Operation::Topup, topup.principal());
+        let owner = of_topup(tenant, topup, Operation::Topup, topup.principal());
         let epoch = topup.cancel_epoch;
-        let record = Self::new(&whose, "answered", Actor::Stripe, &format!("cancel{epoch:04}.told"), now);
+        let record = Self::new(&owner, "answered", Actor::Stripe, &format!("cancel{epoch:04}.told"), now);
         record.asking(Step::CancelIntent, epoch).answers(answers)
     }
 
@@ -145,7 +145,7 @@ impl Record {
         answers: &[ProviderAnswer],
         now: Timestamp,
     ) -> Self {
-        let whose = StepOwner {
+        let owner = StepOwner {
             tenant,
             partition: Partition::merchant(tenant, settlement.merchant),
             resource: settlement.id.uuid(),
@@ -154,7 +154,7 @@ impl Record {
             principal: Principal::Merchant(settlement.merchant),
         };
         let name = task.name();
-        let mut record = Self::new(&whose, what, Actor::System, &format!("{name}.{what}"), now);
+        let mut record = Self::new(&owner, what, Actor::System, &format!("{name}.{what}"), now);
         record.set("settlement_id", Value::s(settlement.id));
         record.set("task", Value::s(name));
         record.answers(answers)
@@ -167,7 +167,7 @@ impl Record {
     }
 
     fn of_flight(flight: &Flight, what: &str, actor: Actor, order: u32, now: Timestamp) -> Self {
-        let whose = StepOwner {
+        let owner = StepOwner {
             tenant: &flight.tenant,
             partition: Partition::topup(&flight.tenant, flight.topup),
             resource: flight.topup.uuid(),
@@ -176,7 +176,7 @@ impl Record {
             principal: flight.principal,
         };
         let place = format!("{}#{:04}.{order:02}", flight.request.step.name(), flight.fence);
-        let mut record = Self::new(&whose, what, actor, &place, now);
+        let mut record = Self::new(&owner, what, actor, &place, now);
         record.set("topup_id", Value::s(flight.topup));
         if flight.resource != flight.topup.uuid() {
             record.set("refund_id", Value::s(flight.resource));
@@ -185,18 +185,18 @@ impl Record {
         record.asking(flight.request.step, flight.epoch)
     }
 
-    fn new(whose: &StepOwner<'_>, what: &str, actor: Actor, place: &str, now: Timestamp) -> Self {
-        let shard = keys::shard_of(whose.resource, whose.shards);
+    fn new(owner: &StepOwner<'_>, what: &str, actor: Actor, place: &str, now: Timestamp) -> Self {
+        let shard = keys::shard_of(owner.resource, owner.shards);
         let item = Item::from([
             ("what".to_owned(), Value::s(what)),
-            ("operation".to_owned(), Value::s(whose.operation)),
-            ("principal".to_owned(), Value::s(whose.principal)),
+            ("operation".to_owned(), Value::s(owner.operation)),
+            ("principal".to_owned(), Value::s(owner.principal)),
             ("actor".to_owned(), Value::s(actor)),
             (attr::CREATED_AT.to_owned(), Value::s(now)),
-            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(whose.tenant, Work::Seal, shard))),
-            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(now, format!("{}#{place}", whose.resource)))),
+            (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(owner.tenant, Work::Seal, shard))),
+            (attr::DUE_SK.to_owned(), Value::S(keys::due_from(now, format!("{}#{place}", owner.resource)))),
         ]);
-        Self { key: keys::trail(&whose.partition, whose.resource, now, place), item, tells: false }
+        Self { key: keys::trail(&owner.partition, owner.resource, now, place), item, exceeds_entry: false }
     }
 
     fn set(&mut self, name: &str, value: Value) {
@@ -210,7 +210,7 @@ impl Record {
 
     fn attempt(mut self, number: u32) -> Self {
         self.set("attempt", Value::int(number.into()));
-        self.tells = true;
+        self.exceeds_entry = true;
         self
     }
 
@@ -223,7 +223,7 @@ impl Record {
     fn answers(mut self, answers: &[ProviderAnswer]) -> Self {
         if !answers.is_empty() {
             self.set("heard", Value::L(answers.iter().map(ProviderAnswer::value).collect()));
-            self.tells = true;
+            self.exceeds_entry = true;
         }
         self
     }
@@ -268,7 +268,7 @@ impl Transaction {
     /// [`BuildError`] if the transaction has no room for it.
     pub fn recorded(self, record: Record) -> Result<Self, BuildError> {
         let has_entry = self.items().iter().any(|item| item.role() == Role::Journal);
-        if has_entry && !record.tells {
+        if has_entry && !record.exceeds_entry {
             return Ok(self);
         }
         let states = self.items().iter().filter_map(|item| {

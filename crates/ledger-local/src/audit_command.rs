@@ -52,13 +52,13 @@ pub enum Place {
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The slug is malformed.
-    #[error("{0} is no slug: 1 to 32 of a-z, 0-9 and -")]
+    #[error("{0} is not a slug: use 1 to 32 of a-z, 0-9 and -")]
     Slug(String, #[source] IdError),
     /// A day is malformed.
-    #[error("{0} is no day: write 2026-11-21")]
+    #[error("{0} is not a day: write it like 2026-11-21")]
     Day(String),
     /// The data file does not exist.
-    #[error("there is no data file {}: name the table with --table, or the file with --data", .0.display())]
+    #[error("the data file {} does not exist: name the table with --table, or the file with --data", .0.display())]
     NoFile(PathBuf),
     /// The engine could not open the data file.
     #[error(transparent)]
@@ -110,8 +110,8 @@ async fn in_table(
     let store = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, Entropy::system());
     let terms = store.get(&keys::config(&tenant)).await?.ok_or_else(|| VerifyError::NoTenant(slug.clone()))?;
     let shards = TenantTerms::read(&terms)?.due_shards;
-    let asked = Verify { tenant, from, to, head: command.head.clone(), shards, now: Clock::system().now() };
-    let verified = verify(&store, &asked).await?;
+    let request = Verify { tenant, from, to, head: command.head.clone(), shards, now: Clock::system().now() };
+    let verified = verify(&store, &request).await?;
     Ok((text(&verified), verified.findings.is_empty()))
 }
 

@@ -49,22 +49,22 @@ pub fn text(banner: &Banner<'_>) -> String {
 
 Paste into a second shell:
 
-# 1. be the customer
+# 1. as the customer: get a token and read the balances
 CUSTOMER=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"customer","sub":"{customer}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
 curl -s {url}/v1/me/balances -H "Authorization: Bearer $CUSTOMER"; echo
 
-# 2. pay; the same key again is the same answer and no second payment
+# 2. pay twice with one key: the second response is a replay, without a second payment
 KEY=demo-$(date +%s)
 pay() {{ curl -si {url}/v1/me/payments -H "Authorization: Bearer $CUSTOMER" -H "Idempotency-Key: $KEY" -H 'Content-Type: application/json' -d '{{"merchant_id":"{merchant}","amount":"1240"}}'; echo; }}
 pay
 pay
 
-# 3. be the merchant and refund a part of it
+# 3. as the merchant: refund a part of the payment
 PAYMENT=$(pay | sed -n 's/.*"payment_id":"\([^"]*\)".*/\1/p')
 MERCHANT=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"merchant","sub":"{staff}","merchant_id":"{merchant}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
 curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $MERCHANT" -H "Idempotency-Key: $KEY-refund" -H 'Content-Type: application/json' -d '{{"amount":"240"}}'; echo
 
-# 4. be the storefront terminal, which signs its requests
+# 4. as the storefront terminal, which signs its requests
 {terminal} GET /v1/terminal/cards/{card}
 {terminal} POST /v1/terminal/cards/{card}/topup '{{"amount":"1000"}}'
 {terminal} POST /v1/terminal/cards/{card}/pay '{{"amount":"300"}}'
@@ -72,11 +72,11 @@ curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $M
     )
 }
 
-/// The lines for the simulator, where the user plays the payer.
+/// The lines for the simulator, where the user pays in place of the payer.
 fn stripe_lines(url: &str) -> String {
     format!(
         r#"
-# 5. top up with a card: ask, pay as the customer's browser would, and look
+# 5. top up with a card: request it, pay in place of the customer's browser, and read the balances
 TOPUP=$(curl -s {url}/v1/me/topups -H "Authorization: Bearer $CUSTOMER" -H "Idempotency-Key: $KEY-topup" -H 'Content-Type: application/json' -d '{{"amount":"10000"}}'); echo "$TOPUP"
 INTENT=$(echo "$TOPUP" | sed 's/.*"payment_intent_id":"\([^"]*\)".*/\1/')
 curl -s -X POST {url}/dev/stripe/payment_intents/$INTENT/succeed -H 'Content-Type: application/json' >/dev/null; sleep 1

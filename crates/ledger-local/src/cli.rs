@@ -42,7 +42,7 @@ pub enum Command {
     /// Open a tenant in a table, deployed or local.
     #[command(subcommand)]
     Tenant(TenantSub),
-    /// Verify that the audit trail still is what was sealed.
+    /// Verify that the audit trail has not changed since it was sealed.
     #[command(subcommand)]
     Audit(AuditSub),
     /// Migrate a tenant from a legacy model to split records, phase by phase.
@@ -164,7 +164,7 @@ pub enum MigrateSub {
     Status,
     /// Enter the next phase.
     Next,
-    /// Go back to the phase before.
+    /// Return to the previous phase.
     Back,
     /// Bring every customer to the layout that the phase requires.
     Backfill(PassArgs),
@@ -362,7 +362,7 @@ impl RunArgs {
     pub fn data_in_words(&self) -> String {
         match &self.endpoint_url {
             Some(url) => format!("in the DynamoDB at {url}"),
-            None if self.in_memory => "in memory, gone at the end".to_owned(),
+            None if self.in_memory => "in memory, lost when the stack stops".to_owned(),
             None => self.data.display().to_string(),
         }
     }

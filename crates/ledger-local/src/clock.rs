@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// Time since the Unix epoch.
 pub fn since_epoch() -> Duration {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that the rule asks for")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     let now = SystemTime::now();
     // A clock before 1970 reads as 1970: every token and signature is refused then.
     now.duration_since(UNIX_EPOCH).unwrap_or_default()

@@ -67,7 +67,7 @@ async fn token(State(issuer): State<Arc<Issuer>>, body: Bytes) -> Response {
         }
         Err(error) => {
             tracing::error!(%error, "no token could be issued");
-            problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong on our side")
+            problem(StatusCode::INTERNAL_SERVER_ERROR, "internal", "internal error: see the log")
         }
     }
 }

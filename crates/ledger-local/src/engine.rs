@@ -28,7 +28,7 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 pub enum Data {
     /// In a file, which is created with its directories if it does not exist.
     File(PathBuf),
-    /// In memory, gone when the engine stops.
+    /// In memory, lost when the engine stops.
     Memory,
 }
 
@@ -180,7 +180,7 @@ async fn serve(listener: TcpListener, database: Database, router: Router, stoppe
         served = serving.into_future() => if let Err(error) = served {
             tracing::error!(%error, "the embedded DynamoDB ended");
         },
-        () = too_long => tracing::warn!("the embedded DynamoDB left a connection that did not finish"),
+        () = too_long => tracing::warn!("the embedded DynamoDB closed a connection that had not ended"),
     }
     sweep.abort();
 }
@@ -258,7 +258,7 @@ mod tests {
 
         let dir = crate::testing::TempDir::make();
         let file = dir.path().join("file");
-        std::fs::write(&file, "this is no database, and long enough to be looked at ".repeat(40)).unwrap();
+        std::fs::write(&file, "this is not a database, and longer than its header ".repeat(40)).unwrap();
         for path in [dir.path().to_owned(), file.join("ledger.db")] {
             let error = Engine::start(&EngineConfig { data: Data::File(path), port: None }).unwrap_err();
             assert!(matches!(error, EngineError::Unwritable { .. }), "{error}");

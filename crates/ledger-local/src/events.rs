@@ -133,10 +133,10 @@ impl EventSink for LocalEvents {
 
 impl Announcer for LocalEvents {
     fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>> {
-        let kept = event.envelope().map_err(io::Error::from).and_then(|told| {
-            let told = told.to_string();
-            tracing::warn!(told, "announced");
-            self.lists().announcements.append(&told)
+        let kept = event.envelope().map_err(io::Error::from).and_then(|envelope| {
+            let envelope = envelope.to_string();
+            tracing::warn!(told = envelope, "announced");
+            self.lists().announcements.append(&envelope)
         });
         std::future::ready(kept.map_err(|error| error.to_string())).boxed()
     }
@@ -284,8 +284,8 @@ mod tests {
         let event = Announcement { detail_type: "ReconciliationBreak", detail: r#"{"run_id":"r"}"#.to_owned() };
         assert_eq!(LocalEvents::in_directory(dir.path()).unwrap().announce(&event).await, Ok(()));
         let kept = LocalEvents::in_directory(dir.path()).unwrap();
-        let told: Value = serde_json::from_str(&kept.announcements().unwrap()[0]).unwrap();
-        assert_eq!(told, event.envelope().unwrap());
-        assert!(kept.events(0, 10).unwrap().is_empty(), "nobody takes it for a transaction");
+        let announced: Value = serde_json::from_str(&kept.announcements().unwrap()[0]).unwrap();
+        assert_eq!(announced, event.envelope().unwrap());
+        assert!(kept.events(0, 10).unwrap().is_empty(), "the request is not counted as a transaction");
     }
 }

@@ -137,7 +137,7 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
         // A phase of a migration settles with time, which the counts of requests do not show.
         let steady = |every| Pace::of(every, None);
         let migrating = if tenant.as_str() == legacy::TENANT { steady(MIGRATE_EVERY) } else { pace(MIGRATE_EVERY) };
-        tokio::spawn(carry_on_jobs(app.clone(), Arc::clone(&ports.sagas), tenant.clone(), pace(JOBS_EVERY)));
+        tokio::spawn(run_jobs(app.clone(), Arc::clone(&ports.sagas), tenant.clone(), pace(JOBS_EVERY)));
         tokio::spawn(credit(app.clone(), tenant.clone(), pace(CREDIT_EVERY)));
         tokio::spawn(recover(app.clone(), tenant.clone(), pace(RECOVER_EVERY)));
         tokio::spawn(publish(app.clone(), ports.publisher.clone(), tenant.clone(), pace(PUBLISH_EVERY)));
@@ -230,7 +230,7 @@ pub fn openapi_json() -> String {
 
 /// Runs bulk grants, releases expired holds, starts settlements and seals the audit trail of a tenant. On AWS a
 /// schedule does this.
-async fn carry_on_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
+async fn run_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
     let mut sealing_failures = WorkerFailures::of("sealing");

@@ -79,7 +79,10 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(gateway, pass));
     // Routes are matched by the path in the form in which a function receives it.
-    Router::new().fallback_service(routes).layer(middleware::from_fn(path::hand_over)).layer(middleware::from_fn(named))
+    Router::new()
+        .fallback_service(routes)
+        .layer(middleware::from_fn(path::rewrite_path))
+        .layer(middleware::from_fn(named))
 }
 
 /// Gives each request an id, and names it in the response.

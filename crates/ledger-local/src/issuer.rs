@@ -54,7 +54,7 @@ pub enum IssuerError {
         cause: io::Error,
     },
     /// The key file holds no P-256 key.
-    #[error("{} holds no P-256 private key: delete it and a fresh one is made", .0.display())]
+    #[error("{} holds no P-256 private key: delete it, and the next start makes a new one", .0.display())]
     KeyFormat(PathBuf),
     /// The system or a library failed on a good key.
     #[error("cannot make the token issuer's key: {0}")]

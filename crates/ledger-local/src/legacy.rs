@@ -13,9 +13,9 @@ use uuid::Uuid;
 /// The slug of the legacy tenant.
 pub const TENANT: &str = "legacy";
 /// The number of customers that are written in parallel.
-const SIDE_BY_SIDE: usize = 16;
+const CUSTOMERS_IN_PARALLEL: usize = 16;
 /// The store's error for a put of an item that exists.
-const STANDS: &str = "ConditionalCheckFailedException";
+const ITEM_EXISTS: &str = "ConditionalCheckFailedException";
 
 /// The legacy tenant to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub async fn write(client: &Client, table: &str, tenant: &Tenant, legacy: Legacy
         }
         Ok(())
     };
-    stream::iter((0..legacy.customers).map(one)).buffer_unordered(SIDE_BY_SIDE).try_collect().await
+    stream::iter((0..legacy.customers).map(one)).buffer_unordered(CUSTOMERS_IN_PARALLEL).try_collect().await
 }
 
 #[expect(clippy::disallowed_methods, reason = "this is what a legacy system wrote, before there was a ledger")]
@@ -52,7 +52,7 @@ async fn put(client: &Client, table: &str, item: HashMap<String, AttributeValue>
     let absent = request.condition_expression("attribute_not_exists(#pk)").expression_attribute_names("#pk", attr::PK);
     match absent.send().await {
         Ok(_) => Ok(()),
-        Err(error) if error.code() == Some(STANDS) => Ok(()),
+        Err(error) if error.code() == Some(ITEM_EXISTS) => Ok(()),
         Err(error) => Err(DisplayErrorContext(error).to_string()),
     }
 }

@@ -49,7 +49,8 @@ pub(crate) fn is_foreign(headers: &HeaderMap) -> bool {
 
 /// The refusal of a request from another site's page.
 pub(crate) fn foreign() -> Response {
-    let detail = "a page of another site may not do this: open it as 127.0.0.1, localhost or [::1] of this machine";
+    let detail =
+        "a page of another site must not call this port: open it as 127.0.0.1, localhost or [::1] of this machine";
     problem(StatusCode::FORBIDDEN, "foreign_origin", detail)
 }
 

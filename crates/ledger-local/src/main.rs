@@ -64,7 +64,7 @@ async fn run(args: RunArgs) -> ExitCode {
         StripeChoice::Simulator => None,
         StripeChoice::Given(access) => Some(access.base_url.clone()),
     };
-    let config = StackConfig { stripe, tenant_requests, on_wait: say, ..args.config() };
+    let config = StackConfig { stripe, tenant_requests, on_wait: print_to_stderr, ..args.config() };
     let table = config.table.clone();
     let stack = match Stack::start(config).await {
         Ok(stack) => stack,
@@ -176,12 +176,12 @@ async fn interrupted() -> std::io::Result<()> {
 }
 
 fn failed(error: &dyn std::fmt::Display) -> ExitCode {
-    say(&error.to_string());
+    print_to_stderr(&error.to_string());
     ExitCode::FAILURE
 }
 
 /// Writes a line to standard error.
-fn say(line: &str) {
+fn print_to_stderr(line: &str) {
     // A closed standard error is ignored.
     let _ = writeln!(std::io::stderr(), "ledger-local: {line}");
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// The interval at which the progress of a pass is read.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+const PROGRESS_READ_EVERY: Duration = Duration::from_secs(2);
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The action of the command.
@@ -20,7 +20,7 @@ pub enum Step {
     Status,
     /// Enter the next phase.
     Next,
-    /// Go back to the phase before.
+    /// Return to the previous phase.
     Back,
     /// Run a pass of this kind with at most this number of customers per second, and wait for its end.
     Pass(&'static str, Option<u32>),
@@ -62,7 +62,7 @@ pub enum MigrateError {
     #[error("{0}")]
     Refused(String),
     /// The pass was requested and its worker continues it, but its progress could not be read.
-    #[error("the pass was asked for and does not need this command; `migrate status` shows how far it is. {cause}")]
+    #[error("the pass was requested and continues without this command; `migrate status` shows how far it is. {cause}")]
     OutOfSight {
         /// Why the progress could not be read.
         cause: Box<MigrateError>,
@@ -141,7 +141,7 @@ impl Api {
             return Ok(body);
         }
         let detail = match text(&body, "detail") {
-            "" => "without a word".to_owned(),
+            "" => "without a detail".to_owned(),
             detail => detail.to_owned(),
         };
         Err(MigrateError::Refused(format!("{} {}: {detail}", status.as_u16(), text(&body, "code"))))
@@ -158,9 +158,9 @@ impl Api {
                     let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
                     return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
                 }
-                None => return Err(MigrateError::Refused("the pass is not there any more".to_owned())),
+                None => return Err(MigrateError::Refused("the pass no longer exists".to_owned())),
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(PROGRESS_READ_EVERY).await;
         }
     }
 
@@ -183,7 +183,7 @@ fn pass<'a>(seen: &'a Value, kind: &str) -> Option<&'a Value> {
 fn status(seen: &Value) -> String {
     let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64).map(|n| n.to_string());
     let mut out = match (text(seen, "status"), number(seen, "phase"), number(seen, "last_phase")) {
-        ("split", ..) => "customers are kept in split records\n".to_owned(),
+        ("split", ..) => "customers have split records\n".to_owned(),
         (word, Some(phase), Some(last)) => {
             format!("{word} from {}: phase {phase} of {last}, since {}\n", text(seen, "model"), text(seen, "since"))
         }

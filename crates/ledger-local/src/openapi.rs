@@ -10,23 +10,23 @@ use utoipa::openapi::{Info, OpenApi};
 
 const TITLE: &str = "EcoPay Ledger";
 const ABOUT: &str = "\
-Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. An answer leaves an absent field out; it is never `null`.
+Amounts are decimal strings, times RFC 3339 in UTC, ids UUIDs. A response omits absent fields; a field is never `null`.
 
 **Keys.** A request that changes something carries an `Idempotency-Key`. A retry with the same key gets the stored \
-answer, with the header `Idempotent-Replayed: true`. Keys are honoured for 90 days, or 24 hours where the payment \
+response, with the header `Idempotent-Replayed: true`. Keys are honoured for 90 days, or 24 hours where the payment \
 provider is called.
 
 **Errors** are RFC 9457 problem documents with a stable `code`; each operation states its closed list for each status. \
 A path that does not exist is answered 404 `not_found`, a method that the path does not have 405 `method_not_allowed` \
-with `Allow`, both as problem documents. A client reads `code`, and `status` where it meets a code that it does not know.
+with `Allow`, both as problem documents. A client reads `code`, and `status` if the code is unknown to it.
 
-**What API Gateway answers by itself.** Deployed, an HTTP API of Amazon API Gateway is before the functions. Its own \
-refusals cannot be shaped: they are `application/json` with `{\"message\": ...}` and no `code`. These are 401 for a \
-missing or invalid token, 400 for a path that cannot be read, 404 for a path or method that does not exist, 413 above 10 MB, 429 above the API's own \
-throttle, and 500 and 503 where no function answered. They carry their request id in `Apigw-Requestid`. The local stack \
-answers 401 and 404 with problem documents.
+**Responses of API Gateway.** In a deployment, an HTTP API of Amazon API Gateway is in front of the functions. The \
+format of its own refusals is fixed: they are `application/json` with `{\"message\": ...}` and no `code`. These are \
+401 for a missing or invalid token, 400 for a path that cannot be read, 404 for a path or method that does not exist, \
+413 above 10 MB, 429 above the API's own throttle, and 500 and 503 if no function responded. They carry their request \
+id in `Apigw-Requestid`. The local stack answers 401 and 404 with problem documents.
 
-**Request ids.** Every answer of a function carries `Request-Id`: the id under which the request is logged.
+**Request ids.** Every response of a function has `Request-Id`: the id under which the request is logged.
 
 **Terminals** sign their requests (RFC 9421, ECDSA P-256) instead of sending a token: see `docs/terminals.md`.";
 /// The URL at which `cargo run` serves the API.
@@ -44,7 +44,7 @@ pub fn complete(operations: &OpenApi) -> Value {
     // Plain structs and maps always serialize.
     let mut document = serde_json::to_value(operations).unwrap_or_default();
     let mut schemas = document.pointer_mut("/components/schemas").map(Value::take).unwrap_or_default();
-    schemas::tidy(&mut schemas);
+    schemas::replace_inline_items(&mut schemas);
     formats::apply(&mut schemas);
     components::merge(&mut schemas, components::schemas());
     let shared = json!({
@@ -95,7 +95,7 @@ fn tags() -> Value {
         {"name": "merchant", "description": "The merchant API: charges, captures, refunds, balances, settlements."},
         {"name": "admin", "description": "The operator API: every change is on the audit trail."},
         {"name": "terminal", "description": "The terminal API: card operations, signed by the terminal."},
-        {"name": "stripe", "description": "What Stripe calls."},
+        {"name": "stripe", "description": "The webhook that Stripe calls."},
     ])
 }
 

@@ -52,7 +52,7 @@ impl Pace {
             self.ticks.tick().await;
             // INVARIANT: read before the run reads the store, so that no write is missed.
             self.began = self.work();
-            let rests = self.rest.as_ref().is_some_and(|rest| rest.goes_on(self.began, app.now()));
+            let rests = self.rest.as_ref().is_some_and(|rest| rest.still_holds(self.began, app.now()));
             if !rests {
                 return;
             }
@@ -77,7 +77,7 @@ impl Pace {
 }
 
 impl Rest {
-    fn goes_on(&self, work: u64, now: Timestamp) -> bool {
+    fn still_holds(&self, work: u64, now: Timestamp) -> bool {
         self.work == work && self.since.elapsed() < RUN_AT_LEAST_EVERY && self.next_due.is_none_or(|due| now < due)
     }
 }
@@ -112,10 +112,10 @@ mod tests {
         let now = Timestamp::parse("2026-11-21T09:30:00Z").unwrap();
         let due = now.plus(Duration::from_millis(1));
         let rest = |since: Instant| Rest { work: 7, since, next_due: Some(due) };
-        assert!(rest(Instant::now()).goes_on(7, now));
-        assert!(!rest(Instant::now()).goes_on(8, now), "a write");
-        assert!(!rest(Instant::now()).goes_on(7, due), "what has become due");
+        assert!(rest(Instant::now()).still_holds(7, now));
+        assert!(!rest(Instant::now()).still_holds(8, now), "a write");
+        assert!(!rest(Instant::now()).still_holds(7, due), "work that has become due");
         let long_ago = Instant::now().checked_sub(RUN_AT_LEAST_EVERY).unwrap();
-        assert!(!rest(long_ago).goes_on(7, now), "a minute");
+        assert!(!rest(long_ago).still_holds(7, now), "a minute");
     }
 }

@@ -51,7 +51,7 @@ const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) -> Result<(), SeedError> {
     let seeder = Seeder::new(ledger, demo)?;
     seeder.tenant().await?;
-    seeder.people(demo).await?;
+    seeder.seed_parties(demo).await?;
     seeder.money(demo).await?;
     if let Some(file) = terminal_file {
         seeder.terminal(demo, file).await?;
@@ -129,7 +129,7 @@ pub async fn legacy(
     let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
     let seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
     seeder.tenant().await?;
-    seeder.people(&demo).await?;
+    seeder.seed_parties(&demo).await?;
     legacy::write(client, table, &seeder.tenant, legacy).await.map_err(failed)
 }
 
@@ -178,7 +178,7 @@ impl<'a> Seeder<'a> {
         }
     }
 
-    async fn people(&self, demo: &Demo) -> Result<(), SeedError> {
+    async fn seed_parties(&self, demo: &Demo) -> Result<(), SeedError> {
         let tenant = &self.tenant;
         let actor = Actor::Staff(self.staff);
         let shards = Shards::new(SHARDS).ok_or_else(|| failed("shards"))?;

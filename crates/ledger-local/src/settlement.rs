@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The pause before a waiting saga is run again.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+const SAGA_RETRY_PAUSE: Duration = Duration::from_secs(1);
 /// The reference of a check that passes without an answer set by `POST /dev/kyc`.
 const REFERENCE: &str = "local";
 
@@ -43,7 +43,7 @@ pub struct LocalFiles {
 pub(crate) fn dev_router(settler: Settler, kyc: LocalKyc) -> Router {
     Router::new()
         .route("/dev/settlements/tasks", post(task).with_state(settler))
-        .route("/dev/kyc/{merchant_id}", post(say).with_state(kyc))
+        .route("/dev/kyc/{merchant_id}", post(set_check_result).with_state(kyc))
 }
 
 async fn task(State(settler): State<Settler>, body: Bytes) -> Response {
@@ -59,12 +59,12 @@ async fn task(State(settler): State<Settler>, body: Bytes) -> Response {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Say {
+struct CheckResult {
     result: String,
 }
 
-async fn say(State(kyc): State<LocalKyc>, Path(merchant): Path<String>, body: Bytes) -> Response {
-    let answer = match serde_json::from_slice(&body).map(|Say { result }| result).as_deref() {
+async fn set_check_result(State(kyc): State<LocalKyc>, Path(merchant): Path<String>, body: Bytes) -> Response {
+    let answer = match serde_json::from_slice(&body).map(|CheckResult { result }| result).as_deref() {
         Ok("passed") => KycAnswer::Passed { reference: REFERENCE.to_owned() },
         Ok("refused") => KycAnswer::Refused,
         Ok("pending") => KycAnswer::Unknown,
@@ -93,9 +93,9 @@ impl LocalKyc {
 
 impl Kyc for LocalKyc {
     fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer> {
-        let said = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&at.merchant).cloned();
+        let kept_answer = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&at.merchant).cloned();
         let passed = KycAnswer::Passed { reference: REFERENCE.to_owned() };
-        Box::pin(std::future::ready(said.unwrap_or(passed)))
+        Box::pin(std::future::ready(kept_answer.unwrap_or(passed)))
     }
 }
 
@@ -141,7 +141,7 @@ impl LocalFiles {
 
 impl PayoutFiles for LocalFiles {
     fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
-        let stored = self.store(folder, file).unwrap_or(Stored::Unknown("the directory did not take the file"));
+        let stored = self.store(folder, file).unwrap_or(Stored::Unknown("the directory did not store the file"));
         Box::pin(std::future::ready(stored))
     }
 }
@@ -159,7 +159,7 @@ impl Sagas for LocalSagas {
         let (settler, at) = (self.0.clone(), at.clone());
         tokio::spawn(async move {
             while settler.walk(&at, tokio::time::sleep).await == Ended::Waiting {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(SAGA_RETRY_PAUSE).await;
             }
         });
         Box::pin(std::future::ready(Ok(())))

@@ -112,7 +112,7 @@ pub enum StackError {
     /// The system refused a listener.
     #[error("cannot listen on port {port}: {cause}")]
     Listen {
-        /// The port asked for.
+        /// The requested port.
         port: u16,
         /// The system's error.
         cause: io::Error,

@@ -92,7 +92,7 @@ pub async fn wait_for_answer(
         return Ok(());
     }
     let begun = Instant::now();
-    let mut is_said = false;
+    let mut is_reported = false;
     loop {
         let cause = match describe_once(client, table).await {
             Err(error) if error.as_service_error().is_none() => one_line(&error),
@@ -104,12 +104,12 @@ pub async fn wait_for_answer(
         if left.is_zero() {
             return Err(TableError::StillUnreachable { url: url.to_owned(), cause, waited: patience });
         }
-        if !is_said {
+        if !is_reported {
             on_wait(&format!(
                 "DynamoDB at {url} does not answer yet ({cause}); waiting up to {} s",
                 patience.as_secs()
             ));
-            is_said = true;
+            is_reported = true;
         }
         tokio::time::sleep(ANSWER_POLL.min(left)).await;
     }
@@ -153,7 +153,7 @@ async fn describe(client: &Client, url: &str, table: &str) -> Result<Option<Tabl
             Some(known) if known.code().is_some() && status(&error) != Some(404) => {
                 Err(refused("DescribeTable", table, &error))
             }
-            Some(_) => Err(unreachable(url, "what answers there is not DynamoDB")),
+            Some(_) => Err(unreachable(url, "the server there is not DynamoDB")),
             None => Err(unreachable(url, one_line(&error))),
         },
     }
@@ -311,8 +311,8 @@ mod tests {
     #[tokio::test]
     async fn endpoint_that_does_not_answer_is_named() {
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        for address in [closed, silent.local_addr().unwrap()] {
+        let unresponsive = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        for address in [closed, unresponsive.local_addr().unwrap()] {
             let url = format!("http://{address}");
             let error = ensure(&client(&url).await, &url, "ecopay").await.unwrap_err().to_string();
             assert!(error.starts_with(&format!("cannot reach DynamoDB at {url}: ")), "{error}");

@@ -50,7 +50,7 @@ pub struct ShardsCommand {
 #[derive(Debug, thiserror::Error)]
 pub enum TenantError {
     /// The slug is malformed.
-    #[error("{0} is no slug: 1 to 32 of a-z, 0-9 and -")]
+    #[error("{0} is not a slug: use 1 to 32 of a-z, 0-9 and -")]
     Slug(String, #[source] IdError),
     /// The file of terms cannot be read.
     #[error("cannot read {}: {cause}; `cargo run -- tenant terms` prints one to begin with", path.display())]
@@ -64,13 +64,15 @@ pub enum TenantError {
     #[error("the terms cannot be used: {0}")]
     Terms(#[from] TermsError),
     /// The tenant exists.
-    #[error("{0} stands in this table already, and was left as it is")]
+    #[error("{0} is already open in this table, and was not changed")]
     Stands(String),
     /// The number of shards is not 1 to 64.
-    #[error("{0} is no number of shards: 1 to 64")]
+    #[error("{0} is not a number of shards: use 1 to 64")]
     Shards(u32),
     /// The tenant has as many shards already, or more.
-    #[error("{0} has as many shards for due work already, or more, and they are only ever raised: nothing was changed")]
+    #[error(
+        "{0} already has as many shards for due work, or more, and their number is never lowered: nothing was changed"
+    )]
     NotRaised(String),
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
@@ -85,7 +87,7 @@ pub enum TenantError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The store rejected the write, or its outcome is unknown.
-    #[error("{}: {}; run the same command again, it does nothing twice", .0.code(), .0.detail())]
+    #[error("{}: {}; run the same command again; repeating it is safe", .0.code(), .0.detail())]
     Store(Problem),
 }
 

@@ -210,8 +210,8 @@ mod tests {
         let key_file = dir.path().join("terminal.json");
         let enrol_command = EnrolCommand { url: stack.url(), key_file: key_file.clone(), terminal: None };
         let terminal = stack.demo().terminals[0].clone();
-        let said = enrol(&enrol_command).await.unwrap();
-        assert!(said.starts_with(&format!("enrolled as demo/{terminal}/1")), "{said}");
+        let output = enrol(&enrol_command).await.unwrap();
+        assert!(output.starts_with(&format!("enrolled as demo/{terminal}/1")), "{output}");
         let card = stack.demo().cards[0].clone();
         let inquiry = SendCommand {
             url: stack.url(),
@@ -222,18 +222,18 @@ mod tests {
             idempotency_key: None,
             dry_run: false,
         };
-        let (said, good) = send(&inquiry).await.unwrap();
-        assert!(good && said.starts_with("HTTP 200") && said.contains(&card), "{said}");
+        let (output, good) = send(&inquiry).await.unwrap();
+        assert!(good && output.starts_with("HTTP 200") && output.contains(&card), "{output}");
         let unknown = SendCommand { path: "/v1/terminal/x".to_owned(), ..inquiry.clone() };
         assert!(!send(&unknown).await.unwrap().1);
 
         let old = dir.path().join("old.json");
         std::fs::copy(&key_file, &old).unwrap();
-        let said = enrol(&enrol_command).await.unwrap();
-        assert!(said.starts_with(&format!("enrolled as demo/{terminal}/2")), "{said}");
+        let output = enrol(&enrol_command).await.unwrap();
+        assert!(output.starts_with(&format!("enrolled as demo/{terminal}/2")), "{output}");
         assert!(send(&inquiry).await.unwrap().1);
-        let (said, good) = send(&SendCommand { key_file: old, ..inquiry }).await.unwrap();
-        assert!(!good && said.starts_with("HTTP 401"), "{said}");
+        let (output, good) = send(&SendCommand { key_file: old, ..inquiry }).await.unwrap();
+        assert!(!good && output.starts_with("HTTP 401"), "{output}");
         stack.stop().await;
     }
 }

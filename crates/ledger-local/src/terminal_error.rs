@@ -23,7 +23,7 @@ pub enum TerminalError {
         cause: std::io::Error,
     },
     /// The base URL and the path are not a URL.
-    #[error("{0} is no URL: a path starts with / and the base is like http://127.0.0.1:3000")]
+    #[error("{0} is not a URL: a path starts with / and the base is like http://127.0.0.1:3000")]
     Url(String),
     /// The key cannot sign, or the request cannot be signed.
     #[error("cannot sign: {0}")]

@@ -114,7 +114,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         assets.insert(terms.spec.asset().clone(), terms);
     }
     if !assets.contains_key(&Asset::Ecopay) {
-        return Err(wrong("assets", "ECOPAY is missing: every tenant runs money"));
+        return Err(wrong("assets", "ECOPAY is missing: every tenant needs it"));
     }
     let topup = file.topup.map(|topup| {
         let points_rate = rate("topup.points_rate", &topup.points_rate)?;

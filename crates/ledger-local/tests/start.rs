@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Ten ticks of a worker that runs twice per second.
 const TEN_TICKS: Duration = Duration::from_secs(5);
 /// Longer than the binary needs to start and a worker to fail.
-const PATIENCE: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A folder for this run of this test.
 fn folder(name: &str) -> PathBuf {
@@ -43,16 +43,16 @@ fn complaint(arguments: &[&str]) -> String {
 fn data_path_that_cannot_be_written_or_opened_is_named() {
     let folder = folder("data");
     let file = folder.join("a-file");
-    std::fs::write(&file, "not a database, and long enough to be taken for the header of none").unwrap();
+    std::fs::write(&file, "not a database, and longer than the header of one, with more text").unwrap();
     let below_a_file = file.join("ledger.db").display().to_string();
     let (a_folder, garbage) = (folder.display().to_string(), file.display().to_string());
-    for (path, says) in [
+    for (path, expected) in [
         (below_a_file.as_str(), "cannot write the data file"),
         (a_folder.as_str(), "cannot write the data file"),
         (garbage.as_str(), "cannot open the data"),
     ] {
         let line = complaint(&["--port", "0", "--data", path]);
-        assert!(line.contains(says) && line.contains(path) && line.contains("--data"), "{line}");
+        assert!(line.contains(expected) && line.contains(path) && line.contains("--data"), "{line}");
     }
     let untouched = std::fs::read_to_string(&file).unwrap();
     assert!(untouched.starts_with("not a database"), "a file that is not ours was overwritten");
@@ -137,7 +137,7 @@ async fn refused_worker_and_its_recovery_are_each_logged_once() {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         };
-        assert!(tokio::time::timeout(PATIENCE, logged).await.is_ok(), "{what}: {:?}", lines.lock().unwrap());
+        assert!(tokio::time::timeout(START_TIMEOUT, logged).await.is_ok(), "{what}: {:?}", lines.lock().unwrap());
     };
     until_logged("worker failed").await;
     tokio::time::sleep(TEN_TICKS).await;

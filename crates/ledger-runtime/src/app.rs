@@ -73,7 +73,7 @@ impl App {
     /// 500 if none is set up; nothing has been done.
     pub async fn provider(&self) -> Result<Provider, Problem> {
         self.provider_if_any().await.ok_or_else(|| {
-            tracing::error!("Stripe is not set up: put its API key and webhook secrets as docs/webhooks.md says");
+            tracing::error!("stripe not configured: set its API key and webhook secrets (docs/webhooks.md)");
             Problem::internal()
         })
     }

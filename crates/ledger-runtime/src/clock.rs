@@ -34,7 +34,7 @@ impl fmt::Debug for Clock {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
+#[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
 fn system_now() -> Timestamp {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_millis(i64::try_from(since_epoch.as_millis()).unwrap_or(i64::MAX))

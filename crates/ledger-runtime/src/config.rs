@@ -105,14 +105,14 @@ impl Config {
             example: TABLE_EXAMPLE,
         })?;
         if !is_table_name(&table) {
-            let why = "is no table name: 3 to 255 letters, digits, `_`, `-` and `.`";
+            let why = "is not a table name: 3 to 255 letters, digits, `_`, `-` and `.`";
             return Err(ConfigError::Wrong { name: TABLE, why, example: TABLE_EXAMPLE });
         }
         let mut endpoint_url = None;
         for name in ENDPOINTS {
             if let (Some(url), None) = (set(name), &endpoint_url) {
                 if !is_endpoint(&url) {
-                    let why = "is no URL: it begins with http:// or https:// and names a host";
+                    let why = "is not a URL: it must begin with http:// or https:// and name a host";
                     return Err(ConfigError::Wrong { name, why, example: ENDPOINT_EXAMPLE });
                 }
                 endpoint_url = Some(url);
@@ -138,7 +138,7 @@ pub fn log_filter_from_env() -> Result<String, ConfigError> {
 fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigError> {
     let filter = set(LOG).unwrap_or_else(|| LOG_DEFAULT.to_owned());
     if filter.parse::<Targets>().is_err() {
-        let why = "is no log level: error, warn, info, debug or trace";
+        let why = "is not a log level: error, warn, info, debug or trace";
         return Err(ConfigError::Wrong { name: LOG, why, example: "info" });
     }
     Ok(filter)
@@ -152,7 +152,7 @@ pub fn tenant_requests(set: impl Fn(&str) -> Option<String>) -> Result<RequestRa
     let Some(text) = set(TENANT_REQUESTS) else { return Ok(RequestRate::DEFAULT) };
     text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong {
         name: TENANT_REQUESTS,
-        why: "is no whole number from 1 to 100000",
+        why: "is not a whole number from 1 to 100000",
         example: "200",
     })
 }
@@ -189,10 +189,13 @@ mod tests {
         let cases: &[(&[(&str, &str)], &str)] = &[
             (&[], "TABLE_NAME=ecopay-ledger"),
             (&[("TABLE_NAME", " ")], "TABLE_NAME=ecopay-ledger"),
-            (&[("TABLE_NAME", "a/b/c")], "TABLE_NAME is no table name"),
-            (&[("TABLE_NAME", "abc"), ("LEDGER_ENDPOINT_URL", "localhost:8000")], "LEDGER_ENDPOINT_URL is no URL"),
-            (&[("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "ftp://x")], "AWS_ENDPOINT_URL_DYNAMODB is no URL"),
-            (&[("TABLE_NAME", "abc"), ("LOG_LEVEL", "a=b=c")], "LOG_LEVEL is no log level"),
+            (&[("TABLE_NAME", "a/b/c")], "TABLE_NAME is not a table name"),
+            (&[("TABLE_NAME", "abc"), ("LEDGER_ENDPOINT_URL", "localhost:8000")], "LEDGER_ENDPOINT_URL is not a URL"),
+            (
+                &[("TABLE_NAME", "abc"), ("AWS_ENDPOINT_URL_DYNAMODB", "ftp://x")],
+                "AWS_ENDPOINT_URL_DYNAMODB is not a URL",
+            ),
+            (&[("TABLE_NAME", "abc"), ("LOG_LEVEL", "a=b=c")], "LOG_LEVEL is not a log level"),
         ];
         for (vars, want) in cases {
             let error = config(vars).unwrap_err();

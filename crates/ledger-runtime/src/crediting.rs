@@ -39,7 +39,7 @@ use tokio::time::Instant;
 const CONCURRENCY: usize = 4;
 /// How many merchants one query lists.
 const PAGE_ITEMS: usize = 100;
-/// A run begins no work after this, because a function's time is limited. A later run goes on.
+/// A run begins no work after this, because a function's time is limited. A later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(40);
 /// How often a run woken by records tries to lease a merchant that another worker holds: about a second in all. A tick
 /// tries once, because the next one comes in a minute.
@@ -57,7 +57,7 @@ pub struct Credited {
 /// Credits the merchants of these records, or every merchant of the tenant if there are none.
 ///
 /// # Errors
-/// 503 if the table did not answer; a later run goes on. 500 if a record could not be credited, after all others.
+/// 503 if the table did not answer; a later run continues. 500 if a record could not be credited, after all others.
 pub async fn run(app: &App, due: &Due) -> Result<Credited, Problem> {
     run_within(app, due, RUN_TIME_MAX).await
 }
@@ -250,5 +250,5 @@ fn unbuilt(app: &App, tenant: &Tenant, error: &BuildError) -> Problem {
 }
 
 fn unmarked(app: &App, tenant: &Tenant) -> Problem {
-    app.ledger().broken(tenant, Operation::Crediting, "a crediting met a marker")
+    app.ledger().broken(tenant, Operation::Crediting, "a crediting transaction found a marker")
 }

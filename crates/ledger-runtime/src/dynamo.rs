@@ -102,7 +102,7 @@ impl Dynamo {
     }
 
     /// Sends actions once. The SDK's retries share one token; each call here has a new one.
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper that everything else is told to use")]
+    #[expect(clippy::disallowed_methods, reason = "the wrapper for all other code")]
     async fn send(&self, items: &[TransactItem]) -> Result<(), WriteError> {
         let mut actions = Vec::with_capacity(items.len());
         for item in items {
@@ -242,7 +242,7 @@ impl Answer {
 
 /// Records whether any attempt of one call had an unknown outcome.
 ///
-/// The SDK returns only its last attempt's error: a throttled retry says nothing of an earlier attempt that timed out.
+/// The SDK returns only its last attempt's error: a throttled retry does not show that an earlier attempt timed out.
 #[derive(Clone, Debug, Default)]
 struct Watch {
     ambiguous: Arc<AtomicBool>,

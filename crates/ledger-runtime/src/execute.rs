@@ -293,7 +293,7 @@ impl Ledger {
     /// The later pauses are random, so that many requests on one record do not keep making each other's plans stale.
     async fn wait_to_replan(&self, tries: &mut Tries, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         if tries.replans >= retry::REPLANS {
-            tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "gave up a plan that kept going stale");
+            tracing::warn!(tenant = %claim.tenant, operation = %claim.operation, "plan given up: it is always stale");
             return self.stored_or(claim, tries, Problem::busy()).await.map(Some);
         }
         tries.replans = tries.replans.saturating_add(1);
@@ -321,7 +321,7 @@ impl Ledger {
                 Problem::store_refused(code)
             }
             WriteError::Unadoptable(error) => {
-                tracing::warn!(%tenant, %operation, %error, "a customer's legacy record cannot be taken over");
+                tracing::warn!(%tenant, %operation, %error, "a customer's legacy record cannot be adopted");
                 Problem::legacy_record_unreadable()
             }
             WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
@@ -330,7 +330,7 @@ impl Ledger {
 
     /// Logs a fault of the service and returns `internal`. The caller that answers with it counts it.
     pub(crate) fn broken(&self, tenant: &Tenant, operation: Operation, what: &str) -> Problem {
-        tracing::error!(%tenant, %operation, what, "a transaction failed in a way that no request explains");
+        tracing::error!(%tenant, %operation, what, "a transaction failed for a reason that no request causes");
         Problem::internal()
     }
 }

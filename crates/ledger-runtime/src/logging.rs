@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
 /// At finer levels these targets log whole requests, with personal data and secrets.
-const QUIET: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
+const SDK_LEVELS: &str = "aws_config=warn,aws_runtime=warn,aws_sdk_dynamodb=warn,aws_sdk_cloudwatch=warn,\
 aws_sdk_eventbridge=warn,aws_sdk_s3=warn,aws_sdk_secretsmanager=warn,aws_sdk_sfn=warn,aws_sdk_sqs=warn,\
 aws_sdk_sso=warn,aws_sdk_ssooidc=warn,aws_sdk_sts=warn,h2=warn,lambda_extension=warn,\
 aws_smithy_http_client=warn,aws_smithy_runtime=warn,aws_smithy_runtime_api=warn,aws_sigv4=warn,hyper=warn,\
@@ -27,7 +27,7 @@ hyper_util=warn,reqwest=warn,lambda_runtime=warn,lambda_http=warn,rustls=warn";
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
     /// The filter cannot be parsed.
-    #[error("LOG_LEVEL is no log filter: set it to error, warn, info, debug or trace")]
+    #[error("LOG_LEVEL is not a log filter: set it to error, warn, info, debug or trace")]
     Filter(#[from] ParseError),
     /// Another subscriber is set up already.
     #[error("logging has been set up before: call logging::init once")]
@@ -52,7 +52,7 @@ fn subscriber<W>(filter: &str, out: W) -> Result<impl tracing::Subscriber + Send
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let filter: Targets = format!("{filter},{QUIET}").parse()?;
+    let filter: Targets = format!("{filter},{SDK_LEVELS}").parse()?;
     Ok(tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
@@ -78,11 +78,11 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
 
     let mut response = next.run(request).await;
 
-    let said = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
+    let response_notes = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
     let tenant = notes.tenant();
-    if !said.counted {
-        for metric in Metric::of_fault(response.status()).into_iter().chain(said.metric) {
-            ledger.metrics().count_of(metric, tenant.as_ref(), said.operation);
+    if !response_notes.counted {
+        for metric in Metric::of_fault(response.status()).into_iter().chain(response_notes.metric) {
+            ledger.metrics().count_of(metric, tenant.as_ref(), response_notes.operation);
         }
     }
     let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -90,11 +90,11 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
         method = method.as_str(),
         path = path.as_ref().map_or("-", MatchedPath::as_str),
         status = response.status().as_u16(),
-        code = said.code,
-        replayed = said.replayed,
+        code = response_notes.code,
+        replayed = response_notes.replayed,
         latency_ms,
         tenant = tenant.as_ref().map(|tenant| tenant.as_str()),
-        operation = said.operation.map(|operation| operation.name()),
+        operation = response_notes.operation.map(|operation| operation.name()),
         request_id,
         "request"
     );
@@ -127,7 +127,7 @@ pub(crate) mod tests {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
 
-        /// Captures the lines that this thread logs while the guard lives.
+        /// Captures the lines that this thread logs while the guard exists.
         pub(crate) fn capture(filter: &str) -> (Self, tracing::subscriber::DefaultGuard) {
             // With a single subscriber, `tracing` caches for good that an event first reached on another thread is
             // disabled.
@@ -151,7 +151,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn lines_are_flat_json_and_the_sdk_stays_quiet() {
+    fn lines_are_flat_json_without_sdk_debug_lines() {
         let (lines, guard) = Lines::capture("trace");
         tracing::info!(status = 201, code = None::<&str>, "request");
         tracing::debug!(target: "aws_smithy_runtime::client", "a whole request");

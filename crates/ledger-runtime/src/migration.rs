@@ -14,7 +14,9 @@ use crate::problem::Problem;
 use crate::views::MigrationView;
 use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{Actor, Tenant};
-use ledger_core::migration::{Asked, Layout, Migration, Pass, PassKind, Phase, Refused, evidence, pass_key, plan_pass};
+use ledger_core::migration::{
+    Layout, Migration, Pass, PassKind, PassRequest, Phase, Refused, evidence, pass_key, plan_pass,
+};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
@@ -66,16 +68,16 @@ impl App {
     ///
     /// # Errors
     /// [`PlanError`] if there is no migration, or it may not be contracted yet.
-    pub async fn plan_pass(&self, asked: &Asked<'_>, cx: &Context) -> Result<Planned<Pass>, PlanError> {
-        let layout = self.dynamo().reread_layout(asked.tenant).await?;
+    pub async fn plan_pass(&self, request: &PassRequest<'_>, cx: &Context) -> Result<Planned<Pass>, PlanError> {
+        let layout = self.dynamo().reread_layout(request.tenant).await?;
         let Layout::Migrating(read) = &*layout else { return Err(PlanError::Missing) };
-        let setting = match asked.kind {
+        let setting = match request.kind {
             PassKind::Contract if !read.contracting => read.contracting(cx.now).map_err(|refused| not_yet(&refused))?,
             PassKind::Contract | PassKind::Backfill | PassKind::Verify => read.clone(),
         };
-        let before = self.dynamo().get(&pass_key(asked.tenant, asked.kind)).await?;
+        let before = self.dynamo().get(&pass_key(request.tenant, request.kind)).await?;
         let before = before.as_ref().map(Pass::read).transpose()?;
-        Ok(plan_pass(asked, (read, &setting), before.as_ref(), cx)?)
+        Ok(plan_pass(request, (read, &setting), before.as_ref(), cx)?)
     }
 
     /// Reads a tenant's last pass of each kind.
@@ -88,7 +90,7 @@ impl App {
 /// Turns a refused move into a problem, whose detail says what has to be done first.
 fn not_yet(refused: &Refused) -> Problem {
     match refused {
-        Refused::Skips { .. } => Problem::invalid_field("phase", refused),
+        Refused::NotAdjacent { .. } => Problem::invalid_field("phase", refused),
         Refused::Unsettled { wait } => Problem::not_yet(refused).retry_after(*wait),
         Refused::NotBackfilled { .. }
         | Refused::NotVerified { .. }

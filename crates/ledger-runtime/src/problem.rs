@@ -147,7 +147,7 @@ impl From<ItemError> for Problem {
 
 impl From<EntropyError> for Problem {
     fn from(error: EntropyError) -> Self {
-        tracing::error!(%error, "no randomness");
+        tracing::error!(%error, "the operating system gave no randomness");
         Self::internal()
     }
 }

@@ -36,7 +36,7 @@ use sweep::Marks;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-/// A run begins no work after this, because a function's time is limited. A later run goes on.
+/// A run begins no work after this, because a function's time is limited. A later run continues.
 const RUN_TIME_MAX: Duration = Duration::from_secs(60);
 /// The longest time from an entry's id to its commit, and to its place in the index.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
@@ -149,7 +149,7 @@ impl Publisher {
     /// # Errors
     /// 404 if the entry does not exist; 503 if its event was not taken.
     pub async fn again(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
-        let row = self.look(key).await?.ok_or_else(Problem::not_found)?;
+        let row = self.read_entry(key).await?.ok_or_else(Problem::not_found)?;
         if is_due(tenant, &row.item) && key.entry().is_some() {
             return self.changed(tenant, shards, std::slice::from_ref(&row.item)).await;
         }
@@ -197,7 +197,7 @@ impl Publisher {
             let passes = homes.iter_mut().map(|home| home.read(self, of.0));
             futures::future::try_join_all(passes).await?;
             self.send_ready(of, &mut homes, &mut done).await?;
-            homes.retain(Home::goes_on);
+            homes.retain(Home::has_more);
         }
         Ok(done)
     }
@@ -210,10 +210,10 @@ impl Publisher {
         let mut sent = Vec::new();
         loop {
             for home in homes.iter_mut() {
-                while let Some((key, why)) = home.untold() {
+                while let Some((key, why)) = home.unpublishable() {
                     match self.keep(tenant, &key, why).await {
                         Ok(()) => {
-                            home.pass_on();
+                            home.take_next();
                             sent.push(key);
                             done.dead_letters = done.dead_letters.saturating_add(1);
                         }
@@ -235,7 +235,7 @@ impl Publisher {
             for (home, event) in next.into_iter().zip(&events) {
                 match fates.next().unwrap_or_else(|| Sent::Later("no answer".to_owned())) {
                     Sent::Taken => {
-                        sent.extend(home.pass_on());
+                        sent.extend(home.take_next());
                         done.published = done.published.saturating_add(1);
                         let lag = self.ledger.clock().now().since(event.created_at);
                         self.ledger.metrics().measure(Metric::OutboxLag, tenant, Operation::Publish, lag);
@@ -257,7 +257,7 @@ impl Publisher {
     }
 
     fn not_taken(&self, tenant: &Tenant, code: &str) -> Problem {
-        tracing::warn!(%tenant, code, "an event was not taken: it and its account's later ones wait");
+        tracing::warn!(%tenant, code, "event not accepted: it and later events of its account wait");
         Problem::unavailable()
     }
 
@@ -265,7 +265,7 @@ impl Publisher {
     async fn put_aside(&self, of: Of<'_>, key: &Key) -> Result<Published, Problem> {
         let (tenant, _) = of;
         // The index may be behind: the item may have been put aside already.
-        if !self.look(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
+        if !self.read_entry(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
             return Ok(Published::default());
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
@@ -280,13 +280,13 @@ impl Publisher {
 
     /// Stores a reference to an entry that can never be published.
     async fn keep(&self, tenant: &Tenant, key: &Key, why: String) -> Result<(), SinkError> {
-        tracing::error!(%tenant, entry = key.sk(), why, "an entry cannot be told, and is put aside");
+        tracing::error!(%tenant, entry = key.sk(), why, "an entry cannot be published and is put aside");
         self.sink.keep(&DeadLetter { tenant: tenant.clone(), key: key.clone(), why }).await?;
         self.ledger.metrics().count(Metric::EntryPutAside, tenant, Operation::Publish);
         Ok(())
     }
 
-    async fn look(&self, key: &Key) -> Result<Option<Readable>, Problem> {
+    async fn read_entry(&self, key: &Key) -> Result<Option<Readable>, Problem> {
         Ok(self.ledger.dynamo().get_readable(key).await?)
     }
 
@@ -306,8 +306,8 @@ impl Publisher {
         let transaction = published(tenant, entries, shards).map_err(|error| broken(&error.to_string()))?;
         match self.ledger.attempt(tenant, Operation::Publish, &transaction).await? {
             WriteOutcome::Applied => Ok(()),
-            WriteOutcome::Rejected(_) => Err(broken("an entry has gone")),
-            WriteOutcome::MarkerExists(_) => Err(broken("an index entry met a marker")),
+            WriteOutcome::Rejected(_) => Err(broken("an entry no longer exists")),
+            WriteOutcome::MarkerExists(_) => Err(broken("an update of an index entry found a marker")),
         }
     }
 }

@@ -29,7 +29,7 @@ const LEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The number of tenants for which one environment keeps a count.
 const TENANTS_MAX: usize = 10_000;
 
-/// Limits requests by what this environment knows of each tenant's window.
+/// Limits requests by this environment's cached state of each tenant's window.
 ///
 /// Over all environments, at most 10 x the tenant's rate pass in a window of 10 s, and in addition each environment's
 /// free allowance of a hundredth of that (at least one request). The limit guards fairness, not money: if the outcome
@@ -155,7 +155,7 @@ impl Limiter {
     }
 
     async fn lease(&self, tenant: &Tenant, window: RateWindow, rate: RequestRate) -> Leased {
-        let asked = async {
+        let attempts = async {
             match self.lease_once(tenant, window, rate).await {
                 Leased::Contended => {
                     tokio::time::sleep(retry::backoff(0, self.0.ledger.entropy().jitter())).await;
@@ -164,7 +164,7 @@ impl Limiter {
                 settled @ (Leased::Granted | Leased::Refused | Leased::Unknown) => settled,
             }
         };
-        tokio::time::timeout(LEASE_TIMEOUT, asked).await.unwrap_or(Leased::Unknown)
+        tokio::time::timeout(LEASE_TIMEOUT, attempts).await.unwrap_or(Leased::Unknown)
     }
 
     /// Conflicts are not counted as `TransactionConflict`, because an alarm on money uses that metric.
@@ -186,7 +186,7 @@ impl Limiter {
                 | WriteError::Indeterminate(_)),
             ) => error.to_string(),
         };
-        tracing::warn!(%tenant, why, "requests could not be leased");
+        tracing::warn!(%tenant, why, "no requests leased: requests pass uncounted");
         Leased::Unknown
     }
 }

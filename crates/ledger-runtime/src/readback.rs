@@ -35,12 +35,12 @@ pub trait MetricSource: Send + Sync {
     ///
     /// # Errors
     /// [`ReadbackError`] if the source cannot be read. A failed read must not be taken for 0.
-    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>>;
+    fn sum<'a>(&'a self, request: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>>;
 }
 
 impl MetricSource for Counting {
-    fn sum<'a>(&'a self, asked: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
-        let sum = self.sum_between(asked.metric, &asked.tenant, asked.operation, asked.since, asked.until);
+    fn sum<'a>(&'a self, request: &'a Sum) -> BoxFuture<'a, Result<u64, ReadbackError>> {
+        let sum = self.sum_between(request.metric, &request.tenant, request.operation, request.since, request.until);
         std::future::ready(Ok(sum)).boxed()
     }
 }

@@ -197,7 +197,7 @@ impl Reconciler<'_> {
         }
         let mut tally = Tally::default();
         let ended = if run.fence() > BEGINS_MAX {
-            tracing::error!(tenant = %self.tenant, run = %run.id, "a run was begun too often");
+            tracing::error!(tenant = %self.tenant, run = %run.id, "run started too often");
             Err(Problem::internal())
         } else {
             self.reconcile(&run, &mut tally).await
@@ -232,8 +232,8 @@ impl Reconciler<'_> {
         // First, so that what the PSP reports is already in the table when the table is read.
         self.ask_provider(&mut spill, &mut scope, tally).await?;
         let jitter = self.app.ledger().entropy().jitter();
-        let whose = (self.app.dynamo(), self.tenant);
-        let mut reading = Reading::new(whose, self.settings, now, jitter);
+        let table_and_tenant = (self.app.dynamo(), self.tenant);
+        let mut reading = Reading::new(table_and_tenant, self.settings, now, jitter);
         let mut last = Instant::now();
         while reading.next(&mut spill, tally).await? {
             self.write_progress(run, tally, &mut last).await?;
@@ -287,7 +287,7 @@ impl Reconciler<'_> {
             scope.listed = Some((since, scope.began_at));
             "listed".clone_into(&mut tally.provider);
         } else {
-            tracing::warn!(tenant = %self.tenant, "the payment provider did not list what it has");
+            tracing::warn!(tenant = %self.tenant, "the payment provider did not list its objects");
             "unknown".clone_into(&mut tally.provider);
             // What could not be compared counts as unsettled.
             tally.unsettled = tally.unsettled.saturating_add(1);
@@ -327,7 +327,7 @@ impl Reconciler<'_> {
         match reports.put(&name, lines).await {
             Ok(()) => Some(name),
             Err(why) => {
-                tracing::error!(tenant = %self.tenant, run = %run.id, why, "a report could not be put");
+                tracing::error!(tenant = %self.tenant, run = %run.id, why, "a report could not be stored");
                 None
             }
         }

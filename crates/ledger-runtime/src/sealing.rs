@@ -94,7 +94,7 @@ impl Run<'_> {
                 self.done.left = true;
                 return Ok(());
             }
-            WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease met a marker")),
+            WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease found a marker")),
         }
         while !found.is_empty() && !self.is_over() && !self.done.left {
             for (day, records) in std::mem::take(&mut found) {
@@ -160,7 +160,7 @@ impl Run<'_> {
                     continue;
                 }
                 WriteOutcome::Rejected(rejection) => rejection,
-                WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment met a marker")),
+                WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment found a marker")),
             };
             let dropped = match batch.explain(&rejection) {
                 Some(BatchRejection::LeaseLost) => {
@@ -169,13 +169,13 @@ impl Run<'_> {
                 }
                 Some(BatchRejection::Sealed(positions)) => positions,
                 Some(BatchRejection::Missing(positions)) => {
-                    self.fault = Some(self.broken("a record of the audit trail has gone before it was sealed"));
+                    self.fault = Some(self.broken("a record of the audit trail was removed before it was sealed"));
                     positions
                 }
                 None => Vec::new(),
             };
             if dropped.is_empty() {
-                return Err(self.broken("the audit trail's chain is not as it was written: verify it"));
+                return Err(self.broken("the audit trail's chain was changed: verify it"));
             }
             let mut at = 0_usize;
             records.retain(|_| {

@@ -9,11 +9,11 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 /// How long a secret is used before it is read again.
-pub(crate) const BELIEVED_FOR: Duration = Duration::from_secs(300);
+pub(crate) const SECRET_KEPT_FOR: Duration = Duration::from_secs(300);
 /// How soon a failed read is repeated.
 pub(crate) const RETRIED_AFTER: Duration = Duration::from_secs(30);
 /// How soon the secret is read again after its text was refused. The pause keeps refusals from becoming as many reads.
-pub(crate) const DOUBTED_AFTER: Duration = Duration::from_secs(10);
+pub(crate) const REFUSED_REREAD_AFTER: Duration = Duration::from_secs(10);
 
 /// A secret could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub trait SecretSource: Send + Sync {
 
 /// A secret that is read again every five minutes, so that it can be rotated while functions run.
 ///
-/// If a read fails, the text before stays in use.
+/// If a read fails, the previous text is used.
 pub struct KeptSecret {
     source: Box<dyn SecretSource>,
     ledger: Ledger,
@@ -45,7 +45,7 @@ pub struct KeptSecret {
 struct KeptText {
     text: Option<Masked<String>>,
     /// When it was last read, and whether that read succeeded.
-    asked: Option<(Timestamp, bool)>,
+    last_read: Option<(Timestamp, bool)>,
 }
 
 impl KeptSecret {
@@ -60,8 +60,8 @@ impl KeptSecret {
     /// [`SecretError`] if no read has succeeded yet.
     pub async fn read(&self) -> Result<Masked<String>, SecretError> {
         let mut state = self.state.lock().await;
-        let believed = if state.asked.is_some_and(|(_, well)| well) { BELIEVED_FOR } else { RETRIED_AFTER };
-        self.text(&mut state, believed).await
+        let valid_for = if state.last_read.is_some_and(|(_, well)| well) { SECRET_KEPT_FOR } else { RETRIED_AFTER };
+        self.text(&mut state, valid_for).await
     }
 
     /// The text, read at most ten seconds ago unless the last read failed. For a caller whose last text was refused.
@@ -70,17 +70,17 @@ impl KeptSecret {
     /// As [`KeptSecret::read`].
     pub async fn read_anew(&self) -> Result<Masked<String>, SecretError> {
         let mut state = self.state.lock().await;
-        self.text(&mut state, DOUBTED_AFTER).await
+        self.text(&mut state, REFUSED_REREAD_AFTER).await
     }
 
-    async fn text(&self, state: &mut KeptText, believed: Duration) -> Result<Masked<String>, SecretError> {
+    async fn text(&self, state: &mut KeptText, valid_for: Duration) -> Result<Masked<String>, SecretError> {
         let now = self.ledger.clock().now();
-        let is_fresh = state.asked.is_some_and(|(at, _)| at <= now && now < at.plus(believed));
+        let is_fresh = state.last_read.is_some_and(|(at, _)| at <= now && now < at.plus(valid_for));
         if let (Some(text), true) = (&state.text, is_fresh) {
             return Ok(text.clone());
         }
         let read = self.source.read().await;
-        state.asked = Some((now, read.is_ok()));
+        state.last_read = Some((now, read.is_ok()));
         match read {
             Ok(text) => {
                 state.text = Some(text.clone());
@@ -89,7 +89,7 @@ impl KeptSecret {
             Err(error) => {
                 let before = state.text.clone().ok_or_else(|| error.clone())?;
                 self.ledger.metrics().count_of(Metric::SecretsStale, None, None);
-                tracing::error!(%error, "secret not read again: the text before stays in use");
+                tracing::error!(%error, "secret not read again: the previous text is used");
                 Ok(before)
             }
         }

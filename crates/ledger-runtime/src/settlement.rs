@@ -118,7 +118,7 @@ impl Settler {
             let now = self.ledger.clock().now();
             let next = rules::next_move(&at.tenant, &settlement, task, now);
             match next.map_err(|error| self.broken(at, &error.to_string()))? {
-                Move::Said(outcome) => return Ok(outcome),
+                Move::Ended(outcome) => return Ok(outcome),
                 Move::Write(transaction) => {
                     let what = if task == Task::Stop { "stopped" } else { "moved" };
                     if self.write_recorded((at, &settlement, task), what, *transaction, &[]).await?
@@ -126,7 +126,7 @@ impl Settler {
                     {
                         self.ledger.metrics().count(Metric::CompensationStuck, &at.tenant, Operation::SettlementRun);
                         tracing::error!(tenant = %at.tenant, settlement = %at.id, state = %settlement.state,
-                            "a settlement stopped: a person must resume it");
+                            "settlement stopped: needs review");
                     }
                 }
                 Move::Collect | Move::GiveBack if batches >= BATCHES_MAX => return Ok(Outcome::Again),
@@ -137,7 +137,7 @@ impl Settler {
                     batches = batches.saturating_add(1);
                 }
                 Move::GiveBack => {
-                    self.give_back(at, &settlement).await?;
+                    self.release_batch(at, &settlement).await?;
                     batches = batches.saturating_add(1);
                 }
                 Move::Check => {
@@ -156,7 +156,7 @@ impl Settler {
                 },
             }
         }
-        Err(self.broken(at, "a task did not come to an end"))
+        Err(self.broken(at, "a task did not end"))
     }
 
     async fn read(&self, at: &SettlementRef) -> Result<Settlement, Problem> {
@@ -170,27 +170,26 @@ impl Settler {
 
     /// Asks whether the merchant may be paid, and records the answer. `false` if there is no answer yet.
     async fn check(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
-        let kyc =
-            self.kyc.as_ref().ok_or_else(|| self.broken(at, "nobody is set up who checks merchants: set KYC_URL"))?;
+        let kyc = self.kyc.as_ref().ok_or_else(|| self.broken(at, "the KYC service is not configured: set KYC_URL"))?;
         let (task, tenant) = (Task::Do(Step::Kyc), &at.tenant);
-        let asked = Record::of_task(tenant, settlement, task, "asked", &[], self.ledger.clock().now());
-        let asked = self.built(at, Transaction::record(asked))?;
+        let record = Record::of_task(tenant, settlement, task, "asked", &[], self.ledger.clock().now());
+        let record = self.built(at, Transaction::record(record))?;
         // A concurrent task may have written the same record.
-        let _ = self.ledger.attempt(tenant, Operation::SettlementRun, &asked).await?;
+        let _ = self.ledger.attempt(tenant, Operation::SettlementRun, &record).await?;
         let answer = kyc.check(at).await;
         let now = self.ledger.clock().now();
-        let turn_back = |why| rules::turn_back(tenant, settlement, why, now);
+        let start_undo = |why| rules::start_undo(tenant, settlement, why, now);
         let (transaction, answers) = match answer {
             KycAnswer::Passed { reference } => {
                 (rules::verified(tenant, settlement, &reference, now), ProviderAnswer::Passed(reference))
             }
-            KycAnswer::Refused => (turn_back(UndoReason::KycRefused), ProviderAnswer::Refused("kyc".to_owned())),
+            KycAnswer::Refused => (start_undo(UndoReason::KycRefused), ProviderAnswer::Refused("kyc".to_owned())),
             KycAnswer::Unknown => {
                 let since = settlement.held_at.unwrap_or(settlement.created_at);
                 if now.since(since) < rules::saga::KYC_WITHIN {
                     return Ok(false);
                 }
-                (turn_back(UndoReason::KycUnanswered), ProviderAnswer::Unknown("no_answer".to_owned()))
+                (start_undo(UndoReason::KycUnanswered), ProviderAnswer::Unknown("no_answer".to_owned()))
             }
         };
         let transaction = self.built(at, transaction)?;
@@ -207,9 +206,9 @@ impl Settler {
                 (paid, ProviderAnswer::Stored(file.name))
             }
             Err(error) => {
-                tracing::warn!(settlement = %at.id, %error, "a payout cannot be asked for");
+                tracing::warn!(settlement = %at.id, %error, "payout file cannot be built");
                 let now = self.ledger.clock().now();
-                let refused = rules::turn_back(&at.tenant, settlement, UndoReason::PayoutRefused, now);
+                let refused = rules::start_undo(&at.tenant, settlement, UndoReason::PayoutRefused, now);
                 (refused, ProviderAnswer::Refused("file".to_owned()))
             }
         };
@@ -235,7 +234,8 @@ impl Settler {
         at: &SettlementRef,
         settlement: &Settlement,
     ) -> Result<Result<BankFile, ledger_core::bank::FileError>, Problem> {
-        let transfer = rules::transfer(settlement).ok_or_else(|| self.broken(at, "there is nothing to transfer"))?;
+        let transfer =
+            rules::transfer(settlement).ok_or_else(|| self.broken(at, "the settlement has no amount to transfer"))?;
         Ok(BankFile::new(&transfer))
     }
 
@@ -243,12 +243,12 @@ impl Settler {
         let files = self
             .files
             .as_ref()
-            .ok_or_else(|| self.broken(at, "no place is set up for payout files: set PAYOUT_BUCKET"))?;
+            .ok_or_else(|| self.broken(at, "the bucket for payout files is not configured: set PAYOUT_BUCKET"))?;
         match files.put(folder, file).await {
             Stored::New | Stored::Same => Ok(()),
-            Stored::Other => Err(self.broken(at, "another file stands under the settlement's name")),
+            Stored::Other => Err(self.broken(at, "a different file has the settlement's name")),
             Stored::Unknown(why) => {
-                tracing::warn!(settlement = %at.id, why, "whether the bank's file is stored is not known");
+                tracing::warn!(settlement = %at.id, why, "unknown whether the bank's file is stored");
                 Err(Problem::outcome_unknown())
             }
         }

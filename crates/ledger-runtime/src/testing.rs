@@ -98,7 +98,7 @@ impl Store {
     pub(crate) fn dynamo(&self) -> Dynamo {
         let connector = SharedHttpConnector::new(self.clone());
         let client = scripted_client(http_client_fn(move |_, _| connector.clone()));
-        Dynamo::from_client(client, "ledger", Entropy::system()).knowing_split(&Tenant::parse("demo").unwrap())
+        Dynamo::from_client(client, "ledger", Entropy::system()).with_split_layout(&Tenant::parse("demo").unwrap())
     }
 
     pub(crate) fn ledger(&self) -> (Ledger, Counting) {
@@ -107,7 +107,7 @@ impl Store {
 
     pub(crate) fn ledger_at(&self, clock: Clock) -> (Ledger, Counting) {
         let counting = Counting::new(clock.clone());
-        let dynamo = self.dynamo().with_clock(clock.clone()).knowing_split(&Tenant::parse("demo").unwrap());
+        let dynamo = self.dynamo().with_clock(clock.clone()).with_split_layout(&Tenant::parse("demo").unwrap());
         (Ledger::new(dynamo, clock, Entropy::system(), Metrics::to(counting.clone())), counting)
     }
 }

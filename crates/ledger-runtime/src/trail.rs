@@ -119,7 +119,7 @@ impl App {
             let entries = reads::account_entries_between(&home, from, to).limit(ENTRIES_MAX);
             let entries = self.dynamo().query(&entries).await?;
             if entries.len() >= ENTRIES_MAX {
-                return Err(Problem::invalid_field("resource", "stands among more entries than can be looked through"));
+                return Err(Problem::invalid_field("resource", "has too many entries to search"));
             }
             let id = resource.id().to_string();
             for entry in entries {

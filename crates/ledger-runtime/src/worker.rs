@@ -100,18 +100,18 @@ impl<F> Worker<F> {
         // In the order in which the records arrived.
         let mut batch: Vec<(Due, Vec<String>)> = Vec::new();
         for Record { id, due } in records {
-            let Some(asked) = due else {
-                tracing::error!("a record names no tenant, or another's item");
+            let Some(requested) = due else {
+                tracing::error!("a record has no tenant, or an item of another tenant");
                 failed.push(id);
                 continue;
             };
-            match batch.iter_mut().find(|(due, _)| due.tenant == asked.tenant) {
+            match batch.iter_mut().find(|(due, _)| due.tenant == requested.tenant) {
                 Some((due, ids)) => {
-                    due.changed.extend(asked.changed);
-                    due.named.extend(asked.named);
+                    due.changed.extend(requested.changed);
+                    due.named.extend(requested.named);
                     ids.push(id);
                 }
-                None => batch.push((asked, vec![id])),
+                None => batch.push((requested, vec![id])),
             }
         }
         for (due, ids) in batch {
@@ -140,7 +140,7 @@ impl<F> Worker<F> {
             (self.run)(&self.app, due).await.map(Some)
         };
         ended(&self.app, (&due.tenant, None), work).await.map_err(|failed| {
-            tracing::warn!(tenant = %due.tenant, code = failed.code, "a run did not end well");
+            tracing::warn!(tenant = %due.tenant, code = failed.code, "run failed");
             failed.code
         })
     }

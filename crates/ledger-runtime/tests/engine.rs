@@ -195,17 +195,17 @@ async fn pages_of_a_partition_and_of_an_index() {
 }
 
 #[tokio::test]
-async fn an_answered_key_is_answered_though_its_plan_can_no_longer_be_made() {
+async fn stored_response_is_replayed_after_its_plan_became_impossible() {
     let (ledger, _) = engine(&[balance(PAYER, 5000), balance(PAYEE, 0)]).await;
     let first = send(&ledger, "k", "1000").await;
     assert_eq!(first.status(), 200);
     let render = |_: &TransactionId| ok(&json!({}));
-    let gone = |_| std::future::ready(Err(PlanError::Missing));
-    let again = ledger.perform(claim(&ledger, "k", "1000"), Admission::Execute, gone, render).await;
+    let missing = |_| std::future::ready(Err(PlanError::Missing));
+    let again = ledger.perform(claim(&ledger, "k", "1000"), Admission::Execute, missing, render).await;
     assert!(again.is_replay());
     assert_eq!((again.status(), again.body()), (first.status(), first.body()));
-    let other = ledger.perform(claim(&ledger, "k", "999"), Admission::Execute, gone, render).await;
+    let other = ledger.perform(claim(&ledger, "k", "999"), Admission::Execute, missing, render).await;
     assert_eq!(other.status(), 422);
-    let unseen = ledger.perform(claim(&ledger, "k-2", "1000"), Admission::Execute, gone, render).await;
+    let unseen = ledger.perform(claim(&ledger, "k-2", "1000"), Admission::Execute, missing, render).await;
     assert_eq!(unseen.status(), 404);
 }

@@ -99,7 +99,7 @@ pub(crate) async fn deliver(
     let status = post(shared, &url, signed_at_s, body).await;
     let attempt = Attempt { event_id: event.to_owned(), event_type, status };
     tracing::debug!(event = %attempt.event_id, kind = %attempt.event_type, status, "stripe delivery");
-    write_down(shared, &attempt);
+    record_attempt(shared, &attempt);
     Ok(attempt)
 }
 
@@ -153,7 +153,7 @@ async fn post(shared: &Shared, url: &str, signed_at_s: Option<i64>, body: String
     }
 }
 
-fn write_down(shared: &Shared, attempt: &Attempt) {
+fn record_attempt(shared: &Shared, attempt: &Attempt) {
     shared.update(|inner| {
         if inner.attempts.len() >= ATTEMPTS_KEPT {
             inner.attempts.pop_front();
@@ -192,7 +192,7 @@ fn next_step(shared: &Shared) -> Step {
     }
 }
 
-/// Waits for a change or a time; false if the sender of changes is gone.
+/// Waits for a change or a time; false if the sender of changes was dropped.
 async fn wait(changes: &mut watch::Receiver<u64>, until: Option<Instant>) -> bool {
     let Some(until) = until else { return changes.changed().await.is_ok() };
     tokio::select! {

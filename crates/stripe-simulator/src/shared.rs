@@ -139,7 +139,7 @@ impl Shared {
             if reached(&self.lock()) {
                 return;
             }
-            // Not reachable: the sender lives as long as `self`.
+            // Not reachable: the sender exists as long as `self`.
             if changes.changed().await.is_err() {
                 return;
             }

@@ -41,7 +41,7 @@ pub enum RefundStatus {
     Pending,
     /// Waits for an action of the payer.
     RequiresAction,
-    /// Succeeded as far as Stripe knows; it may still fail later.
+    /// Reported as succeeded; it may still fail later.
     Succeeded,
     /// Failed: the money was returned.
     Failed,

@@ -92,7 +92,7 @@ pub(crate) async fn create(
     let account = match (&body.customer_id, &body.card_id) {
         (Some(id), None) => Account::Customer(request::id("customer_id", id, CustomerId::parse)?),
         (None, Some(id)) => Account::Card(request::id("card_id", id, CardId::parse)?),
-        (Some(_), Some(_)) => return Err(Problem::invalid_field("card_id", "cannot stand beside customer_id")),
+        (Some(_), Some(_)) => return Err(Problem::invalid_field("card_id", "cannot be sent with customer_id")),
         (None, None) => return Err(Problem::invalid_field("customer_id", "is missing")),
     };
     if body.card_id.is_some() && body.asset.as_deref().is_some_and(|asset| asset != "ECOPAY") {

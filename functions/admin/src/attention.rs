@@ -71,7 +71,7 @@ pub(crate) struct KeptEventView {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"action": "retry", "reason": "Stripe was down"}))]
 pub(crate) struct ResolveBody {
-    /// `retry` sends it to Stripe again; `give_up` ends it as refused and gives back what it reserved.
+    /// `retry` sends it to Stripe again; `give_up` ends it as refused and releases what it reserved.
     #[schema(value_type = words::ResolveAction)]
     action: String,
     /// The reason for the decision; at most 140 characters, no card number.

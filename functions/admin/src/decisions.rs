@@ -1,5 +1,5 @@
 //! `/v1/admin/topups/{id}/decisions`: what becomes of a top-up or a refund of one whose object at Stripe contradicts
-//! our record. One person asks, another approves.
+//! our record. One person requests, another approves.
 
 use axum::Json;
 use axum::extract::State;
@@ -74,7 +74,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions
     .created::<DecisionView>("Requested; pending approval")
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::WrongState])
-    .when(Code::InvalidRequest, "the request is not valid, or the decision is not possible; `detail` says why")
+    .when(Code::InvalidRequest, "the request is not valid, or the decision is not possible; `detail` has the reason")
     .when(Code::NotFound, "no such top-up or refund")
     .keyed(Operation::TopupDecisionRequest);
 
@@ -102,7 +102,7 @@ pub(crate) async fn create(
     let wanted = DecisionRequest { topup, refund, way, object };
     let plan =
         async |cx| app.psp_executor().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
-    let render = |asked: &TopupDecision| created(GET.path(&[&topup, &asked.id]), &DecisionView::from(asked));
+    let render = |decision: &TopupDecision| created(GET.path(&[&topup, &decision.id]), &DecisionView::from(decision));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
@@ -138,7 +138,10 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decision
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .problems(&[Code::FourEyesRequired, Code::LegacyRecordUnreadable])
     .when(Code::WrongState, "the decision is already approved, or Stripe's object or our record has changed")
-    .when(Code::InvalidRequest, "the request is not valid, or the decision is no longer possible; `detail` says why")
+    .when(
+        Code::InvalidRequest,
+        "the request is not valid, or the decision is no longer possible; `detail` has the reason",
+    )
     .when(Code::NotFound, "no such decision")
     .keyed(Operation::TopupDecisionApprove);
 
@@ -151,7 +154,7 @@ pub(crate) async fn approve(
     let (topup, id) = ids(&topup, &id)?;
     let (claim, admission) = APPROVE.claim(&app, &who, key, &[&topup, &id], Fields::new()).await?;
     let plan = async |cx| app.psp_executor().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
-    Ok(app.perform(claim.clone(), admission, plan, |asked| ok(&DecisionView::from(asked))).await)
+    Ok(app.perform(claim.clone(), admission, plan, |decision| ok(&DecisionView::from(decision))).await)
 }
 
 fn ids(topup: &str, decision: &str) -> Result<(TopupId, DecisionId), Problem> {

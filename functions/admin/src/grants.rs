@@ -136,7 +136,7 @@ pub(crate) async fn create(
             let ids = ids.iter().map(|id| request::id("customer_ids", id, CustomerId::parse));
             to_many(&app, &who, key, (ids.collect::<Result<_, _>>()?, amount, reason)).await
         }
-        (Some(_), Some(_)) => Err(Problem::invalid_field("customer_ids", "cannot stand beside customer_id")),
+        (Some(_), Some(_)) => Err(Problem::invalid_field("customer_ids", "cannot be sent with customer_id")),
         (None, None) => Err(Problem::invalid_field("customer_id", "is missing")),
     }
 }

@@ -129,8 +129,8 @@ async fn sum(
     since: Timestamp,
     until: Timestamp,
 ) -> Result<u64, Problem> {
-    let asked = Sum { metric, tenant: tenant.clone(), operation: None, since, until };
-    metrics.sum(&asked).await.map_err(|error| {
+    let query = Sum { metric, tenant: tenant.clone(), operation: None, since, until };
+    metrics.sum(&query).await.map_err(|error| {
         tracing::warn!(%error, "metrics could not be read back");
         Problem::unavailable()
     })

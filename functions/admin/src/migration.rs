@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::idempotency::Fields;
-use ledger_core::migration::{Asked, Pass, PassKind};
+use ledger_core::migration::{Pass, PassKind, PassRequest};
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -51,7 +51,7 @@ pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/migration/phase"
     .body::<MigrationPhaseBody>()
     .ok::<MigrationView>("Entered")
     .when(Code::InvalidRequest, "the phase is not next to the present one")
-    .when(Code::WrongState, "the phase cannot be entered yet; `detail` says what must be done first")
+    .when(Code::WrongState, "the phase cannot be entered yet; `detail` has what must be done first")
     .waits_with(Code::WrongState)
     .when(Code::NotFound, "the tenant has no migration")
     .when(Code::Busy, "another request has just changed the phase");
@@ -123,8 +123,8 @@ async fn pass(
     }
     let fields = Fields::new().with("customers_per_second", per_second);
     let (claim, admission) = endpoint.claim(app, who, key, &[], fields).await?;
-    let asked = Asked { tenant: who.tenant(), kind, per_second, staff: who.staff_id() };
-    let plan = async |cx| app.plan_pass(&asked, &cx).await;
+    let request = PassRequest { tenant: who.tenant(), kind, per_second, staff: who.staff_id() };
+    let plan = async |cx| app.plan_pass(&request, &cx).await;
     let render = |pass: &Pass| accepted(GET.path(&[]), &PassView::from(pass));
     Ok(app.perform(claim, admission, plan, render).await)
 }

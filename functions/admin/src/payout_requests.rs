@@ -7,7 +7,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
-use ledger_core::settlements::requests::{self as rules, Asked, PayoutRequestKind};
+use ledger_core::settlements::requests::{self as rules, PayoutRequest, PayoutRequestKind};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, accepted, created, ok};
@@ -23,7 +23,7 @@ use utoipa::ToSchema;
 /// The reason for sending a bank file again.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"note": "the bank says that it got no file"}))]
+#[schema(example = json!({"note": "the bank received no file"}))]
 pub(crate) struct ResendBody {
     /// The reason; at most 140 characters, no card number.
     note: String,
@@ -91,7 +91,7 @@ pub(crate) async fn ask_resend(
     let note = request::reason("note", &body.note)?;
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RESEND.path(&[&at.merchant, &at.id]);
-    let render = |asked: &Asked| created(format!("{path}/{}", asked.id), &ResendView::from(asked));
+    let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ResendView::from(request));
     ask(&app, &who, (PayoutRequestKind::Resend, &ASK_RESEND, &at), (key, &note), render).await
 }
 
@@ -108,7 +108,7 @@ pub(crate) const APPROVE_RESEND: Keyed =
         .id("resend_id", "The request's id.")
         .accepted::<ResendView>("Approved; the file is being sent")
         .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer came back")
+        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer was returned")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::FileResendApprove);
 
@@ -120,8 +120,8 @@ pub(crate) async fn approve_resend(
 ) -> Result<Outcome, Problem> {
     let at = at(&who, &merchant, &id)?;
     let watched = settlements::GET.path(&[&at.merchant, &at.id]);
-    let render = |asked: &Asked| {
-        accepted(watched.clone(), &ResendView { status: "resending".to_owned(), ..ResendView::from(asked) })
+    let render = |request: &PayoutRequest| {
+        accepted(watched.clone(), &ResendView { status: "resending".to_owned(), ..ResendView::from(request) })
     };
     approve(&app, &who, (PayoutRequestKind::Resend, &APPROVE_RESEND, &at), (key, &resend), render).await
 }
@@ -147,7 +147,7 @@ pub(crate) async fn ask_return(
     let note = request::reason("note", &body.note)?;
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RETURN.path(&[&at.merchant, &at.id]);
-    let render = |asked: &Asked| created(format!("{path}/{}", asked.id), &ReturnView::from(asked));
+    let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ReturnView::from(request));
     ask(&app, &who, (PayoutRequestKind::Return, &ASK_RETURN, &at), (key, &note), render).await
 }
 
@@ -164,7 +164,7 @@ pub(crate) const APPROVE_RETURN: Keyed =
         .id("return_id", "The request's id.")
         .ok::<ReturnView>("Approved and booked")
         .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer came back")
+        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer was returned")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::SettlementReturnApprove);
 
@@ -175,7 +175,7 @@ pub(crate) async fn approve_return(
     KeyedJson(key, request::Empty {}): KeyedJson<request::Empty>,
 ) -> Result<Outcome, Problem> {
     let at = at(&who, &merchant, &id)?;
-    let render = |asked: &Asked| ok(&ReturnView::from(asked));
+    let render = |request: &PayoutRequest| ok(&ReturnView::from(request));
     let outcome =
         approve(&app, &who, (PayoutRequestKind::Return, &APPROVE_RETURN, &at), (key, &request), render).await?;
     if outcome.status() == 200 && !outcome.is_replay() {
@@ -191,7 +191,7 @@ async fn ask(
     who: &Admin,
     (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
     (key, note): (request::RequestKey, &FreeText),
-    render: impl Fn(&Asked) -> Answered,
+    render: impl Fn(&PayoutRequest) -> Answered,
 ) -> Result<Outcome, Problem> {
     let fields = Fields::new().with("note", note.expose());
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id], fields).await?;
@@ -207,14 +207,14 @@ async fn approve(
     who: &Admin,
     (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
     (key, id): (request::RequestKey, &str),
-    render: impl Fn(&Asked) -> Answered,
+    render: impl Fn(&PayoutRequest) -> Answered,
 ) -> Result<Outcome, Problem> {
     let id = PayoutRequestId::parse(id).map_err(|_| Problem::not_found())?;
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id, &id], Fields::new()).await?;
     let place = kind.key(who.tenant(), at.merchant, id);
     let plan = async |cx| {
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&place)).await?;
-        let found = Asked::read(kind, &items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let found = PayoutRequest::read(kind, &items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if found.settlement != at.id {
             return Err(PlanError::Missing);
         }
@@ -230,21 +230,21 @@ fn at(who: &Admin, merchant: &str, id: &str) -> Result<SettlementRef, Problem> {
     Ok(SettlementRef { tenant: who.tenant().clone(), merchant, id })
 }
 
-impl From<&Asked> for ResendView {
-    fn from(asked: &Asked) -> Self {
+impl From<&PayoutRequest> for ResendView {
+    fn from(request: &PayoutRequest) -> Self {
         Self {
-            resend_id: asked.id.to_string(),
-            settlement_id: asked.settlement.to_string(),
-            status: asked.state.clone(),
-            requested_by: asked.requested_by.to_string(),
-            created_at: asked.created_at.to_string(),
+            resend_id: request.id.to_string(),
+            settlement_id: request.settlement.to_string(),
+            status: request.state.clone(),
+            requested_by: request.requested_by.to_string(),
+            created_at: request.created_at.to_string(),
         }
     }
 }
 
-impl From<&Asked> for ReturnView {
-    fn from(asked: &Asked) -> Self {
-        let ResendView { resend_id, settlement_id, status, requested_by, created_at } = ResendView::from(asked);
+impl From<&PayoutRequest> for ReturnView {
+    fn from(request: &PayoutRequest) -> Self {
+        let ResendView { resend_id, settlement_id, status, requested_by, created_at } = ResendView::from(request);
         Self { return_id: resend_id, settlement_id, status, requested_by, created_at }
     }
 }

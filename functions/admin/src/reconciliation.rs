@@ -114,7 +114,7 @@ pub(crate) async fn answer(
     let (claim, admission) = ANSWER.claim(&app, &who, key, &[&run, &finding], fields).await?;
     let plan = async |cx| {
         let (of, found) = app.found_break(who.tenant(), run, finding).await?;
-        let none = || Problem::invalid_field("finding_id", "is a break that no adjustment answers");
+        let none = || Problem::invalid_field("finding_id", "is a break that proposes no adjustment");
         let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
         let ask = AdjustmentRequest {
             tenant: who.tenant().clone(),

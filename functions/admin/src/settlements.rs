@@ -60,7 +60,7 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<SettlementBody>,
 ) -> Result<Outcome, Problem> {
     let id = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
-    let date = |text: &str| BusinessDate::parse(text).map_err(|_| Problem::invalid_field("pay_on", "is no date"));
+    let date = |text: &str| BusinessDate::parse(text).map_err(|_| Problem::invalid_field("pay_on", "is not a date"));
     let pay_on = body.pay_on.as_deref().map(date).transpose()?;
     let fields = Fields::new().with("merchant_id", id).with_some("pay_on", pay_on);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;

@@ -25,7 +25,7 @@ use utoipa::ToSchema;
 /// A request to refund a top-up, in whole or in part.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-#[schema(example = json!({"amount": "300", "reason": "asked for by the customer"}))]
+#[schema(example = json!({"amount": "300", "reason": "requested by the customer"}))]
 pub(crate) struct TopupRefundBody {
     /// The amount that leaves the wallet, in yen; all that is left of the top-up if absent.
     #[serde(default, deserialize_with = "AmountText::if_present")]

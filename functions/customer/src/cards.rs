@@ -16,7 +16,7 @@ use ledger_runtime::views::{CardChangeView, words};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-/// A change of one of the customer's own cards.
+/// A change of one of the customer's cards.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CardBody {
@@ -26,7 +26,7 @@ pub(crate) struct CardBody {
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me/cards/{card_id}")
-    .summary("Freezes or unfreezes one of the customer's own cards.")
+    .summary("Freezes or unfreezes one of the customer's cards.")
     .permission(Permission::ProfileChange)
     .id("card_id", "The card's id.")
     .body::<CardBody>()

@@ -30,7 +30,7 @@ pub(crate) async fn get(
     who: Customer,
     PathOf((operation, key)): PathOf<(String, String)>,
 ) -> Result<Json<OperationView>, Problem> {
-    let otherwise = "is no UUID: send any other key as GET /v1/me/operations/{operation}?key=";
+    let otherwise = "is not a UUID: send any other key as GET /v1/me/operations/{operation}?key=";
     app.operation_in_path(&who, (&operation, &key), otherwise).await.map(Json)
 }
 

@@ -103,7 +103,8 @@ fn parts_in(terms: &TenantTerms, parts: &RequestedParts) -> Result<Parts, Proble
     let total = request::amount_in(terms, &parts.total)?;
     let part = |part: &RequestedAmount, field: &'static str| -> Result<Amount, Problem> {
         let spec = terms.spec(part.asset());
-        let spec = spec.ok_or_else(|| Problem::invalid_field(field, "is in an asset that is not run here"))?;
+        let spec =
+            spec.ok_or_else(|| Problem::invalid_field(field, "is in an asset that is not enabled for this tenant"))?;
         part.in_scale(spec).map_err(|why| Problem::invalid_field(field, why))
     };
     let points = parts.points.as_ref().map(|points| part(points, "points")).transpose()?;

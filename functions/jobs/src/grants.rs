@@ -40,9 +40,9 @@ pub(crate) struct Slice {
 }
 
 /// A job in a run.
-struct Turn {
+struct JobInRun {
     id: JobId,
-    /// The number of unfinished customers whom this run has passed over.
+    /// The number of unfinished customers that this run has skipped.
     passed_over: usize,
 }
 
@@ -50,7 +50,7 @@ struct Turn {
 struct SliceResult {
     slice: Slice,
     /// The job's next slice in this run, if there is one.
-    next: Option<Turn>,
+    next: Option<JobInRun>,
     /// The last problem of a customer who was passed over.
     fault: Option<Problem>,
 }
@@ -89,7 +89,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sl
                     fault = ran.fault.or(fault);
                 }
                 Err(problem) => {
-                    tracing::warn!(%tenant, job = %id, code = problem.code(), "a bulk grant could not go on");
+                    tracing::warn!(%tenant, job = %id, code = problem.code(), "bulk grant not continued");
                     fault = Some(problem);
                 }
             }
@@ -100,7 +100,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sl
 }
 
 /// The jobs that are due.
-async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Problem> {
+async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<JobInRun>, Problem> {
     let mut jobs = Vec::new();
     for shard in 0..shards.count() {
         let unfinished = reads::grant_jobs_to_continue(tenant, shard).limit(BATCH_ITEMS);
@@ -109,7 +109,7 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
             let query = unfinished.clone().after(after.take());
             let items = app.dynamo().query(&query).await?;
             for item in &items {
-                jobs.push(Turn { id: item.parsed("job_id", JobId::parse)?, passed_over: 0 });
+                jobs.push(JobInRun { id: item.parsed("job_id", JobId::parse)?, passed_over: 0 });
             }
             match items.last() {
                 Some(last) if items.len() >= BATCH_ITEMS => after = Some(last.string(attr::DUE_SK)?),
@@ -121,7 +121,7 @@ async fn due(app: &App, tenant: &Tenant, shards: Shards) -> Result<Vec<Turn>, Pr
 }
 
 /// Processes one slice of a job, and stores the outcomes that are known.
-async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<SliceResult, Problem> {
+async fn run_slice(app: &App, tenant: &Tenant, turn: JobInRun) -> Result<SliceResult, Problem> {
     // The index may be behind, so the job itself is read.
     let over = || SliceResult { slice: Slice::default(), next: None, fault: None };
     let Some(item) = app.dynamo().get(&keys::job(tenant, turn.id)).await? else { return Ok(over()) };
@@ -144,7 +144,7 @@ async fn run_slice(app: &App, tenant: &Tenant, turn: Turn) -> Result<SliceResult
     let slice =
         Slice { done: outcome.granted.len().saturating_add(outcome.failed.len()), failed: outcome.failed.len() };
     let passed_over = turn.passed_over.saturating_add(customers.len()).saturating_sub(slice.done);
-    let next = Some(Turn { id: turn.id, passed_over });
+    let next = Some(JobInRun { id: turn.id, passed_over });
     let Some(transaction) = job.advance(tenant, &outcome, app.now()).map_err(|_| Problem::internal())? else {
         return Ok(SliceResult { slice, next, fault });
     };

@@ -43,7 +43,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
                     match ended {
                         Ok(given_back) => expired = expired.saturating_add(usize::from(given_back)),
                         Err(problem) => {
-                            tracing::warn!(%tenant, code = problem.code(), "a hold could not be given back");
+                            tracing::warn!(%tenant, code = problem.code(), "hold not released");
                             fault = Some(problem);
                         }
                     }
@@ -85,7 +85,7 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
     }
     // A capture or void came first. Or less is held than the payment says, and the key is used up.
     if payment().await?.state == PaymentState::Authorized {
-        tracing::error!(%tenant, payment = %id, "a hold was refused, and its payment still holds");
+        tracing::error!(%tenant, payment = %id, "release of a hold refused, and its payment is still authorized");
         return Err(Problem::internal());
     }
     Ok(false)

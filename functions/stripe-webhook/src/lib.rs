@@ -102,14 +102,14 @@ async fn handle(app: &App, psp_executor: &PspExecutor, event: &Event) -> Result<
         }
     };
     let terms = psp_executor.terms();
-    let odd = if event.livemode != terms.livemode {
+    let mismatch = if event.livemode != terms.livemode {
         Some("livemode")
     } else if event.account != terms.account {
         Some("account")
     } else {
         None
     };
-    if let Some(why) = odd {
+    if let Some(why) = mismatch {
         return kept(psp_executor, event, &subject, &tenant, why).await;
     }
     let count = |metric| app.metrics().count(metric, &tenant, Operation::StripeEvent);

@@ -190,12 +190,12 @@ async fn secrets_rotate_while_the_function_runs() {
     assert_eq!(sent(&["whsec_1"]).await, 200);
     assert_eq!(sent(&["whsec_2"]).await, 400);
     *kept.0.lock().unwrap() = vec!["whsec_1", "whsec_2"];
-    assert_eq!(sent(&["whsec_2"]).await, 400, "doubts do not become calls");
+    assert_eq!(sent(&["whsec_2"]).await, 400, "the secret is not read again within 10 seconds");
     offset_ms.store(11_000, Ordering::SeqCst);
-    assert_eq!(sent(&["whsec_2"]).await, 200, "a signature that is not known makes it look");
+    assert_eq!(sent(&["whsec_2"]).await, 200, "an unknown signature makes the function read the secret again");
     assert_eq!(sent(&["whsec_1", "whsec_2"]).await, 200);
     *kept.0.lock().unwrap() = vec!["whsec_2"];
-    assert_eq!(sent(&["whsec_1"]).await, 200, "a secret is believed for five minutes");
+    assert_eq!(sent(&["whsec_1"]).await, 200, "a secret is cached for five minutes");
     offset_ms.store(11_000 + 299_000, Ordering::SeqCst);
     assert_eq!(sent(&["whsec_1"]).await, 400);
 }

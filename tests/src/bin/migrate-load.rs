@@ -76,23 +76,23 @@ async fn main() -> ExitCode {
     let after = Totals::of_split(&books);
     println!("answers:  {:?}", all.answers);
     println!("requests: {}, {} failed, the slowest after {} ms", all.requests(), all.failed, all.slowest.as_millis());
-    println!("parity:   {compared} times a customer was compared in both models, and nobody differed");
+    println!("parity:   {compared} times a customer was compared in both models, without a difference");
     println!("before:   {before}\nafter:    {after}");
     println!("books:    {} items, every balance the sum of its postings: {:?}", books.rows.len(), kinds(&books));
     println!("in all:   {} s", began.elapsed().as_secs());
     let problems = [
-        (whole.is_err(), "a client broke down"),
+        (whole.is_err(), "a client panicked"),
         (all.requests() == 0, "there were no requests"),
         (all.failed > 0, "requests failed"),
-        (compared == 0, "nobody was compared"),
-        (before != after, "somebody has more or less than before"),
+        (compared == 0, "no customer was compared"),
+        (before != after, "the totals have changed"),
     ];
     let problems: Vec<&str> = problems.into_iter().filter(|(is_so, _)| *is_so).map(|(_, what)| what).collect();
     if problems.is_empty() {
         println!("in order: 0 failed requests, parity clean, totals before = after");
         return ExitCode::SUCCESS;
     }
-    eprintln!("NOT in order: {}", problems.join("; "));
+    eprintln!("failed: {}", problems.join("; "));
     ExitCode::FAILURE
 }
 
@@ -116,15 +116,15 @@ async fn all_the_way(migrating: &Migrating, seen: &Seen) -> (Tally, u64) {
         let compares = pass.as_ref().filter(|pass| pass["kind"] == "verify");
         compared += compares.map_or(0, |pass| pass["customers"].as_u64().expect("a count"));
         let (concern, stage) = phase.entered_by().map_or(("", ""), |(concern, stage)| (concern.name(), stage.name()));
-        all = all.and(told(&format!("{phase:>5} {concern:<10} {stage:<12}"), at, seen.take(), pass.as_ref()));
+        all = all.and(print_line(&format!("{phase:>5} {concern:<10} {stage:<12}"), at, seen.take(), pass.as_ref()));
     }
     let at = Instant::now();
     let pass = migrating.contract().await;
-    (all.and(told(&format!("{:<29}", "contracted"), at, seen.take(), Some(&pass))), compared)
+    (all.and(print_line(&format!("{:<29}", "contracted"), at, seen.take(), Some(&pass))), compared)
 }
 
 /// Prints the line of a phase or of the contraction.
-fn told(of: &str, at: Instant, tally: Tally, pass: Option<&Value>) -> Tally {
+fn print_line(of: &str, at: Instant, tally: Tally, pass: Option<&Value>) -> Tally {
     let pass = pass.map_or_else(String::new, |pass| {
         format!("{} of {}, {} changed, {} left", pass["kind"], pass["customers"], pass["changed"], pass["left"])
     });

@@ -41,10 +41,10 @@ fn measure(options: &Options) -> io::Result<ExitCode> {
     for wanted in &options.transactions {
         let _ = fs::remove_dir_all(&options.directory);
         let began = Instant::now();
-        let mut told = 0;
+        let mut reported = 0;
         let (transactions, items) = bulk::write(&options.directory, *wanted, |done| {
-            if done / 100_000 > told {
-                told = done / 100_000;
+            if done / 100_000 > reported {
+                reported = done / 100_000;
                 eprintln!("{done} of {wanted} made");
             }
         })?;

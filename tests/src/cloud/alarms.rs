@@ -50,7 +50,7 @@ fn of(id: &str, is_of_tenant: bool, properties: &Value) -> Alarm {
     if properties["MetricName"].is_string() {
         let statistic = [&properties["Statistic"], &properties["ExtendedStatistic"]];
         let statistic =
-            statistic.into_iter().find(|value| value.is_string()).unwrap_or_else(|| panic!("{id}: of what?"));
+            statistic.into_iter().find(|value| value.is_string()).unwrap_or_else(|| panic!("{id}: no statistic"));
         watched.insert(one(properties, statistic, &properties["Period"]));
     }
     for metric in properties["Metrics"].as_array().into_iter().flatten() {
@@ -131,7 +131,7 @@ fn rows(metrics: &Value) -> Vec<Watched> {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("{value} where a text is")).to_owned()
+    value.as_str().unwrap_or_else(|| panic!("{value} is not a text")).to_owned()
 }
 
 fn number(value: &Value) -> u64 {

@@ -13,15 +13,16 @@ const FORMS: [(&str, &str, &str); 1] = [(
     "Lambda developer guide, identity-based policies: a call that names an alias is a call of the alias's ARN",
 )];
 /// Exceptions: statements with more resources than the data has: policy, statement, reason.
-const BESIDE: [(&str, &str, &str); 1] =
-    [("RollOutRole", "MoveTheAliases", "the alias's own form, beside the function's that the data names")];
+const EXTRA_RESOURCES: [(&str, &str, &str); 1] =
+    [("RollOutRole", "MoveTheAliases", "the alias's ARN; the data names only the function's")];
 /// Exceptions: statements on all resources although the data has some: policy, statement, reason.
-const ALL: [(&str, &str, &str); 1] =
-    [("RollOutRole", "LookAtTheAlarms", "CodeDeploy asks for several alarms at once, which no ARN names")];
+const ALL_RESOURCES: [(&str, &str, &str); 1] =
+    [("RollOutRole", "LookAtTheAlarms", "CodeDeploy describes several alarms in one call, which no ARN names")];
 /// Condition keys that every request has, whatever its action.
 const GLOBAL: [&str; 3] = ["aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"];
 /// Parts of ARNs that may contain colons or slashes.
-const WIDE: [&str; 5] = ["LogGroupName", "LogStreamName", "ObjectName", "StateMachineName", "StreamLabel"];
+const PARTS_WITH_SEPARATORS: [&str; 5] =
+    ["LogGroupName", "LogStreamName", "ObjectName", "StateMachineName", "StreamLabel"];
 
 /// The committed extract of the data.
 #[derive(Debug)]
@@ -62,11 +63,10 @@ impl Authorization {
                 found.push(format!("{}: {}: {wrong}", of.owner, of.sid));
             }
         }
-        let named = BESIDE.iter().chain(&ALL).map(|(owner, sid, _)| format!("{owner}: {sid}"));
+        let named = EXTRA_RESOURCES.iter().chain(&ALL_RESOURCES).map(|(owner, sid, _)| format!("{owner}: {sid}"));
         let named = named.chain(FORMS.iter().map(|(action, ..)| (*action).to_owned()));
-        found.extend(
-            named.filter(|name| !used.contains(name)).map(|name| format!("{name}: an exception without a use")),
-        );
+        found
+            .extend(named.filter(|name| !used.contains(name)).map(|name| format!("{name}: the exception is not used")));
         found
     }
 
@@ -101,7 +101,7 @@ impl Authorization {
                 own.flat_map(|keys| keys.as_array().into_iter().flatten()).filter_map(Value::as_str).collect();
             for key in statement["Condition"].as_object().into_iter().flatten().flat_map(|(_, keys)| keys.as_object()) {
                 let unknown = key.keys().filter(|key| !GLOBAL.contains(&key.as_str()) && !own.contains(key.as_str()));
-                found.extend(unknown.map(|key| format!("{action} knows no {key}")));
+                found.extend(unknown.map(|key| format!("{action} does not support the condition key {key}")));
             }
         }
         found
@@ -129,11 +129,11 @@ fn wrong_resources(
     }
     if resources == ["*"] {
         // In a key's policy `*` is the key itself.
-        let may = forms.is_empty() || of.is_of_a_resource || excepted(&ALL);
+        let may = forms.is_empty() || of.is_of_a_resource || excepted(&ALL_RESOURCES);
         return if may {
             Vec::new()
         } else {
-            vec![format!("{action} on all resources, of which the data knows {forms:?}")]
+            vec![format!("{action} on all resources, although the data has {forms:?}")]
         };
     }
     let is_one = |resource: &String| forms.iter().any(|form| meets(form, resource));
@@ -143,7 +143,7 @@ fn wrong_resources(
     let others: Vec<&String> = resources.iter().filter(|resource| !is_one(resource)).collect();
     // In a statement with several actions each may take some of the resources, such as a bucket's and its objects'.
     let takes_some = listed(&of.statement["Action"]).len() > 1 && of.owner == super::template::BOUNDARY;
-    if others.is_empty() || takes_some || excepted(&BESIDE) {
+    if others.is_empty() || takes_some || excepted(&EXTRA_RESOURCES) {
         return Vec::new();
     }
     vec![format!("{action} on {others:?}, none of {forms:?}")]
@@ -200,7 +200,7 @@ pub fn meets(form: &str, pattern: &str) -> bool {
     while let Some((before, after)) = rest.split_once("${") {
         let (name, after) = after.split_once('}').unwrap_or((after, ""));
         parts.extend(before.chars().map(Part::Sign));
-        let wide = WIDE.contains(&name);
+        let wide = PARTS_WITH_SEPARATORS.contains(&name);
         parts.extend([Part::One(wide), Part::Many(wide)]);
         rest = after;
     }
@@ -235,7 +235,7 @@ mod tests {
     use super::meets;
 
     #[test]
-    fn a_pattern_meets_a_form_if_it_describes_an_arn_of_it() {
+    fn pattern_meets_form_of_its_arns() {
         let function = "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}";
         let alias = format!("{function}:${{Alias}}");
         let object = "arn:${Partition}:s3:::${BucketName}/${ObjectName}";

@@ -41,7 +41,7 @@ enum Caller {
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// The IAM requests by function.
-    pub asked: BTreeMap<&'static str, BTreeSet<Request>>,
+    pub requests: BTreeMap<&'static str, BTreeSet<Request>>,
     /// The refused IAM requests.
     pub refused: BTreeSet<String>,
     /// The requests that DynamoDB would refuse: operation, rule and message.
@@ -56,7 +56,7 @@ struct Roles {
 }
 
 static RECORD: Mutex<Record> = Mutex::new(Record {
-    asked: BTreeMap::new(),
+    requests: BTreeMap::new(),
     refused: BTreeSet::new(),
     invalid: BTreeSet::new(),
     served: BTreeSet::new(),
@@ -126,7 +126,8 @@ struct Gate {
 
 impl HttpConnector for Gate {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
-        let caller = CALLER.try_with(|caller| *caller).expect("a function's call is made as some function");
+        let caller =
+            CALLER.try_with(|caller| *caller).expect("a call to the store is made in `as_function` or `as_test`");
         let (operation, body) = tap::operation(&request);
         if let Caller::Function(name) = caller
             && !admits(name, &operation, &body)
@@ -165,15 +166,15 @@ fn decide(function: &'static str, operation: &str, body: &Value) -> Result<(), S
     let role = ROLES.by_function.get(function).ok_or("the template has no such function")?;
     for request in requests::of(operation, body).map_err(|unknown| unknown.to_string())? {
         // The template does not change while tests run, so an allowed request stays allowed.
-        if lock().asked.get(function).is_some_and(|allowed| allowed.contains(&request)) {
+        if lock().requests.get(function).is_some_and(|allowed| allowed.contains(&request)) {
             continue;
         }
         iam::authorise(role, &ROLES.boundary, &request).map_err(|why| format!("{request}: {why:?}"))?;
-        lock().asked.entry(function).or_default().insert(request);
+        lock().requests.entry(function).or_default().insert(request);
     }
     Ok(())
 }
 
 fn lock() -> MutexGuard<'static, Record> {
-    RECORD.lock().expect("nobody panics with it")
+    RECORD.lock().expect("the lock is not poisoned")
 }

@@ -48,8 +48,8 @@ pub fn authorise(role: &Policy, boundary: &Policy, request: &Request) -> Result<
     let (role, boundary) = (role.map_err(Denied::Unknown)?, boundary.map_err(Denied::Unknown)?);
     match (role, boundary) {
         (Decision::Denied(sid), _) | (_, Decision::Denied(sid)) => Err(Denied::By(sid)),
-        (Decision::Silent, Decision::Allowed | Decision::Silent) => Err(Denied::NotByRole),
-        (Decision::Allowed, Decision::Silent) => Err(Denied::NotByBoundary),
+        (Decision::ImplicitDeny, Decision::Allowed | Decision::ImplicitDeny) => Err(Denied::NotByRole),
+        (Decision::Allowed, Decision::ImplicitDeny) => Err(Denied::NotByBoundary),
         (Decision::Allowed, Decision::Allowed) => Ok(()),
     }
 }
@@ -62,7 +62,7 @@ pub enum Decision {
     /// It is allowed, and not denied.
     Allowed,
     /// No statement applies to it.
-    Silent,
+    ImplicitDeny,
 }
 
 impl Policy {
@@ -71,7 +71,7 @@ impl Policy {
     /// # Errors
     /// When a condition cannot be evaluated.
     pub fn decide(&self, request: &Request) -> Result<Decision, Unknown> {
-        let mut decision = Decision::Silent;
+        let mut decision = Decision::ImplicitDeny;
         for statement in &self.statements {
             if !statement.is_about(request)? {
                 continue;
@@ -144,7 +144,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 
 impl fmt::Display for Unknown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "not understood: {}", self.0)
+        write!(f, "unsupported: {}", self.0)
     }
 }
 

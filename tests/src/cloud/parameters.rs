@@ -15,8 +15,11 @@ pub type Parameters = BTreeMap<String, String>;
 pub fn of_environment(name: &str) -> Parameters {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../samconfig.toml");
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("samconfig.toml: {error}"));
-    let (_, section) = text.split_once(&format!("[{name}.deploy.parameters]")).unwrap_or_else(|| panic!("no {name}"));
-    let (_, list) = section.split_once("parameter_overrides = [").unwrap_or_else(|| panic!("{name} sets nothing"));
+    let (_, section) = text
+        .split_once(&format!("[{name}.deploy.parameters]"))
+        .unwrap_or_else(|| panic!("samconfig.toml has no environment {name}"));
+    let (_, list) =
+        section.split_once("parameter_overrides = [").unwrap_or_else(|| panic!("{name} has no parameter_overrides"));
     let lines = list.lines().map(str::trim).take_while(|line| *line != "]");
     let set = lines.filter_map(|line| line.strip_prefix('"')?.strip_suffix("\",")?.split_once('='));
     set.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -41,7 +44,7 @@ pub fn refused(template: &Template, parameters: &Parameters) -> Vec<String> {
 
 fn is_true(template: &Template, parameters: &Parameters, condition: &Value) -> bool {
     let call = condition.as_object().and_then(|call| call.iter().next());
-    let (name, of) = call.unwrap_or_else(|| panic!("{condition} as a condition"));
+    let (name, of) = call.unwrap_or_else(|| panic!("{condition} is not a condition"));
     let listed = |at: usize| values(template, parameters, &of[at]);
     match name.as_str() {
         "Fn::Not" => !is_true(template, parameters, &of[0]),
@@ -49,7 +52,7 @@ fn is_true(template: &Template, parameters: &Parameters, condition: &Value) -> b
         "Fn::Contains" => listed(0).contains(&listed(1).concat()),
         "Fn::EachMemberEquals" => listed(0).iter().all(|member| *member == listed(1).concat()),
         "Fn::EachMemberIn" => listed(0).iter().all(|member| listed(1).contains(member)),
-        other => panic!("{other} in a rule"),
+        other => panic!("unsupported in a rule: {other}"),
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn asked(operation: &str, body: &Value) -> Vec<String> {
+    fn permissions(operation: &str, body: &Value) -> Vec<String> {
         let requests = of(operation, body).expect("a known call");
         let short = |request: Request| {
             let resource = request.resource.rsplit_once("table/").expect("a table").1.to_owned();
@@ -81,21 +81,21 @@ mod tests {
     #[test]
     fn each_table_index_and_action_of_a_call_needs_permission() {
         let of_table = json!({"TableName": "t"});
-        assert_eq!(asked("GetItem", &of_table), ["dynamodb:GetItem t"]);
-        assert_eq!(asked("UpdateItem", &of_table), ["dynamodb:UpdateItem t"]);
-        assert_eq!(asked("Query", &of_table), ["dynamodb:Query t"]);
+        assert_eq!(permissions("GetItem", &of_table), ["dynamodb:GetItem t"]);
+        assert_eq!(permissions("UpdateItem", &of_table), ["dynamodb:UpdateItem t"]);
+        assert_eq!(permissions("Query", &of_table), ["dynamodb:Query t"]);
         let of_index = json!({"TableName": "t", "IndexName": "due"});
-        assert_eq!(asked("Query", &of_index), ["dynamodb:Query t/index/due"]);
+        assert_eq!(permissions("Query", &of_index), ["dynamodb:Query t/index/due"]);
         let many = json!({"RequestItems": {"t": {}, "u": {}}});
-        assert_eq!(asked("BatchGetItem", &many), ["dynamodb:BatchGetItem t", "dynamodb:BatchGetItem u"]);
+        assert_eq!(permissions("BatchGetItem", &many), ["dynamodb:BatchGetItem t", "dynamodb:BatchGetItem u"]);
         let gets = json!({"TransactItems": [{"Get": of_table}]});
-        assert_eq!(asked("TransactGetItems", &gets), ["dynamodb:GetItem t TransactGetItems"]);
+        assert_eq!(permissions("TransactGetItems", &gets), ["dynamodb:GetItem t TransactGetItems"]);
         let writes = json!({"TransactItems": [
             {"Put": of_table}, {"Update": of_table}, {"Delete": of_table}, {"ConditionCheck": of_table},
         ]});
         let expected = ["PutItem", "UpdateItem", "DeleteItem", "ConditionCheckItem"];
         assert_eq!(
-            asked("TransactWriteItems", &writes),
+            permissions("TransactWriteItems", &writes),
             expected.map(|name| format!("dynamodb:{name} t TransactWriteItems"))
         );
     }

@@ -150,7 +150,7 @@ impl Template {
     pub fn role(&self, id: &str) -> Result<Policy, Unknown> {
         let role = self.properties(id);
         if !role["ManagedPolicyArns"].is_null() {
-            return Err(Unknown(format!("policies beside its own: {id}")));
+            return Err(Unknown(format!("{id} has managed policies")));
         }
         let policies = role["Policies"].as_array().ok_or_else(|| Unknown(format!("no policies: {id}")))?;
         let policies = policies.iter().map(|policy| self.policy(&policy["PolicyDocument"]));
@@ -182,13 +182,13 @@ impl Template {
                 Some("SQS") => queues.push(resource_of(&event["Properties"]["Queue"], ".Arn")),
                 // SAM adds a permission for each route that is an event, and a function's policy has a size limit.
                 Some("HttpApi") => panic!("{id}: the route {name} is not in the definition of the API"),
-                Some(_) | None => panic!("{id}: what is the event {name}?"),
+                Some(_) | None => panic!("{id}: unknown type of the event {name}"),
             }
         }
         let environment = properties["Environment"]["Variables"].as_object().into_iter().flatten();
         Function {
             id: id.to_owned(),
-            binary: binary.unwrap_or_else(|| panic!("{id}: the code at {code}")).to_owned(),
+            binary: binary.unwrap_or_else(|| panic!("{id}: no binary in {code}")).to_owned(),
             role: resource_of(&properties["Role"], ".Arn"),
             log_group: resource_of(&properties["LoggingConfig"]["LogGroup"], ""),
             environment: environment.map(|(name, _)| name.clone()).collect(),
@@ -205,10 +205,10 @@ impl Template {
         let of = |operation: &Value, route: &str| {
             let name = operation["x-amazon-apigateway-integration"]["$ref"].as_str();
             let name = name.and_then(|name| name.strip_prefix(&format!("#/components/{INTEGRATIONS}/")));
-            let name = name.unwrap_or_else(|| panic!("{route}: which integration?"));
+            let name = name.unwrap_or_else(|| panic!("{route}: no integration"));
             let alias = integrations[name]["uri"]["Fn::Join"][1][1]["Ref"].as_str();
             let called = alias.and_then(|alias| alias.strip_suffix(".Alias"));
-            called.unwrap_or_else(|| panic!("{route}: which function is {name}?")).to_owned()
+            called.unwrap_or_else(|| panic!("{route}: {name} calls no function")).to_owned()
         };
         let mut routes = Vec::new();
         for (path, operations) in definition["paths"].as_object().expect("paths") {
@@ -289,5 +289,5 @@ impl Schedule {
 fn resource_of(value: &Value, attribute: &str) -> String {
     let name = if attribute.is_empty() { &value["Ref"] } else { &value["Fn::GetAtt"] };
     let name = name.as_str().and_then(|name| name.strip_suffix(attribute));
-    name.unwrap_or_else(|| panic!("{value}: which resource?")).to_owned()
+    name.unwrap_or_else(|| panic!("{value} names no resource")).to_owned()
 }

@@ -12,7 +12,7 @@ const FUNCTIONS: [&str; 9] = ["And", "Contains", "Equals", "GetAtt", "If", "Join
 /// When the text is not YAML, repeats a key, or has an unknown tag or value.
 pub fn read(text: &str) -> Result<Value, String> {
     let documents = Yaml::load_from_str(text).map_err(|error| error.to_string())?;
-    let [document] = &documents[..] else { return Err(format!("{} documents where one is", documents.len())) };
+    let [document] = &documents[..] else { return Err(format!("{} documents instead of one", documents.len())) };
     value(document)
 }
 
@@ -28,7 +28,7 @@ fn value(node: &Yaml<'_>) -> Result<Value, String> {
             let name = match tag.suffix.as_ref() {
                 name @ ("Ref" | "Condition") if tag.handle == "!" => name.to_owned(),
                 name if tag.handle == "!" && FUNCTIONS.contains(&name) => format!("Fn::{name}"),
-                other => return Err(format!("the tag {}{other}", tag.handle)),
+                other => return Err(format!("unknown tag {}{other}", tag.handle)),
             };
             Ok(Value::Object(Map::from_iter([(name, value(inner)?)])))
         }
@@ -37,7 +37,7 @@ fn value(node: &Yaml<'_>) -> Result<Value, String> {
 }
 
 fn text(key: &Yaml<'_>) -> Result<String, String> {
-    key.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} as a key"))
+    key.as_str().map(str::to_owned).ok_or_else(|| format!("{key:?} is not a key"))
 }
 
 fn of_scalar(scalar: &Scalar<'_>) -> Result<Value, String> {

@@ -52,8 +52,8 @@ pub(super) fn make(world: &World, does: &DecisionDoes) -> Result<Made, NoPlan> {
         DecisionDoes::Approve { decision: id, landing, .. } => {
             let (topup, id) = (TopupId::parse(topup).unwrap(), DecisionId::parse(id).unwrap());
             let found = world.must(&keys::topup_decision(&world.tenant, topup, id));
-            let asked = TopupDecision::read(found).map_err(PlanRefusal::from)?;
-            decision::plan_approve(&basis, &asked, &decode::answer(landing), staff, &world.cx)?.draft
+            let requested = TopupDecision::read(found).map_err(PlanRefusal::from)?;
+            decision::plan_approve(&basis, &requested, &decode::answer(landing), staff, &world.cx)?.draft
         }
     };
     Ok(Made::Draft(draft))

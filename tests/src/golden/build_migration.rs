@@ -17,12 +17,12 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
         Layout::Split => panic!("no migration: {does:?}"),
     };
     let refused = |why: &str| Err(NoPlan(format!("refused {why}")));
-    let whose = |id: &str| CustomerRef { tenant: world.tenant.clone(), customer: decode::customer(id) };
+    let customer_ref = |id: &str| CustomerRef { tenant: world.tenant.clone(), customer: decode::customer(id) };
     let now = world.cx.now;
     match does {
         MigrationDoes::Adopt { customer } => {
-            let whose = whose(customer);
-            match adopt(&migration, &whose, &snapshot(world, &migration, &whose), now) {
+            let customer_ref = customer_ref(customer);
+            match adopt(&migration, &customer_ref, &snapshot(world, &migration, &customer_ref), now) {
                 Ok(Adoption::Adopted) => Ok(Made::Nothing),
                 Ok(Adoption::Missing) => refused("missing"),
                 Ok(Adoption::Change(change)) => Ok(Made::Change(change)),
@@ -30,8 +30,8 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
             }
         }
         MigrationDoes::Copy { customer, concern } => {
-            let (whose, concern) = (whose(customer), Concern::parse(concern).unwrap());
-            match copy(&migration, &whose, concern, &snapshot(world, &migration, &whose), now).unwrap() {
+            let (customer_ref, concern) = (customer_ref(customer), Concern::parse(concern).unwrap());
+            match copy(&migration, &customer_ref, concern, &snapshot(world, &migration, &customer_ref), now).unwrap() {
                 Copying::Done => Ok(Made::Nothing),
                 Copying::NotAdopted => refused("not_adopted"),
                 Copying::Fenced => refused("fenced"),
@@ -39,8 +39,8 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
             }
         }
         MigrationDoes::Contract { customer } => {
-            let whose = whose(customer);
-            match contract(&migration, &whose, &snapshot(world, &migration, &whose)).unwrap() {
+            let customer_ref = customer_ref(customer);
+            match contract(&migration, &customer_ref, &snapshot(world, &migration, &customer_ref)).unwrap() {
                 Contraction::Done => Ok(Made::Nothing),
                 Contraction::NotCopied(concern) => refused(&format!("not_copied {}", concern.name())),
                 Contraction::Fenced => refused("fenced"),
@@ -56,7 +56,7 @@ pub(super) fn make(world: &World, does: &MigrationDoes) -> Result<Made, NoPlan> 
     }
 }
 
-fn snapshot(world: &World, migration: &Migration, whose: &CustomerRef) -> Snapshot {
-    let keys = migration.snapshot_keys(whose).into_iter();
+fn snapshot(world: &World, migration: &Migration, customer_ref: &CustomerRef) -> Snapshot {
+    let keys = migration.snapshot_keys(customer_ref).into_iter();
     Snapshot::new(keys.map(|key| (key.clone(), world.get(&key).cloned())), Vec::new())
 }

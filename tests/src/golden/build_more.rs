@@ -9,6 +9,7 @@ use crate::wire;
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, Status, WalletView};
 use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
@@ -21,17 +22,17 @@ use ledger_core::rate::{self, RateWindow, RequestRate};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{KeyPhase, TenantTerms};
 use ledger_core::transaction::Transaction;
-use ledger_core::{adjustments, cards, customers, grants, payments, tenants};
+use ledger_core::{adjustments, cards, grants, payments, tenants};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
-    let (whose, cx) = (&world.tenant, &world.cx);
+    let (tenant, cx) = (&world.tenant, &world.cx);
     let staff = |id: &str| StaffId::parse(id).unwrap();
     let status = |name: &str| Status::parse(name).unwrap();
     let draft = match does {
         Does::BulkGrant { staff: by, customers, amount, reason } => {
             let command = BulkGrant {
-                tenant: whose.clone(),
+                tenant: tenant.clone(),
                 staff: staff(by),
                 customers: customers.iter().map(|id| decode::customer(id)).collect(),
                 amount: world.amount(amount)?,
@@ -42,7 +43,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
         Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
             let command = AdjustmentRequest {
-                tenant: whose.clone(),
+                tenant: tenant.clone(),
                 staff: staff(by),
                 account: decode::account(account),
                 delta: decode::delta(delta),
@@ -53,31 +54,31 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             adjustments::request::plan(&command, cx)?.draft
         }
         Does::AdjustmentDecide { staff: by, adjustment, decision } => {
-            let key = keys::adjustment(whose, AdjustmentId::parse(adjustment).unwrap());
+            let key = keys::adjustment(tenant, AdjustmentId::parse(adjustment).unwrap());
             let adjustment = Adjustment::read(world.must(&key)).map_err(PlanRefusal::from)?;
             let decision = match decision.as_str() {
                 "approve" => Decision::Approve,
                 "reject" => Decision::Reject,
                 other => panic!("not a decision: {other}"),
             };
-            adjustments::decide::plan(whose, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
+            adjustments::decide::plan(tenant, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
         }
         Does::ProfilePatch { customer, change } => {
-            profile::plan_own(whose, decode::customer(customer), &decode::profile_patch(change), cx)?.draft
+            profile::plan_own(tenant, decode::customer(customer), &decode::profile_patch(change), cx)?.draft
         }
         Does::CustomerPatch { customer, change, status: new, actor, reason } => {
             let customer = decode::customer(customer);
-            let partition = Partition::customer(whose, customer);
+            let partition = Partition::customer(tenant, customer);
             let profile = || world.find(&partition.profile()).expect("a profile");
             let wallet = new.as_ref().map(|_| WalletView::read(&profile(), &world.balances(&partition)).unwrap());
             let new = new.as_deref().map(status).zip(wallet.as_ref());
             let patch = decode::profile_patch(change);
             let reason = decode::maybe_text(reason);
-            profile::plan_by_operator(whose, customer, &patch, new, decode::actor(actor), reason.as_ref(), cx)?.draft
+            profile::plan_by_operator(tenant, customer, &patch, new, decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::CustomerOpen { actor, name, email, phone } => {
             let command = CustomerOpen {
-                tenant: whose.clone(),
+                tenant: tenant.clone(),
                 actor: decode::actor(actor),
                 customer: None,
                 name: decode::text(name),
@@ -86,59 +87,59 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             customers::open::plan(&command, &world.terms(), cx)?.draft
         }
-        Does::PaymentCode { customer } => payments::code::plan(whose, decode::customer(customer), cx)?.draft,
+        Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), cx)?.draft,
         Does::CardIssue { owner, actor } => {
             let owner = owner.as_deref().map(decode::customer);
-            cards::record::plan_issue(whose, None, owner, decode::actor(actor), cx)?.draft
+            cards::record::plan_issue(tenant, None, owner, decode::actor(actor), cx)?.draft
         }
         Does::CardOwnStatus { customer, card: id, status: new } => {
             let (customer, id) = (decode::customer(customer), CardId::parse(id).unwrap());
-            cards::record::plan_own_status(whose, customer, id, status(new), cx)?.draft
+            cards::record::plan_own_status(tenant, customer, id, status(new), cx)?.draft
         }
         Does::CardStatus { card: id, status: new, actor, reason } => {
             let (id, reason) = (CardId::parse(id).unwrap(), decode::maybe_text(reason));
-            cards::record::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+            cards::record::plan_status(tenant, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::MerchantOpen { name, shards, actor } => {
             let shards = Shards::new(shards.parse().unwrap()).unwrap();
-            merchants::plan_open(whose, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
+            merchants::plan_open(tenant, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
         }
         Does::MerchantPatch { merchant: id, name, status, actor, reason } => {
             let id = MerchantId::parse(id).unwrap();
             let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
             let change = MerchantChange { name: name.as_ref(), status, ..MerchantChange::default() };
-            merchants::plan_patch(whose, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
+            merchants::plan_patch(tenant, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
-            terminals::plan_open(whose, None, merchant, decode::actor(actor), cx)?.draft
+            terminals::plan_open(tenant, None, merchant, decode::actor(actor), cx)?.draft
         }
         Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
-            terminals::plan_status(whose, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+            terminals::plan_status(tenant, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
         }
         Does::EnrolmentCode { terminal: id, actor } => {
-            terminals::plan_code(whose, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
+            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();
-            let profile = Partition::terminal(whose, code.terminal).profile();
+            let profile = Partition::terminal(tenant, code.terminal).profile();
             let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
             return Ok(Made::Whole(terminals::enrol(&code, public_key, epoch, cx.now).unwrap()));
         }
         Does::TenantOpen { terms } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
-            return Ok(Made::Whole(tenants::open(whose, &terms, cx.now).unwrap()));
+            return Ok(Made::Whole(tenants::open(tenant, &terms, cx.now).unwrap()));
         }
         Does::KeyPhase { from, to, actor } => {
             let phase = |name: &str| KeyPhase::parse(name).unwrap();
             let actor: Actor = decode::actor(actor);
-            return Ok(Made::Whole(tenants::set_key_phase(whose, phase(from), phase(to), actor, cx).unwrap()));
+            return Ok(Made::Whole(tenants::set_key_phase(tenant, phase(from), phase(to), actor, cx).unwrap()));
         }
         Does::RateLease { requests_per_second } => {
             let rate = RequestRate::new(requests_per_second.parse().unwrap()).unwrap();
-            return Ok(Made::Whole(rate::lease(whose, RateWindow::of(cx.now), rate).unwrap()));
+            return Ok(Made::Whole(rate::lease(tenant, RateWindow::of(cx.now), rate).unwrap()));
         }
         other => panic!("built elsewhere: {other:?}"),
     };
@@ -159,5 +160,5 @@ fn advanced(world: &World, slice: &JobAdvance) -> Transaction {
     let dealt = job.customers.iter().skip(job.done).filter(|id| !passed_over.contains(id)).take(done - job.done);
     let granted = dealt.filter(|id| failures.iter().all(|failed| failed.customer != **id)).copied().collect();
     let outcome = SliceOutcome { granted, failed: failures };
-    job.advance(&world.tenant, &outcome, world.cx.now).unwrap().expect("something is certain")
+    job.advance(&world.tenant, &outcome, world.cx.now).unwrap().expect("an outcome is certain")
 }

@@ -30,22 +30,22 @@ pub enum ScaleDoes {
 }
 
 pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
-    let (whose, cx) = (&world.tenant, &world.cx);
+    let (tenant, cx) = (&world.tenant, &world.cx);
     let shards = |count: &str| Shards::new(count.parse().unwrap()).unwrap();
     Ok(match does {
         ScaleDoes::Merchant { merchant: id, shards: count, actor } => {
             let change = MerchantChange { shards: Some(shards(count)), ..MerchantChange::default() };
             let id = MerchantId::parse(id).unwrap();
-            Made::Draft(merchants::plan_patch(whose, id, change, decode::actor(actor), None, cx)?.draft)
+            Made::Draft(merchants::plan_patch(tenant, id, change, decode::actor(actor), None, cx)?.draft)
         }
         ScaleDoes::Tenant { due_shards, actor } => {
             let (to, actor) = (shards(due_shards), decode::actor(actor));
-            Made::Whole(tenants::raise_due_shards(whose, to, actor, cx).unwrap())
+            Made::Whole(tenants::raise_due_shards(tenant, to, actor, cx).unwrap())
         }
         ScaleDoes::Sweep { to } => {
-            let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(whose))).unwrap();
+            let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(tenant))).unwrap();
             let to = to.as_deref().map(|id| MerchantId::parse(id).unwrap());
-            match crediting::move_sweep(whose, seen, to, cx.now).unwrap() {
+            match crediting::move_sweep(tenant, seen, to, cx.now).unwrap() {
                 Some(transaction) => Made::Whole(transaction),
                 None => Made::Nothing,
             }

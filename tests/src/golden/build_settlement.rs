@@ -11,8 +11,8 @@ use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, PayoutTags, PspId, PspMoney, PspTerms};
-use ledger_core::settlements::requests::{Asked, PayoutRequestKind};
-use ledger_core::settlements::returned::{self, Word};
+use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
+use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::{
     self, Move, Open, Settleable, Settlement, Settling, Task, UndoReason, next_move, sending,
 };
@@ -82,7 +82,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             let task = Task::parse(task).unwrap();
             match next_move(tenant, &settlement, task, now) {
                 Ok(Move::Write(transaction)) => return Ok(Made::Whole(*transaction)),
-                Ok(Move::Said(outcome)) => return Err(NoPlan(format!("said {}", outcome.name()))),
+                Ok(Move::Ended(outcome)) => return Err(NoPlan(format!("no write: {}", outcome.name()))),
                 Ok(other @ (Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_))) => {
                     panic!("{other:?}")
                 }
@@ -96,7 +96,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
         SettlementStep::GiveBack {} => {
             let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
             let records = rules::read_batch(world.must(&key)).unwrap();
-            rules::give_back(tenant, &settlement, &records, now)
+            rules::release_batch(tenant, &settlement, &records, now)
         }
         SettlementStep::Verified { reference } => rules::verified(tenant, &settlement, reference, now),
         SettlementStep::Send {} => sending::send(tenant, &settlement, now).map(|(_, transaction)| transaction),
@@ -111,7 +111,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
         }
         SettlementStep::TurnBack { why } => {
             let why = UndoReason::ALL.into_iter().find(|reason| reason.name() == why).unwrap();
-            rules::turn_back(tenant, &settlement, why, now)
+            rules::start_undo(tenant, &settlement, why, now)
         }
         SettlementStep::Started {} => rules::started(tenant, &settlement, now),
         SettlementStep::Resent {} => rules::resent(tenant, &settlement, now),
@@ -127,11 +127,13 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
                     settlement: settlement.id,
                 }),
             };
-            let draft = match returned::word(tenant, &settlement, &payout, account.as_deref(), now) {
-                Word::Back(draft) => draft,
-                Word::Behind => return Err(NoPlan("behind".to_owned())),
-                Word::Ahead => return Err(NoPlan("ahead".to_owned())),
-                Word::Contradiction(contradiction) => return Err(NoPlan(format!("odd {}", contradiction.name()))),
+            let draft = match returned::meaning_of(tenant, &settlement, &payout, account.as_deref(), now) {
+                PayoutMeaning::Return(draft) => draft,
+                PayoutMeaning::Behind => return Err(NoPlan("behind".to_owned())),
+                PayoutMeaning::Ahead => return Err(NoPlan("ahead".to_owned())),
+                PayoutMeaning::Contradiction(contradiction) => {
+                    return Err(NoPlan(format!("odd {}", contradiction.name())));
+                }
             };
             let event = EventId::parse(event).unwrap();
             let event = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
@@ -172,23 +174,24 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
         }
         SettlementDoes::Ask { merchant, settlement, wish: of, note } => {
             let (settlement, note) = (read(world, merchant, settlement), decode::text(note));
-            settlements::requests::plan_request(tenant, &settlement, wish(of), staff, &note, cx)?.draft
+            settlements::requests::plan_request(tenant, &settlement, payout_request_kind(of), staff, &note, cx)?.draft
         }
         SettlementDoes::Approve { merchant, settlement, wish: of, request } => {
             let settlement = read(world, merchant, settlement);
-            let key = wish(of).key(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
-            let request = Asked::read(wish(of), world.must(&key)).map_err(PlanRefusal::from)?;
+            let key =
+                payout_request_kind(of).key(tenant, settlement.merchant, PayoutRequestId::parse(request).unwrap());
+            let request = PayoutRequest::read(payout_request_kind(of), world.must(&key)).map_err(PlanRefusal::from)?;
             settlements::requests::plan_approve(tenant, &request, &settlement, staff, cx)?.draft
         }
     };
     Ok(Made::Draft(draft))
 }
 
-fn wish(name: &str) -> PayoutRequestKind {
+fn payout_request_kind(name: &str) -> PayoutRequestKind {
     match name {
         "resend" => PayoutRequestKind::Resend,
         "return" => PayoutRequestKind::Return,
-        other => panic!("nobody may wish for {other}"),
+        other => panic!("unknown kind of payout request: {other}"),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn make(
     does: &Does,
     (claim, answer): (Option<&Claim>, Option<&Answer>),
 ) -> Result<Made, NoPlan> {
-    let (whose, cx) = (&world.tenant, &world.cx);
+    let (tenant, cx) = (&world.tenant, &world.cx);
     let answer = || answer.expect("an answer");
     let draft = match does {
         Does::TopupClaim { customer, charge, psp } => {
@@ -63,12 +63,12 @@ pub(super) fn make(
                 effect.draft.items.push(flight.land_from_outside(answer(), false, cx.now));
             }
             let event = EventClaim {
-                tenant: whose.clone(),
+                tenant: tenant.clone(),
                 event: EventId::parse(event).unwrap(),
                 kind: kind.clone(),
                 now: cx.now,
             };
-            let from = effect.provenance(whose, cx.now);
+            let from = effect.provenance(tenant, cx.now);
             return Ok(Made::Whole(Transaction::of_event(&effect.draft, &event, &from).unwrap()));
         }
         Does::TopupLanding { fact, topup, refund } => {
@@ -80,9 +80,9 @@ pub(super) fn make(
             let records = Records::read(world, topup, refund.as_deref())?;
             let effect = match &records.refund {
                 Some(refund) => {
-                    refused::refund(whose, (&records.topup, refund), &world.wallet(records.topup.wallet()), cx.now)?
+                    refused::refund(tenant, (&records.topup, refund), &world.wallet(records.topup.wallet()), cx.now)?
                 }
-                None => refused::topup(whose, &records.topup, cx.now)?,
+                None => refused::topup(tenant, &records.topup, cx.now)?,
             };
             let effect = effect.ok_or_else(|| NoPlan("known".to_owned()))?;
             return Ok(landed(world, &records, &effect, answer(), true));
@@ -111,20 +111,20 @@ pub(super) fn make(
                 object: object.clone(),
                 received_at: cx.now,
             };
-            return Ok(Made::Whole(kept.keep(whose).unwrap()));
+            return Ok(Made::Whole(kept.keep(tenant).unwrap()));
         }
         Does::EventDismiss { event, actor, reason } => {
             let reason = decode::text(reason);
             let decider = Decider { actor: decode::actor(actor), reason: &reason };
-            attention::dismiss(whose, &EventId::parse(event).unwrap(), &decider, cx)?.draft
+            attention::dismiss(tenant, &EventId::parse(event).unwrap(), &decider, cx)?.draft
         }
         Does::TopupCheck { topup, burnt } => {
             let records = Records::read(world, topup, None)?;
-            return Ok(Made::Whole(check::topup_again(whose, &records.topup, *burnt, cx.now).unwrap()));
+            return Ok(Made::Whole(check::topup_again(tenant, &records.topup, *burnt, cx.now).unwrap()));
         }
         Does::TopupRefundCheck { topup, refund } => {
             let refund = Records::read(world, topup, Some(refund))?.refund.unwrap();
-            return Ok(Made::Whole(check::refund_again(whose, &refund, cx.now).unwrap()));
+            return Ok(Made::Whole(check::refund_again(tenant, &refund, cx.now).unwrap()));
         }
         Does::TopupOffer { points_rate, abandoned_after_s } => {
             let terms = TopupTerms {

@@ -151,7 +151,7 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
     let read = |key: &Key| world.get(key);
     let sealing = read(&keys::sealing(tenant)).map(|item| Sealing::read(item).unwrap());
     let lease = |fence: &str| {
-        let sealing = sealing.as_ref().expect("it was taken before");
+        let sealing = sealing.as_ref().expect("the lease is taken");
         holders::of_trail(tenant, sealing, fence.parse().unwrap(), now)
     };
     Made::Whole(match does {

@@ -26,7 +26,7 @@ use ledger_core::wallets::SeenWallet;
 use serde_json::Value as Json;
 use uuid::Uuid;
 
-/// What a function knows when it calls the builder.
+/// The context in which a function calls the builder.
 pub struct World {
     /// The tenant.
     pub tenant: Tenant,

@@ -1,9 +1,9 @@
 //! Executes a vector on the engine, derives the outcome from the cancellation reasons, and checks balances, journal and
 //! merchants' credits afterwards.
 
+use super::balances;
 use super::build::{Built, build};
 use super::command::Does;
-use super::stands;
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
@@ -93,8 +93,8 @@ fn execute_on(engine: &dyn Engine, given: &Given, built: &Built, actions: &[Json
             match result {
                 Ok(()) => nothing(written.done()),
                 Err(reasons) => {
-                    let told = to_json(&reasons);
-                    (written.judge(reasons), told)
+                    let json = to_json(&reasons);
+                    (written.judge(reasons), json)
                 }
             }
         }
@@ -106,7 +106,7 @@ fn execute_on(engine: &dyn Engine, given: &Given, built: &Built, actions: &[Json
 fn load(engine: &dyn Engine, given: &Given) -> Contents {
     engine.hold(&given.state);
     let before = engine.contents();
-    assert_eq!(before.len(), given.state.len(), "the state names an item twice");
+    assert_eq!(before.len(), given.state.len(), "the keys of the state are unique");
     before
 }
 
@@ -148,7 +148,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
                 sums.insert((account, "ECOPAY".to_owned()), text.map_or(Decimal::ZERO, |text| text.parse().unwrap()));
             }
         }
-        for (account, asset, balance) in stands::balances(contents) {
+        for (account, asset, balance) in balances::balances(contents) {
             sums.insert((account.clone(), asset.clone()), balance.balance);
             sums.insert((account.clone(), format!("exposure of {asset}")), balance.exposure);
             sums.insert((account.clone(), held(&asset)), balance.held);
@@ -281,12 +281,12 @@ pub fn check_on(engine: &dyn Engine, vector: &Vector) {
 
 /// Checks a superseded vector on the embedded engine: its stored request has the same result, and its items are
 /// readable. The request is not built again.
-pub fn check_standing(vector: &Vector) {
-    check_standing_on(&Embedded::default(), vector);
+pub fn check_superseded(vector: &Vector) {
+    check_superseded_on(&Embedded::default(), vector);
 }
 
 /// Checks a superseded vector on an engine.
-pub fn check_standing_on(engine: &dyn Engine, vector: &Vector) {
+pub fn check_superseded_on(engine: &dyn Engine, vector: &Vector) {
     let before = load(engine, &vector.given);
     let (outcome, reasons) = match engine.execute(&vector.items) {
         Ok(()) => ("applied".to_owned(), BTreeMap::new()),
@@ -379,7 +379,7 @@ fn check_books(vector: &Vector, executed: &Executed) {
         assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
     }
     if !matches!(executed.outcome.as_str(), "applied" | "written") {
-        assert_eq!(executed.before, executed.after, "a refused request changed the table");
+        assert_eq!(executed.before, executed.after, "a refused request does not change the table");
     }
 }
 

@@ -62,7 +62,7 @@ pub fn parse(text: &str) -> Result<Digests, String> {
         let entry = line.strip_suffix('\n').ok_or("the last line has no end")?;
         if let Some(expected) = entry.strip_prefix(ABOVE) {
             if digest(&text[..above]) != expected {
-                return Err(format!("lines above {expected} are not those that it was made of"));
+                return Err(format!("the lines above {expected} have been changed"));
             }
         } else {
             let (digest, path) = entry.split_once("  ").ok_or_else(|| format!("not a line: {entry}"))?;
@@ -75,7 +75,7 @@ pub fn parse(text: &str) -> Result<Digests, String> {
     Ok(digests)
 }
 
-/// The files that are missing, have another digest than the manifest says, or are not in the manifest.
+/// The files that are missing, have another digest than in the manifest, or are not in the manifest.
 #[must_use]
 pub fn deviations(manifest: &Digests, files: &Digests) -> Vec<String> {
     let paths: BTreeSet<&String> = manifest.keys().chain(files.keys()).collect();

@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// The difference of an item from one on which the guard holds.
 pub(super) enum Old {
     /// The item does not exist.
-    Gone,
+    Absent,
     /// The item exists with only its key.
-    Stands,
+    KeyOnly,
     /// The item is what this request would write.
-    Own,
+    Written,
     /// The item is what this request would write, but for one attribute.
-    OwnBut(&'static str, Json),
+    WrittenBut(&'static str, Json),
     /// One attribute is missing.
     Without(&'static str),
     /// One attribute has another value.
@@ -50,18 +50,18 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         return rows;
     }
     match (names::role(role), clause) {
-        ("marker", FREE) => vec![(Old::Own, "replay"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")],
-        ("original_marker", FREE | NEW) => vec![(Old::Stands, "rejected stale_plan")],
+        ("marker", FREE) => vec![(Old::Written, "replay"), (Old::WrittenBut("fp", s(&"0".repeat(64))), "reused")],
+        ("original_marker", FREE | NEW) => vec![(Old::KeyOnly, "rejected stale_plan")],
         ("original_marker", "#state = :completed") => {
-            vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", s("REVERSED")), "rejected stale_plan")]
+            vec![(Old::Absent, "rejected stale_plan"), (Old::With("state", s("REVERSED")), "rejected stale_plan")]
         }
-        (_, NEW) => vec![(Old::Stands, "rejected already_exists")],
+        (_, NEW) => vec![(Old::KeyOnly, "rejected already_exists")],
         (_, NO_DEBT) => vec![(Old::Having("owed", n("987")), "rejected stale_plan")],
         ("payer" | "payee" | "points", "#owed = :seen_owed") => {
             vec![(Old::Without("owed"), "rejected stale_plan"), (Old::With("owed", n("987654")), "rejected stale_plan")]
         }
         ("points", "#held = :seen_held") => vec![(Old::With("held", n("987654")), "rejected stale_plan")],
-        (_, EXISTS) => vec![(Old::Gone, "rejected account_missing")],
+        (_, EXISTS) => vec![(Old::Absent, "rejected account_missing")],
         // An owner may not lift the operator's freeze.
         ("card", NOT_FROZEN) if does == "card_own_status" => {
             vec![(Old::With("frozen", s("staff:someone")), "rejected wrong_state")]
@@ -87,12 +87,15 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         }
         ("card", "#owner = :owner") => {
             vec![
-                (Old::Gone, "rejected account_missing"),
+                (Old::Absent, "rejected account_missing"),
                 (Old::With("owner", s("another")), "rejected account_missing"),
             ]
         }
         ("code", "#token_hash = :token_hash") => {
-            vec![(Old::Gone, "rejected account_missing"), (Old::With("token_hash", s("x")), "rejected account_missing")]
+            vec![
+                (Old::Absent, "rejected account_missing"),
+                (Old::With("token_hash", s("x")), "rejected account_missing"),
+            ]
         }
         ("code", "#state = :active") => vec![(Old::With("state", s("used")), "rejected wrong_state")],
         ("code", "#expires_at > :now") => vec![(Old::WithOperand("expires_at", ":now"), "rejected wrong_state")],
@@ -114,7 +117,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         }
         ("profile", "#accounts = :accounts") => vec![(Old::With("accounts", n("9")), "rejected stale_plan")],
         ("profile", "#epoch = :seen") => {
-            vec![(Old::Gone, "rejected stale_plan"), (Old::With("epoch", n("9")), "rejected stale_plan")]
+            vec![(Old::Absent, "rejected stale_plan"), (Old::With("epoch", n("9")), "rejected stale_plan")]
         }
         ("adjustment", "(NOT #requested_by = :me)") => {
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
@@ -128,15 +131,15 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("profile", "#shards <= :shards") => vec![(Old::With("shards", n("64")), "rejected wrong_state")],
         ("crediting", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), "rejected stale_plan")],
         ("crediting", "#after = :seen") => {
-            vec![(Old::Gone, "rejected stale_plan"), (Old::With("after", s("x")), "rejected stale_plan")]
+            vec![(Old::Absent, "rejected stale_plan"), (Old::With("after", s("x")), "rejected stale_plan")]
         }
         ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
             vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
         }
         ("job", "#done = :seen") => {
-            vec![(Old::Gone, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
+            vec![(Old::Absent, "rejected stale_plan"), (Old::With("done", n("987")), "rejected stale_plan")]
         }
-        (role, clause) => panic!("say in meanings.rs what `{clause}` of a {role} means"),
+        (role, clause) => panic!("add the meaning of `{clause}` of a {role} to meanings.rs"),
     }
 }
 
@@ -145,7 +148,7 @@ fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let at = |time: &str| json!({ "S": time });
     Some(match (names::role(role), clause) {
         ("hold", "#state = :seen_state") => {
-            vec![(Old::Gone, "rejected stale_plan"), (Old::With("state", at("else")), "rejected stale_plan")]
+            vec![(Old::Absent, "rejected stale_plan"), (Old::With("state", at("else")), "rejected stale_plan")]
         }
         ("payment", "#expires_at > :now") => vec![(Old::WithOperand("expires_at", ":now"), "rejected wrong_state")],
         ("payment", "#expires_at <= :now") => {
@@ -164,10 +167,10 @@ fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
     Some(match (names::role(role), clause) {
-        ("marker", FREE) if does == "settlement" => vec![(Old::Own, "marker_stands")],
-        ("settlement", NEW) if does == "settlement" => vec![(Old::Stands, stale)],
-        ("returned", NEW) => vec![(Old::Stands, stale)],
-        ("settlement", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
+        ("marker", FREE) if does == "settlement" => vec![(Old::Written, "marker_stands")],
+        ("settlement", NEW) if does == "settlement" => vec![(Old::KeyOnly, stale)],
+        ("returned", NEW) => vec![(Old::KeyOnly, stale)],
+        ("settlement", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
         ("settlement", "attribute_not_exists(#resend_id)") => vec![(Old::With("resend_id", s("another")), stale)],
         ("settlement", "#resend_id = :seen_resend") => vec![(Old::Without("resend_id"), stale)],
         ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
@@ -183,8 +186,8 @@ fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("settlement", "attribute_not_exists(#open)") => vec![(Old::Having("open", s("x")), "rejected already_exists")],
         ("settlement", "attribute_not_exists(#carry)") => vec![(Old::Having("carry", json!({ "M": {} })), stale)],
         ("settlement", "#carry = :seen_carry") => vec![(Old::With("carry", json!({ "M": {} })), stale)],
-        ("settlement", "#open = :mine") => vec![(Old::Gone, stale), (Old::With("open", s("another")), stale)],
-        ("payment" | "refund" | "returned", EXISTS) => vec![(Old::Gone, wrong)],
+        ("settlement", "#open = :mine") => vec![(Old::Absent, stale), (Old::With("open", s("another")), stale)],
+        ("payment" | "refund" | "returned", EXISTS) => vec![(Old::Absent, wrong)],
         ("payment" | "refund" | "returned", "attribute_exists(#credited_at)") => {
             vec![(Old::Without("credited_at"), wrong)]
         }
@@ -192,7 +195,7 @@ fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("settlement_id", s("another")), wrong)]
         }
         ("payment" | "refund" | "returned", "#settlement_id = :settlement") => {
-            vec![(Old::Gone, wrong), (Old::With("settlement_id", s("another")), wrong)]
+            vec![(Old::Absent, wrong), (Old::With("settlement_id", s("another")), wrong)]
         }
         ("merchant_balance", "#held >= :set_aside") => vec![(Old::With("held", n("0")), wrong)],
         ("resend", "(NOT #requested_by = :me)") => {
@@ -209,18 +212,20 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let stale = "rejected stale_plan";
     Some(match (names::role(role), clause) {
-        ("marker", FREE) if matches!(does, "topup_event" | "told") => vec![(Old::Own, "marker_stands")],
+        ("marker", FREE) if matches!(does, "topup_event" | "told") => vec![(Old::Written, "marker_stands")],
         ("marker", FREE) if matches!(does, "topup_claim" | "topup_refund" | "claimed") => {
-            vec![(Old::Own, "in_flight"), (Old::OwnBut("fp", s(&"0".repeat(64))), "reused")]
+            vec![(Old::Written, "in_flight"), (Old::WrittenBut("fp", s(&"0".repeat(64))), "reused")]
         }
         ("marker", "#fence = :fence") => vec![(Old::With("fence", n("9")), "marker_stands")],
         ("marker", "#state = :phase") => vec![(Old::With("state", s("PARKED")), "marker_stands")],
-        ("flight", "#fence = :fence") => vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)],
+        ("flight", "#fence = :fence") => vec![(Old::Absent, stale), (Old::With("fence", n("9")), stale)],
         ("flight", "#state = :phase" | "#state = :parked") => vec![(Old::With("state", s("COMPLETED")), stale)],
         ("flight", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
-        ("flight", "attribute_exists(#lease_until)") => vec![(Old::Gone, stale), (Old::Without("lease_until"), stale)],
+        ("flight", "attribute_exists(#lease_until)") => {
+            vec![(Old::Absent, stale), (Old::Without("lease_until"), stale)]
+        }
         ("topup", "#state = :seen_state" | "#state = :requested") => {
             vec![(Old::With("state", s("else")), stale)]
         }
@@ -229,15 +234,15 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("topup", "#points_taken_back = :seen_taken_back") => {
             vec![(Old::With("points_taken_back", n("987654")), stale)]
         }
-        ("refund", "#state = :seen_state") => vec![(Old::Gone, stale), (Old::With("state", s("else")), stale)],
+        ("refund", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
         ("sealed", "attribute_not_exists(#sealed)") => {
             vec![(Old::With("sealed", s("2026-11-20/1")), "rejected already_exists")]
         }
-        ("sealed", "attribute_exists(#sealed)") => vec![(Old::Gone, stale), (Old::Without("sealed"), stale)],
+        ("sealed", "attribute_exists(#sealed)") => vec![(Old::Absent, stale), (Old::Without("sealed"), stale)],
         ("sealing", "#segments = :segments") => vec![(Old::With("segments", n("98")), stale)],
-        ("seal", "#number = :seen") => vec![(Old::Gone, stale), (Old::With("number", n("98")), stale)],
-        ("journal", EXISTS) => vec![(Old::Gone, stale)],
-        ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::Stands, stale)],
+        ("seal", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
+        ("journal", EXISTS) => vec![(Old::Absent, stale)],
+        ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::KeyOnly, stale)],
         (
             "payer" | "payee",
             "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_before)"
@@ -254,7 +259,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
         }
         ("crediting" | "sealing" | "reconciliation", "#fence = :fence") => {
-            vec![(Old::Gone, stale), (Old::With("fence", n("9")), stale)]
+            vec![(Old::Absent, stale), (Old::With("fence", n("9")), stale)]
         }
         ("crediting" | "sealing" | "reconciliation", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
@@ -262,8 +267,8 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("payment" | "refund", "attribute_not_exists(#credited_at)") => {
             vec![(Old::With("credited_at", s("2026-11-20T04:00:00.000Z")), "rejected already_exists")]
         }
-        ("clawback", "#state = :taken") => vec![(Old::Gone, stale), (Old::With("state", s("returned")), stale)],
-        ("clawback", "#state = :returned") => vec![(Old::Gone, stale), (Old::With("state", s("taken")), stale)],
+        ("clawback", "#state = :taken") => vec![(Old::Absent, stale), (Old::With("state", s("returned")), stale)],
+        ("clawback", "#state = :returned") => vec![(Old::Absent, stale), (Old::With("state", s("taken")), stale)],
         ("clawback", "attribute_not_exists(#round)" | "#round = :seen_round") => {
             vec![(Old::With("round", n("9")), stale)]
         }
@@ -331,32 +336,32 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
     let Some(condition) = body["ConditionExpression"].as_str() else { return Vec::new() };
     let key = if body["Key"].is_null() { &body["Item"] } else { &body["Key"] };
     let key = json!({ "uuid": key["uuid"], "type": key["type"] });
-    let stands = state.iter().find(|item| item["uuid"] == key["uuid"] && item["type"] == key["type"]);
+    let stored = state.iter().find(|item| item["uuid"] == key["uuid"] && item["type"] == key["type"]);
     let with = |base: &Json, attribute: &str, value: Json| {
         let mut item = base.clone();
         item[attribute] = value;
         Some(item)
     };
-    let state_item = || stands.unwrap_or_else(|| panic!("the state lacks {key}"));
+    let state_item = || stored.unwrap_or_else(|| panic!("the state lacks {key}"));
     let mut found = Vec::new();
     for clause in condition.split(" AND ") {
         for (old, outcome) in meanings(does, key["type"]["S"].as_str().unwrap(), role, clause) {
             let item = match old {
-                Old::Gone => None,
-                Old::Stands => Some(key.clone()),
-                Old::Own => Some(body["Item"].clone()),
-                Old::OwnBut(attribute, value) => with(&body["Item"], attribute, value),
+                Old::Absent => None,
+                Old::KeyOnly => Some(key.clone()),
+                Old::Written => Some(body["Item"].clone()),
+                Old::WrittenBut(attribute, value) => with(&body["Item"], attribute, value),
                 Old::Without(attribute) => {
                     let mut item = state_item().clone();
                     item.as_object_mut().unwrap().remove(attribute).unwrap();
                     Some(item)
                 }
                 Old::With(attribute, value) => with(state_item(), attribute, value),
-                Old::Having(attribute, value) => with(stands.unwrap_or(&key), attribute, value),
+                Old::Having(attribute, value) => with(stored.unwrap_or(&key), attribute, value),
                 Old::WithOperand(attribute, operand) => {
                     with(state_item(), attribute, body["ExpressionAttributeValues"][operand].clone())
                 }
-                Old::At(path, value) => Some(at(stands.unwrap_or(&key), &path, Some(value))),
+                Old::At(path, value) => Some(at(stored.unwrap_or(&key), &path, Some(value))),
                 Old::NotAt(path) => Some(at(state_item(), &path, None)),
                 Old::AtOperand(path, operand) => {
                     Some(at(state_item(), &path, Some(body["ExpressionAttributeValues"][&operand].clone())))

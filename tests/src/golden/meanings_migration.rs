@@ -21,13 +21,13 @@ fn number(number: &str) -> Json {
 fn not_as_read(clause: &str) -> Old {
     let path = |placeholders: &str| placeholders.replace('#', "");
     if clause == FREE {
-        return Old::Own;
+        return Old::Written;
     }
     if let Some(absent) = clause.strip_prefix("attribute_not_exists(").and_then(|rest| rest.strip_suffix(')')) {
-        return if clause == NEW { Old::Stands } else { Old::At(path(absent), number("987654")) };
+        return if clause == NEW { Old::KeyOnly } else { Old::At(path(absent), number("987654")) };
     }
     if let Some(exists) = clause.strip_prefix("attribute_exists(").and_then(|rest| rest.strip_suffix(')')) {
-        return if exists == "#uuid" { Old::Gone } else { Old::NotAt(path(exists)) };
+        return if exists == "#uuid" { Old::Absent } else { Old::NotAt(path(exists)) };
     }
     if let Some((name, operand)) =
         clause.strip_prefix("(NOT ").and_then(|rest| rest.strip_suffix(')')).and_then(|rest| rest.split_once(" = "))
@@ -43,7 +43,7 @@ fn not_as_read(clause: &str) -> Old {
 fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
     let at = |path: &str, value: Json| Old::At(path.to_owned(), value);
     let lacks = |path: &str| Old::NotAt(path.to_owned());
-    let says = |path: &str, operand: &str| Old::AtOperand(path.to_owned(), operand.to_owned());
+    let with_operand = |path: &str, operand: &str| Old::AtOperand(path.to_owned(), operand.to_owned());
     let someone = || json!({ "S": "staff:someone" });
     let (missing, frozen) = ("rejected account_missing by payer", "rejected account_frozen by payer");
     let short = "rejected insufficient by payer";
@@ -52,33 +52,33 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
     Some(match (names::role(role), clause) {
         // Guards on writers to the God Record.
         (_, "#fence_phase <= :fence") => vec![
-            (Old::Gone, "stale not_adopted"),
+            (Old::Absent, "stale not_adopted"),
             (lacks("fence_phase"), "stale not_adopted"),
             (at("fence_phase", number("99")), "stale fenced"),
         ],
         (_, "(NOT #truth_profile = :not_profile)") => {
-            vec![(says("truth_profile", ":not_profile"), "stale not_copied profile")]
+            vec![(with_operand("truth_profile", ":not_profile"), "stale not_copied profile")]
         }
         (_, "(NOT #truth_metrics = :not_metrics)") => {
-            vec![(says("truth_metrics", ":not_metrics"), "stale not_copied metrics")]
+            vec![(with_operand("truth_metrics", ":not_metrics"), "stale not_copied metrics")]
         }
         (_, "(NOT #truth_points = :not_points)") => {
-            vec![(says("truth_points", ":not_points"), "stale not_copied points")]
+            vec![(with_operand("truth_points", ":not_points"), "stale not_copied points")]
         }
         (_, "(NOT #truth_jcredit = :not_jcredit)") => {
-            vec![(says("truth_jcredit", ":not_jcredit"), "stale not_copied jcredit")]
+            vec![(with_operand("truth_jcredit", ":not_jcredit"), "stale not_copied jcredit")]
         }
         (_, "(NOT #truth_regional = :not_regional)") => {
-            vec![(says("truth_regional", ":not_regional"), "stale not_copied regional")]
+            vec![(with_operand("truth_regional", ":not_regional"), "stale not_copied regional")]
         }
         (_, "(NOT #truth_money = :not_money)") => {
-            vec![(says("truth_money", ":not_money"), "stale not_copied money")]
+            vec![(with_operand("truth_money", ":not_money"), "stale not_copied money")]
         }
-        ("god_record", "attribute_exists(#uuid)") => vec![(Old::Gone, "stale not_adopted")],
+        ("god_record", "attribute_exists(#uuid)") => vec![(Old::Absent, "stale not_adopted")],
         // Opening a customer: an existing God Record must be adopted before its outcome is known.
         ("god_record", NEW) => {
             vec![
-                (Old::Stands, "stale not_adopted"),
+                (Old::KeyOnly, "stale not_adopted"),
                 (at("fence_phase", number("0")), "rejected already_exists by profile"),
             ]
         }

@@ -1,6 +1,7 @@
 //! Golden vectors: the bytes of a request, the meanings of its failures, and its effects on the books. This module
 //! reads, builds and executes them; only `golden-new` writes the files.
 
+mod balances;
 pub mod build;
 pub mod build_crediting;
 pub mod build_decision;
@@ -30,7 +31,6 @@ mod meanings_migration;
 pub mod patch;
 pub mod reads;
 mod request;
-mod stands;
 pub mod vector;
 mod verdict;
 pub mod world;

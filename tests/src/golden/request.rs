@@ -17,7 +17,7 @@ pub(super) fn shorten(action: &Json) -> Json {
             }
         }
     }
-    assert_eq!(expand(&short).as_ref(), Ok(action), "an action that a vector's file cannot say");
+    assert_eq!(expand(&short).as_ref(), Ok(action), "an action that a vector's file cannot express");
     short
 }
 

@@ -61,10 +61,10 @@ fn shorten_reason(reason: &ReasonJson, action: &Json, state: &[Json]) -> Json {
                 let base = base(word, action, state)?;
                 Some(if base == *item { json!(word) } else { json!({ word: patch::difference(&base, item) }) })
             });
-            differences.min_by_key(|difference| layout::flat(difference).len()).expect("the key is always there")
+            differences.min_by_key(|difference| layout::flat(difference).len()).expect("the base `key` exists")
         }
         (code, None) => json!(code),
-        (code, Some(_)) => panic!("an item beside {code}, which a vector's file cannot say"),
+        (code, Some(_)) => panic!("an item with {code}, which a vector's file cannot express"),
     }
 }
 

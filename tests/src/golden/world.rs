@@ -44,7 +44,7 @@ impl World {
             (given.len() + removed, layout::flat(&Json::Object(given)).len())
         };
         let nearest = WORLDS.iter().min_by_key(|(name, world)| (distance(world), *name));
-        nearest.expect("there are worlds").0.clone()
+        nearest.expect("a world exists").0.clone()
     }
 
     /// Reads a world's file; panics on an item without a key, a duplicate key, or another layout.
@@ -98,7 +98,7 @@ impl World {
     pub fn difference(&self, state: &[Json]) -> Map<String, Json> {
         match patch::difference(&json(&self.items), &json(&self.labelled(state))) {
             Json::Object(given) => given,
-            other => panic!("the difference of two objects is one: {other}"),
+            other => panic!("the difference of two objects is not an object: {other}"),
         }
     }
 
@@ -107,7 +107,7 @@ impl World {
     pub fn changed(&self, given: &Map<String, Json>) -> Labelled {
         match patch::apply(&json(&self.items), &Json::Object(given.clone())) {
             Json::Object(items) => items.into_iter().collect(),
-            other => panic!("an object that is changed is one: {other}"),
+            other => panic!("a changed object is not an object: {other}"),
         }
     }
 }

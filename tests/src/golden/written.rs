@@ -83,7 +83,7 @@ impl<'a> Written<'a> {
         for (item, reason) in self.items().iter().zip(reasons) {
             if reason.code != ReasonCode::None {
                 assert_eq!(reason.code, ReasonCode::ConditionalCheckFailed);
-                assert!(item.failure_on(reason.item.as_ref()).is_some(), "its guards hold: {reason:?}");
+                assert!(item.failure_on(reason.item.as_ref()).is_some(), "a guard fails: {reason:?}");
             }
         }
         "not_as_read".to_owned()

@@ -30,12 +30,12 @@ impl World {
         self.reconcile_with(&Outlets::default(), change).await
     }
 
-    /// Runs the reconciliation worker once, with breaks announced to `told`.
+    /// Runs the reconciliation worker once, with breaks announced to `tap`.
     ///
     /// # Errors
     /// The worker's errors.
-    pub async fn reconcile_telling(&self, told: &EventTap) -> Result<Reconciled, Problem> {
-        let outlets = Outlets { announcer: Some(Arc::new(told.clone())), ..Outlets::default() };
+    pub async fn reconcile_and_announce(&self, tap: &EventTap) -> Result<Reconciled, Problem> {
+        let outlets = Outlets { announcer: Some(Arc::new(tap.clone())), ..Outlets::default() };
         self.reconcile_with(&outlets, |_| {}).await
     }
 
@@ -64,14 +64,14 @@ impl World {
     pub async fn reconciled(&self) -> Value {
         let id = self.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
         for _ in 0..50 {
-            let _ = self.reconcile().await.expect("a whole run");
+            let _ = self.reconcile().await.expect("the run succeeds");
             let path = format!("/v1/admin/reconciliation/runs/{id}?limit=100");
             let report = self.api.send(&Call::get(&path, &self.operator.who)).await.good().json();
             if !["requested", "running"].contains(&report["status"].as_str().expect("a status")) {
                 return report;
             }
         }
-        panic!("{id} is never over")
+        panic!("{id} did not end within 50 runs of the worker")
     }
 }
 

@@ -20,7 +20,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(35);
 #[derive(Clone, Debug)]
 pub enum Who {
     /// A caller without credentials.
-    Nobody,
+    Anonymous,
     /// The caller that the token names.
     Bearer(String),
     /// A terminal, which signs its requests.
@@ -168,7 +168,7 @@ impl Api {
     pub fn headers(&self, call: &Call) -> Vec<(String, String)> {
         match &call.who {
             Who::Terminal(credential) => self.signed(call, credential, clock::epoch_s()),
-            Who::Bearer(_) | Who::Nobody => call.plain_headers(),
+            Who::Bearer(_) | Who::Anonymous => call.plain_headers(),
         }
     }
 
@@ -190,7 +190,7 @@ impl Api {
         let headers =
             response.headers().iter().map(|(name, value)| (name.to_string(), text(value.as_bytes()))).collect();
         let answer = Answer { status, headers, body: text(&response.bytes().await?) };
-        contract::hold(&call.method, &call.path, call.body.as_deref(), &answer);
+        contract::check_exchange(&call.method, &call.path, call.body.as_deref(), &answer);
         Ok(answer)
     }
 

@@ -36,7 +36,7 @@ pub fn document() -> Value {
 ///
 /// # Panics
 /// When the document does not state the response.
-pub fn hold(method: &Method, path: &str, body: Option<&str>, answer: &Answer) {
+pub fn check_exchange(method: &Method, path: &str, body: Option<&str>, answer: &Answer) {
     if let Err(why) = CONTRACT.check(method.as_str(), path, body, answer) {
         panic!("openapi.json does not state this: {why}\n{method} {path}\n{body:?}\n{answer:?}");
     }
@@ -84,8 +84,8 @@ impl Contract {
         }
         // API Gateway answers a malformed path itself, without a function.
         if answer.status == 400 && answer.header("content-type") == Some("application/json") {
-            let said = serde_json::from_str(&answer.body).map_err(|error| format!("no JSON: {error}"))?;
-            return self.validate(GATEWAY_MESSAGE, &said);
+            let message = serde_json::from_str(&answer.body).map_err(|error| format!("no JSON: {error}"))?;
+            return self.validate(GATEWAY_MESSAGE, &message);
         }
         // The gateway decodes escapes, so the function's path may match any operation or none.
         if path.split('?').next().is_some_and(|path| path.contains('%')) {
@@ -121,7 +121,7 @@ impl Contract {
             | (404, Some("not_found"))
             | (405, Some("method_not_allowed"))
             | (413, Some("body_too_large")) => self.validate(PROBLEM, &answer.json()),
-            (status, code) => Err(format!("no operation, and yet {status} {code:?}")),
+            (status, code) => Err(format!("the document has no such operation, but the response is {status} {code:?}")),
         }
     }
 

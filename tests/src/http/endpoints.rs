@@ -108,7 +108,7 @@ endpoints! {
 
 impl Stage {
     /// Makes a merchant and a terminal in a world.
-    pub async fn set(world: World) -> Self {
+    pub async fn new(world: World) -> Self {
         let merchant = world.merchant().await;
         let terminal = world.terminal(&merchant).await;
         Self { world, merchant, terminal }
@@ -182,7 +182,7 @@ impl Endpoint {
                 let call = rich(world).await.sends(&world.customer().await, "300");
                 prepared(call, 201, 1).with_other("amount", "301")
             }
-            Self::PaymentCode => prepared(rich(world).await.asks_for_code(), 200, 0),
+            Self::PaymentCode => prepared(rich(world).await.requests_code(), 200, 0),
             Self::ProfilePatch => {
                 let body = json!({"name": "Taro", "email": "taro@example.com"});
                 prepared(Call::patch("/v1/me", &rich(world).await.who, &body).key(new_key()), 200, 0)
@@ -321,10 +321,10 @@ impl Endpoint {
                 let body = json!({"reason": "repaired"});
                 Prepared { status: 200, ..make(world, &path, &body).with_other("reason", "not repaired") }
             }
-            Self::ResendRequest => asked(world, "resends").await,
-            Self::ResendApprove => approved(world, "resends", "/resend_id", 202, 0).await,
-            Self::ReturnRequest => asked(world, "returns").await,
-            Self::ReturnApprove => approved(world, "returns", "/return_id", 200, 1).await,
+            Self::ResendRequest => settlement_request(world, "resends").await,
+            Self::ResendApprove => settlement_approval(world, "resends", "/resend_id", 202, 0).await,
+            Self::ReturnRequest => settlement_request(world, "returns").await,
+            Self::ReturnApprove => settlement_approval(world, "returns", "/return_id", 200, 1).await,
             Self::ReconciliationRequest => make(world, "/v1/admin/reconciliation/runs", &json!({})),
             Self::BreakAdjustment => {
                 let (path, body) = (breaks::adjustment_path(world).await, json!({"note": "looked at"}));
@@ -339,7 +339,7 @@ impl Endpoint {
 
 /// A migration pass, requested in the last phase of the God Record model.
 async fn pass(world: &World, kind: &str) -> Prepared {
-    world.stand_at(last(Model::GodRecord)).await;
+    world.set_phase(last(Model::GodRecord)).await;
     let made = make(world, &format!("/v1/admin/migration/{kind}"), &json!({}));
     Prepared { status: 202, ..made.with_other("customers_per_second", 10) }
 }
@@ -353,13 +353,13 @@ async fn kept_event(world: &World) -> String {
 }
 
 /// A request of this kind about a settlement that was paid by file.
-async fn asked(world: &World, kind: &str) -> Prepared {
+async fn settlement_request(world: &World, kind: &str) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
-    make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as somebody says")
+    make(world, &path, &json!({"note": "as the bank says"})).with_other("note", "as the payee says")
 }
 
 /// The approval of one of two such requests; the other request approves the other.
-async fn approved(world: &World, kind: &str, id: &str, status: u16, entries: usize) -> Prepared {
+async fn settlement_approval(world: &World, kind: &str, id: &str, status: u16, entries: usize) -> Prepared {
     let path = format!("{}/{kind}", settled(world, &STEPS.map(Task::Do)).await);
     let ask = async || world.operator(&path, &json!({"note": "as the bank says"})).await.text(id);
     let [one, other] = [ask().await, ask().await].map(|id| format!("{path}/{id}/approve"));

@@ -140,7 +140,7 @@ impl EventTap {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panics with it")
+        self.state.lock().expect("no test panics while it holds the lock")
     }
 
     fn mishap(&self) -> Option<Mishap> {

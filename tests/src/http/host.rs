@@ -128,7 +128,7 @@ impl Host {
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
             runtime.expect("a runtime").block_on(async move {
                 let stack = Box::pin(Stack::start_with(config(), mount)).await;
-                started.send(stack).expect("somebody waits for the stack");
+                started.send(stack).expect("the caller waits for the stack");
                 if let Ok(stack) = stopped.await {
                     let (url, table) = (stack.dynamodb_url().to_owned(), stack.table().to_owned());
                     stack.stop().await;
@@ -136,7 +136,8 @@ impl Host {
                 }
             });
         });
-        let stack = starting.recv().expect("the stack's thread lives").unwrap_or_else(|error| panic!("{error}"));
+        let stack =
+            starting.recv().expect("the stack's thread sends a result").unwrap_or_else(|error| panic!("{error}"));
         Self { stack: Some(stack), stop: Some(stop), thread: Some(thread) }
     }
 
@@ -166,7 +167,7 @@ pub async fn delete_table(url: &str, table: &str) {
         return;
     }
     if let Err(error) = client(url).await.delete_table().table_name(table).send().await {
-        eprintln!("table {table} is left behind at {url}: {error:?}");
+        eprintln!("table {table} at {url} was not deleted: {error:?}");
     }
 }
 

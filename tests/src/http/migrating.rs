@@ -3,7 +3,7 @@
 
 use super::books::{Books, Row, n, s, text};
 use super::host::{self, Host};
-use super::topup_rig::Hand;
+use super::topup_rig::TestClock;
 use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Merchant, World};
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -47,7 +47,7 @@ impl World {
     /// A tenant of the shared stack that begins at a phase.
     pub async fn migrating(tenant: &str, phase: Phase) -> Self {
         let world = Self::legacy(host::shared(), tenant, phase.model()).await;
-        world.stand_at(phase).await;
+        world.set_phase(phase).await;
         world
     }
 
@@ -56,7 +56,7 @@ impl World {
     ///
     /// # Panics
     /// When the tenant has no configuration.
-    pub async fn stand_at(&self, phase: Phase) {
+    pub async fn set_phase(&self, phase: Phase) {
         self.set_migration(phase, None).await;
     }
 
@@ -64,7 +64,7 @@ impl World {
     ///
     /// # Panics
     /// When the tenant has no configuration.
-    pub async fn stand_contracting(&self, model: Model) {
+    pub async fn set_contracting(&self, model: Model) {
         self.set_migration(last(model), Some(("contracting", AttributeValue::Bool(true)))).await;
     }
 
@@ -97,7 +97,7 @@ impl World {
     }
 
     /// Requests a pass.
-    pub async fn ask_for(&self, kind: &str, body: &Value) -> Answer {
+    pub async fn request_pass(&self, kind: &str, body: &Value) -> Answer {
         let path = format!("/v1/admin/migration/{kind}");
         self.api.settle(&Call::post(&path, &self.operator.who, body).key(new_key())).await
     }
@@ -151,14 +151,14 @@ impl World {
     /// When the row does not exist or has no time.
     pub async fn plant_reference(&self, customer: &Customer, name: &str) -> Row {
         let legacy = self.row_of(customer, name).await;
-        let told = name.strip_prefix(sk::HISTORY).and_then(|rest| rest.split_once('#'));
-        let (millis, operation) = told.expect("an instant and an operation");
+        let parsed = name.strip_prefix(sk::HISTORY).and_then(|rest| rest.split_once('#'));
+        let (millis, operation) = parsed.expect("an instant and an operation");
         let at = Timestamp::from_millis(millis.parse().expect("an instant"));
         let id = TransactionId::of_step(Uuid::parse_str(&customer.id).expect("an id"), name, at);
         let kept = legacy.iter().filter(|(name, _)| ["amount", "memo"].contains(&name.as_str()));
         let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
         let changes = HashMap::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
-        let mut said = vec![
+        let mut attributes = vec![
             ("transaction_id", s(id)),
             ("operation", s(operation)),
             ("created_at", s(at)),
@@ -166,8 +166,8 @@ impl World {
             ("legacy_sk", s(name)),
             ("legacy", AttributeValue::M(kept)),
         ];
-        said.extend(legacy.get("memo").map(|memo| ("memo", memo.clone())));
-        self.plant_of(customer, &format!("TXNREF#{id}"), &said).await
+        attributes.extend(legacy.get("memo").map(|memo| ("memo", memo.clone())));
+        self.plant_of(customer, &format!("TXNREF#{id}"), &attributes).await
     }
 
     fn pk_of(&self, customer: &Customer) -> String {
@@ -185,14 +185,14 @@ pub struct Migrating {
     /// The number of customers in the legacy model.
     pub customers: u32,
     model: Model,
-    hand: Hand,
+    test_clock: TestClock,
 }
 
 impl Migrating {
     /// A tenant with `customers` customers in a legacy model, on a stack of its own.
     pub async fn start(tenant: &str, model: Model, customers: u32) -> Self {
-        let hand = Hand::default();
-        let clock = hand.clock();
+        let test_clock = TestClock::default();
+        let clock = test_clock.clock();
         let functions = clock.clone();
         let host = Host::with_app(|backend| async move {
             host::app((backend.dynamodb, &backend.table), functions, &backend.stripe)
@@ -200,9 +200,9 @@ impl Migrating {
         let world = World::of_legacy(host, tenant, model, clock).await;
         let written =
             legacy::write(world.table(), world.table_name(), &world.slug(), Legacy { model, customers }).await;
-        written.unwrap_or_else(|error| panic!("the legacy customers are not there: {error}"));
+        written.unwrap_or_else(|error| panic!("the legacy customers cannot be written: {error}"));
         let merchant = world.merchant().await;
-        Self { world, merchant, customers, model, hand }
+        Self { world, merchant, customers, model, test_clock }
     }
 
     /// The legacy customer of this number.
@@ -219,7 +219,7 @@ impl Migrating {
 
     /// Advances the clock until every function has read the last change.
     pub fn settle(&self) {
-        self.hand.forward(SETTLES + Duration::from_millis(1));
+        self.test_clock.forward(SETTLES + Duration::from_millis(1));
     }
 
     /// Enters a phase as an operator does, after every function has read the one before. Returns the pass that the
@@ -244,7 +244,7 @@ impl Migrating {
 
     /// Runs a pass to its end.
     pub async fn pass(&self, kind: &str) -> Value {
-        let _ = self.world.ask_for(kind, &json!({"customers_per_second": 1000})).await.good();
+        let _ = self.world.request_pass(kind, &json!({"customers_per_second": 1000})).await.good();
         loop {
             self.slice(SLICE).await;
             let pass = self.world.last_pass(kind).await;
@@ -263,7 +263,7 @@ impl Migrating {
     /// Runs the contract pass, after which only split records are left; returns the pass.
     pub async fn contract(&self) -> Value {
         self.settle();
-        let _ = self.world.ask_for("contract", &json!({})).await.good();
+        let _ = self.world.request_pass("contract", &json!({})).await.good();
         self.settle();
         let pass = self.clean("contract").await;
         assert_eq!(self.world.migration().await["status"], "split");

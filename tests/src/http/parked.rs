@@ -18,7 +18,7 @@ use std::time::Duration;
 use stripe_simulator::API_KEY_DEFAULT;
 
 /// Old enough that absence from Stripe's lists counts as proof.
-const AGO: Duration = Duration::from_secs(16 * 60);
+const PARKED_CLAIM_AGE: Duration = Duration::from_secs(16 * 60);
 
 /// A top-up or refund that was parked.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> Parke
     let staff = StaffId::parse(&world.operator.id).expect("an id");
     let amount = Amount::parse(&AssetSpec::ECOPAY, amount).expect("an amount");
     let (note, by) =
-        (FreeText::parse("asked for", 140).expect("a text"), (Principal::Staff(staff), Actor::Staff(staff)));
+        (FreeText::parse("requested", 140).expect("a text"), (Principal::Staff(staff), Actor::Staff(staff)));
     let fields = Fields::new().with("amount", amount.text()).with("reason", note.expose());
     let claim = claim(world, &call, (Operation::TopupRefund, by), fields);
     let (tenant, dynamo) = (claim.tenant.clone(), world.app.dynamo());
@@ -66,7 +66,7 @@ pub async fn refund(world: &World, topup: &stripe::Topup, amount: &str) -> Parke
         let (terms, psp_executor) = (world.app.terms(&tenant).await.expect("terms"), world.app.psp_executor().await);
         let psp_executor = psp_executor.expect("a provider");
         let key = keys::topup(&tenant, TopupId::parse(&topup.id).expect("an id"));
-        let record = dynamo.get(&key).await.expect("the store is there").expect("a top-up");
+        let record = dynamo.get(&key).await.expect("the table answers").expect("a top-up");
         let record = TopupRecord::read(&record).expect("a record");
         let points = record.points.as_ref().map(Amount::as_balance);
         let command = refund::RefundTopup {
@@ -92,7 +92,7 @@ fn claim(world: &World, call: &Call, (operation, by): (Operation, (Principal, Ac
         key: IdempotencyKey::parse(key).expect("a key"),
         request: CanonicalRequest { method: "POST", path: call.path.clone(), fields },
         window: Window::of(operation),
-        now: world.app.now().minus(AGO),
+        now: world.app.now().minus(PARKED_CLAIM_AGE),
     }
 }
 
@@ -104,7 +104,7 @@ async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> P
     let claimed = Transaction::claimed(&planned.draft, claim, &flight).expect("a transaction");
     ledger.apply(&claim.tenant, claim.operation, &claimed).await.expect("a fresh key");
     let (_, parks) = flight.park(Parked::NotFound, world.app.now()).expect("a transition");
-    ledger.apply(&claim.tenant, claim.operation, &parks).await.expect("no one else has it");
+    ledger.apply(&claim.tenant, claim.operation, &parks).await.expect("no other request holds the key");
     planned.resource.to_string()
 }
 
@@ -112,7 +112,7 @@ async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> P
 ///
 /// # Panics
 /// When Stripe refuses it.
-pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) -> Value {
+pub async fn make_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) -> Value {
     let body = format!(
         "amount={amount}&currency=jpy&metadata[ecopay_ledger]={}&metadata[ecopay_tenant]={}&metadata[ecopay_topup]={}",
         world.table_name(),
@@ -128,7 +128,7 @@ pub async fn made_at_stripe(world: &World, topup: &ParkedTopup, amount: &str) ->
 ///
 /// # Panics
 /// When Stripe refuses it.
-pub async fn refund_made_at_stripe(world: &World, topup: &stripe::Topup, refund: &ParkedTopup, amount: &str) -> Value {
+pub async fn make_refund_at_stripe(world: &World, topup: &stripe::Topup, refund: &ParkedTopup, amount: &str) -> Value {
     let body = format!(
         "amount={amount}&payment_intent={}&metadata[ecopay_ledger]={}&metadata[ecopay_tenant]={}\
          &metadata[ecopay_topup]={}&metadata[ecopay_refund]={}",
@@ -151,7 +151,7 @@ pub async fn contradicted(world: &World, customer: &Customer, received: &str) ->
     // Stripe would deliver its events repeatedly, because they contradict our record too.
     world.hold_deliveries().await;
     let topup = topup(world, customer, "3000").await;
-    let intent = made_at_stripe(world, &topup, received).await["id"].as_str().expect("an id").to_owned();
+    let intent = make_at_stripe(world, &topup, received).await["id"].as_str().expect("an id").to_owned();
     let _ = world.stripe(&format!("/payment_intents/{intent}/succeed"), &json!({})).await;
     (topup, intent)
 }

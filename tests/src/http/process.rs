@@ -74,7 +74,7 @@ impl Process {
 
     /// Kills the process with SIGKILL.
     pub fn kill(mut self) {
-        self.child.kill().expect("it runs");
+        self.child.kill().expect("the process runs");
         let _ = self.child.wait();
     }
 
@@ -85,8 +85,8 @@ impl Process {
     #[must_use]
     pub fn interrupt(mut self) -> ExitStatus {
         let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
-        assert!(sent.is_ok_and(|status| status.success()), "the signal is sent");
-        self.child.wait().expect("it ends")
+        assert!(sent.is_ok_and(|status| status.success()), "the signal must be sent");
+        self.child.wait().expect("the process ends")
     }
 }
 
@@ -108,7 +108,7 @@ fn after<'a>(arguments: &[&'a str], name: &str) -> Option<&'a str> {
 }
 
 fn table_of(data: &Path) -> String {
-    let folder = data.parent().and_then(Path::file_name).expect("a folder of the test's own").to_string_lossy();
+    let folder = data.parent().and_then(Path::file_name).expect("the data file is in a folder").to_string_lossy();
     format!("{}{folder}", other::TEST_TABLE_PREFIX)
 }
 

@@ -44,11 +44,11 @@ struct State {
     /// The keys of all requests in order, including lost ones.
     keys: Vec<String>,
     /// The number of lookups by id and in lists.
-    looks: usize,
+    lookups: usize,
     /// Faults of the next requests, one each; `None` sends.
     sends: VecDeque<Option<Mishap>>,
     /// Whether every lookup is answered as unknown.
-    blind: bool,
+    lookups_fail: bool,
     /// The number of requests that have been held.
     held: usize,
     /// The number of calls of `release`.
@@ -67,8 +67,8 @@ impl PspTap {
     }
 
     /// Sets whether every lookup is answered as unknown.
-    pub fn blind(&self, blind: bool) {
-        self.state.send_modify(|state| state.blind = blind);
+    pub fn fail_lookups(&self, fail: bool) {
+        self.state.send_modify(|state| state.lookups_fail = fail);
     }
 
     /// The number of requests that the ledger made, including lost ones.
@@ -85,14 +85,14 @@ impl PspTap {
 
     /// The number of lookups.
     #[must_use]
-    pub fn looks(&self) -> usize {
-        self.state.borrow().looks
+    pub fn lookups(&self) -> usize {
+        self.state.borrow().lookups
     }
 
     /// Waits until this many requests have been held.
     pub async fn held(&self, requests: usize) {
         let mut changes = self.state.subscribe();
-        changes.wait_for(|state| state.held >= requests).await.expect("the wire is there");
+        changes.wait_for(|state| state.held >= requests).await.expect("the tap keeps the sender");
     }
 
     /// Releases the requests that are held.
@@ -104,7 +104,7 @@ impl PspTap {
         let mut changes = self.state.subscribe();
         let before = self.state.borrow().releases;
         self.state.send_modify(|state| state.held += 1);
-        changes.wait_for(|state| state.releases > before).await.expect("the wire is there");
+        changes.wait_for(|state| state.releases > before).await.expect("the tap keeps the sender");
     }
 
     fn note(&self, key: &PspKey) -> Option<Mishap> {
@@ -116,9 +116,10 @@ impl PspTap {
         mishap
     }
 
-    fn look_blindly(&self) -> bool {
-        self.state.send_modify(|state| state.looks += 1);
-        self.state.borrow().blind
+    /// Counts a lookup; returns whether it is answered as unknown.
+    fn record_lookup(&self) -> bool {
+        self.state.send_modify(|state| state.lookups += 1);
+        self.state.borrow().lookups_fail
     }
 }
 
@@ -155,19 +156,19 @@ impl Psp for PspTap {
     }
 
     fn look<'a>(&'a self, at: PspLookup<'a>, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
-        Box::pin(
-            async move { if self.look_blindly() { LookupResult::Unknown } else { self.inner.look(at, account).await } },
-        )
+        Box::pin(async move {
+            if self.record_lookup() { LookupResult::Unknown } else { self.inner.look(at, account).await }
+        })
     }
 
     fn find<'a>(&'a self, search: &'a PspSearch, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
         Box::pin(async move {
-            if self.look_blindly() { LookupResult::Unknown } else { self.inner.find(search, account).await }
+            if self.record_lookup() { LookupResult::Unknown } else { self.inner.find(search, account).await }
         })
     }
 
     fn list<'a>(&'a self, what: &'a Listing, account: Option<&'a str>) -> BoxFuture<'a, Option<Listed>> {
-        Box::pin(async move { if self.look_blindly() { None } else { self.inner.list(what, account).await } })
+        Box::pin(async move { if self.record_lookup() { None } else { self.inner.list(what, account).await } })
     }
 }
 

@@ -4,7 +4,7 @@
 use super::books::Row;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
-use super::topup_rig::Hand;
+use super::topup_rig::TestClock;
 use super::world::new_key;
 use super::{Answer, Call, Host, Merchant, World, host};
 use crate::cloud::gate;
@@ -43,11 +43,11 @@ pub struct Settling {
     /// The worker's counters.
     pub counting: Counting,
     /// The sagas that the worker started.
-    pub sagas: Noted,
+    pub sagas: RecordedSagas,
     /// The worker's connection to Stripe.
     pub psp: PspTap,
     /// The worker's clock.
-    pub hand: Hand,
+    pub hand: TestClock,
     /// The Stripe simulator.
     pub simulator: Simulator,
     /// The payout destination of new merchants.
@@ -69,13 +69,13 @@ impl Settling {
 
     async fn on(host: Arc<Host>, tenant: &str, destination: Value) -> Self {
         let world = World::with_terms(host.clone(), tenant, |_| {}).await;
-        let (tap, hand) = (Tap::default(), Hand::default());
+        let (tap, hand) = (Tap::default(), TestClock::default());
         let stack = host.stack();
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));
         let client = tap.client(stack.dynamodb_url(), true).await;
         let (app, counting) = host::app_with((client, stack.table()), hand.clock(), stack.stripe(), psp.clone());
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
-        let sagas = Noted::default();
+        let sagas = RecordedSagas::default();
         let settler = Settler::new(&app, Some(Arc::new(kyc.clone())), Some(Arc::new(files.clone())));
         let simulator = stack.simulator().expect("the simulator").clone();
         let merchant = Self::shop(&world, &destination).await;
@@ -106,7 +106,7 @@ impl Settling {
 
     /// Runs the crediting worker once.
     pub async fn credit(&self) {
-        let _ = self.world.credit().await.expect("a whole run");
+        let _ = self.world.credit().await.expect("the run succeeds");
     }
 
     /// The request that closes the merchant's period.
@@ -124,7 +124,7 @@ impl Settling {
     pub async fn start(&self) -> usize {
         let tenant = Tenant::parse(&self.world.tenant).expect("a slug");
         let started = gate::as_function("jobs", jobs::start_settlements(&self.app, &self.sagas, &tenant)).await;
-        started.expect("a whole run").started
+        started.expect("the run succeeds").started
     }
 
     /// Runs one task.
@@ -148,14 +148,14 @@ impl Settling {
                 let Ok(outcome) = self.run(at, now).await else { break };
                 let again = self.run(at, now).await;
                 assert!(again.is_err() || again == Ok(outcome) || outcome == Outcome::Again, "{now:?}: {again:?}");
-                assert_ne!(outcome, Outcome::Wait, "nobody is waited for");
+                assert_ne!(outcome, Outcome::Wait, "no task of this saga waits");
                 task = now.after(outcome);
                 if task.is_none() {
                     return;
                 }
             }
         }
-        panic!("it never ends");
+        panic!("the saga did not end within {WALKS_MAX} walks");
     }
 
     /// The operator's view of the settlement.
@@ -201,22 +201,22 @@ impl Settling {
 
 /// Records which sagas are started, and runs none.
 #[derive(Clone, Debug, Default)]
-pub struct Noted(Arc<Mutex<Vec<(SettlementRef, u32)>>>);
+pub struct RecordedSagas(Arc<Mutex<Vec<(SettlementRef, u32)>>>);
 
-impl Noted {
+impl RecordedSagas {
     /// The started sagas, each with its number of earlier starts.
     ///
     /// # Panics
     /// Never: no holder of the lock panics.
     #[must_use]
     pub fn started(&self) -> Vec<(SettlementRef, u32)> {
-        self.0.lock().expect("nobody panics with it").clone()
+        self.0.lock().expect("no test panics while it holds the lock").clone()
     }
 }
 
-impl Sagas for Noted {
+impl Sagas for RecordedSagas {
     fn start<'a>(&'a self, at: &'a SettlementRef, run: u32) -> BoxFuture<'a, Result<(), String>> {
-        self.0.lock().expect("nobody panics with it").push((at.clone(), run));
+        self.0.lock().expect("no test panics while it holds the lock").push((at.clone(), run));
         Box::pin(std::future::ready(Ok(())))
     }
 }
@@ -251,7 +251,7 @@ pub async fn settled(world: &World, tasks: &[Task]) -> String {
     let merchant = payable(world).await;
     let customer = world.customer_with("1").await;
     let _ = world.api.settle(&customer.pays(&merchant, "1")).await.good();
-    let _ = world.credit().await.expect("a whole run");
+    let _ = world.credit().await.expect("the run succeeds");
     let at = opened(world, &merchant).await;
     let settler = local_settler(&world.app);
     for task in tasks {

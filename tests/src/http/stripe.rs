@@ -42,7 +42,7 @@ impl Topup {
     #[must_use]
     pub fn refund(&self, world: &World, amount: &str) -> Call {
         let path = format!("/v1/admin/topups/{}/refunds", self.id);
-        Call::post(&path, &world.operator.who, &json!({"amount": amount, "reason": "asked for"})).key(new_key())
+        Call::post(&path, &world.operator.who, &json!({"amount": amount, "reason": "requested"})).key(new_key())
     }
 }
 
@@ -70,7 +70,7 @@ impl World {
 
     /// Calls a dev control of the simulator, which must succeed.
     pub async fn stripe(&self, path: &str, body: &Value) -> Value {
-        let call = Call::post(&format!("/dev/stripe{path}"), &Who::Nobody, body);
+        let call = Call::post(&format!("/dev/stripe{path}"), &Who::Anonymous, body);
         self.api.send(&call).await.good().json()
     }
 
@@ -81,7 +81,7 @@ impl World {
 
     /// The latest event of a kind about an object.
     pub async fn stripe_event(&self, kind: &str, object: &str) -> Value {
-        let call = Call::get("/dev/stripe/events", &Who::Nobody);
+        let call = Call::get("/dev/stripe/events", &Who::Anonymous);
         let events = self.api.send(&call).await.good().json();
         let mut events = events["events"].as_array().expect("events").iter().rev();
         let of = |event: &&Value| event["type"] == kind && event["data"]["object"]["id"] == object;
@@ -126,7 +126,7 @@ impl World {
             }
         };
         let waited = tokio::time::timeout(PATIENCE, waiting).await;
-        assert!(waited.is_ok(), "{path} is never {status}");
+        assert!(waited.is_ok(), "{path} did not get the status {status} in time");
     }
 
     /// A customer's balance of an asset in the customer API.
@@ -143,7 +143,7 @@ impl World {
 
     /// The number of PaymentIntents that Stripe has for the tenant's top-ups.
     pub async fn intents(&self) -> usize {
-        let call = Call::get("/dev/stripe/events", &Who::Nobody);
+        let call = Call::get("/dev/stripe/events", &Who::Anonymous);
         let events = self.api.send(&call).await.good().json();
         let events = events["events"].as_array().expect("events").iter();
         let created = events.filter(|event| event["type"] == "payment_intent.created");
@@ -199,7 +199,7 @@ pub fn delivery(body: &str, signature: &str) -> Call {
 /// A delivery of a body without a signature.
 #[must_use]
 pub fn unsigned(body: &str) -> Call {
-    Call::post(WEBHOOK, &Who::Nobody, &json!({})).raw(body)
+    Call::post(WEBHOOK, &Who::Anonymous, &json!({})).raw(body)
 }
 
 /// The `Stripe-Signature` header over a body.

@@ -154,7 +154,7 @@ impl Tap {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no test panics with the wire in its hand")
+        self.0.lock().expect("no test panics while it holds the lock")
     }
 
     /// Records a call; returns its position in the list, its fault, and whether to request its capacity.

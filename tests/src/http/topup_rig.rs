@@ -48,7 +48,7 @@ const WEBHOOK: &str = "/v1/webhooks/stripe";
 
 /// A clock that the test moves.
 #[derive(Clone, Debug, Default)]
-pub struct Hand(Arc<AtomicI64>);
+pub struct TestClock(Arc<AtomicI64>);
 
 /// A table and a Stripe, with their clients.
 #[derive(Clone)]
@@ -66,7 +66,7 @@ pub struct Actor {
     /// The state.
     pub app: App,
     /// Its clock.
-    pub clock: Hand,
+    pub clock: TestClock,
     /// Its connection to Stripe.
     pub psp: PspTap,
     /// Its connection to the table.
@@ -100,7 +100,7 @@ pub struct Wallet {
     pub reserved: String,
 }
 
-impl Hand {
+impl TestClock {
     /// Sets the clock this far ahead of the system's.
     pub fn ahead(&self, by: Duration) {
         self.0.store(millis(by), Ordering::SeqCst);
@@ -159,7 +159,7 @@ impl Rig {
         self.actor_with(self.stripe.clone(), true).await
     }
 
-    /// A new process whose API key Stripe does not know.
+    /// A new process with an API key that Stripe rejects.
     pub async fn actor_with_a_wrong_key(&self) -> Actor {
         let known = self.host.stack().stripe();
         let config = StripeConfig { api_key: Masked::new("sk_test_wrong".to_owned()), ..known.clone() };
@@ -167,7 +167,7 @@ impl Rig {
     }
 
     async fn actor_with(&self, stripe: Stripe, patient: bool) -> Actor {
-        let (clock, psp, tap, stack) = (Hand::default(), PspTap::over(stripe), Tap::default(), self.host.stack());
+        let (clock, psp, tap, stack) = (TestClock::default(), PspTap::over(stripe), Tap::default(), self.host.stack());
         let mut client = tap.client(stack.dynamodb_url(), patient).await;
         if patient {
             let config = client.config().to_builder().timeout_config(TimeoutConfig::disabled());
@@ -262,7 +262,8 @@ impl Actor {
     }
 
     async fn take(&self, signature: &str, body: &str) -> Answer {
-        self.send(&Call::post(WEBHOOK, &Who::Nobody, &json!({})).raw(body).header("stripe-signature", signature)).await
+        self.send(&Call::post(WEBHOOK, &Who::Anonymous, &json!({})).raw(body).header("stripe-signature", signature))
+            .await
     }
 
     /// Delivers these events one after the other, each until it is accepted, as Stripe does.
@@ -274,7 +275,7 @@ impl Actor {
                 }
             };
             let taken = tokio::time::timeout(PATIENCE, delivering).await;
-            assert!(taken.is_ok(), "{} is never taken", event["type"]);
+            assert!(taken.is_ok(), "{} was not accepted in time", event["type"]);
         }
     }
 
@@ -299,7 +300,9 @@ impl Actor {
     /// The context that a gateway derives from the caller's token.
     fn context(&self, who: &Who) -> GatewayContext {
         let claims = match who {
-            Who::Bearer(token) => Some(self.host.stack().issuer().verify(token).expect("a token of this stack's")),
+            Who::Bearer(token) => {
+                Some(self.host.stack().issuer().verify(token).expect("a token that this stack issued"))
+            }
             _ => None,
         };
         GatewayContext { request_id: None, claims }
@@ -313,7 +316,7 @@ pub async fn until(what: &str, holds: impl AsyncFn() -> bool) {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     };
-    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "{what}: never");
+    assert!(tokio::time::timeout(PATIENCE, waiting).await.is_ok(), "{what}: not in time");
 }
 
 impl Scene {

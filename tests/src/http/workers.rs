@@ -2,7 +2,7 @@
 
 use super::World;
 use super::event_tap::EventTap;
-use super::settling::Noted;
+use super::settling::RecordedSagas;
 use crate::cloud::gate;
 use jobs::Progress;
 use ledger_core::dynamo::Item;
@@ -40,7 +40,7 @@ impl World {
     /// # Errors
     /// The worker's errors.
     pub async fn start_settlements(&self) -> Result<Started, Problem> {
-        gate::as_function("jobs", jobs::start_settlements(&self.app, &Noted::default(), &self.slug())).await
+        gate::as_function("jobs", jobs::start_settlements(&self.app, &RecordedSagas::default(), &self.slug())).await
     }
 
     /// Runs the worker that seals the audit trail once.

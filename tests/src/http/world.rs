@@ -1,5 +1,5 @@
-//! A tenant for one test, opened on a running stack: people, things and money, all made through the operator API. A
-//! test sees no other test's data.
+//! A tenant for one test, opened on a running stack: its customers, merchants, cards and money are made through the
+//! operator API. A test sees no other test's data.
 
 use super::books::{Books, Row};
 use super::host::{self, Host};
@@ -115,7 +115,7 @@ impl World {
         dynamodb: Client,
         tokens: Tokens,
     ) -> Self {
-        let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Nobody });
+        let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Anonymous });
         let api = Api::new(url);
         let mut world = Self {
             tenant: tenant.to_owned(),
@@ -142,7 +142,7 @@ impl World {
                 if let Some(merchant_id) = merchant_id {
                     body["merchant_id"] = json!(merchant_id);
                 }
-                let issued = self.api.send(&Call::post("/dev/token", &Who::Nobody, &body)).await.good();
+                let issued = self.api.send(&Call::post("/dev/token", &Who::Anonymous, &body)).await.good();
                 Who::Bearer(issued.text("/token"))
             }
         }
@@ -154,7 +154,7 @@ impl World {
     /// When the stack runs in another process.
     #[must_use]
     pub fn issue(&self, grant: &Grant, at_s: i64, lifetime_s: i64) -> Who {
-        let Tokens::Host(host) = &self.tokens else { panic!("the stack runs elsewhere") };
+        let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process issues no token here") };
         Who::Bearer(host.stack().issuer().issue(grant, at_s, lifetime_s).expect("a token"))
     }
 
@@ -211,7 +211,7 @@ impl World {
         let code = self.operator(&path, &json!({})).await.text("/code");
         let (private_key, public_key) = Credential::key_pair().expect("a key pair");
         let body = json!({"code": code, "public_key": public_key});
-        let enrolled = self.api.send(&Call::post("/v1/terminal/enrolments", &Who::Nobody, &body)).await.good();
+        let enrolled = self.api.send(&Call::post("/v1/terminal/enrolments", &Who::Anonymous, &body)).await.good();
         let epoch = enrolled.json()["epoch"].as_u64().expect("an epoch");
         let credential = Credential { tenant: self.tenant.clone(), terminal_id: id.to_owned(), epoch, private_key };
         let who = Who::Terminal(credential.clone());
@@ -302,7 +302,7 @@ impl World {
     #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
     pub async fn plant(&self, row: Row) {
         let put = self.dynamodb.put_item().table_name(&self.table).set_item(Some(row));
-        let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not taken: {error:?}"));
+        let _ = put.send().await.unwrap_or_else(|error| panic!("the table rejected the row: {error:?}"));
     }
 
     pub(super) fn slug(&self) -> Tenant {
@@ -322,7 +322,7 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
             Ok(()) => return,
             Err(ApplyError::Rejected(why)) if why.failure == Failure::AlreadyExists && unknown > 0 => return,
             Err(ApplyError::Problem(why)) if why.code() == "outcome_unknown" && unknown < 5 => unknown += 1,
-            Err(why) => panic!("a tenant of this test's own: {why:?}"),
+            Err(why) => panic!("cannot open the tenant: {why:?}"),
         }
     }
 }
@@ -344,13 +344,13 @@ impl Customer {
 
     /// A request for a one-time payment code, under a fresh key.
     #[must_use]
-    pub fn asks_for_code(&self) -> Call {
+    pub fn requests_code(&self) -> Call {
         Call::post("/v1/me/payment-code", &self.who, &json!({})).key(new_key())
     }
 
     /// A one-time payment code.
     pub async fn code(&self, world: &World) -> String {
-        world.api.settle(&self.asks_for_code()).await.good().text("/code")
+        world.api.settle(&self.requests_code()).await.good().text("/code")
     }
 }
 
@@ -410,7 +410,7 @@ impl Terminal {
     }
 }
 
-/// A fresh id: a UUIDv7 born now.
+/// A fresh id: a UUIDv7 with the current time.
 #[must_use]
 pub fn new_id() -> String {
     let now = Clock::system().now();

@@ -58,9 +58,9 @@ pub(super) fn check_gets(body: &Json) -> Result<(), Refusal> {
 /// The first refusal.
 pub(super) fn check_batch_get(body: &Json) -> Result<(), Refusal> {
     let tables = batch(body)?;
-    for (table, asked) in tables {
+    for (table, entries) in tables {
         check_table(table)?;
-        let wanted = asked["Keys"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let wanted = entries["Keys"].as_array().map(Vec::as_slice).unwrap_or_default();
         if wanted.len() > BATCH_KEYS_MAX {
             return Err(Rule::BatchGetTooMany.refusal(&[table]));
         }
@@ -69,7 +69,7 @@ pub(super) fn check_batch_get(body: &Json) -> Result<(), Refusal> {
             keys::check_key(key)?;
             targets.add(Rule::BatchGetTwice, &Json::Null, key)?;
         }
-        reads::check_projection_alone(asked)?;
+        reads::check_projection_alone(entries)?;
     }
     Ok(())
 }
@@ -80,14 +80,14 @@ pub(super) fn check_batch_get(body: &Json) -> Result<(), Refusal> {
 /// The first refusal.
 pub(super) fn check_batch_write(body: &Json) -> Result<(), Refusal> {
     let tables = batch(body)?;
-    let writes = |asked: &Json| asked.as_array().cloned().unwrap_or_default();
-    if tables.iter().map(|(_, asked)| writes(asked).len()).sum::<usize>() > BATCH_WRITES_MAX {
+    let writes = |entries: &Json| entries.as_array().cloned().unwrap_or_default();
+    if tables.iter().map(|(_, entries)| writes(entries).len()).sum::<usize>() > BATCH_WRITES_MAX {
         return Err(Rule::BatchWriteTooMany.refusal(&[]));
     }
-    for (table, asked) in tables {
+    for (table, entries) in tables {
         check_table(table)?;
         let mut targets = Targets::default();
-        for write in writes(asked) {
+        for write in writes(entries) {
             let (item, key) = (&write["PutRequest"]["Item"], &write["DeleteRequest"]["Key"]);
             if item.is_null() {
                 keys::check_key(key)?;

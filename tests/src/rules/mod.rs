@@ -48,7 +48,7 @@ pub fn check(operation: &str, body: &Json) -> Result<(), Refusal> {
         "TransactGetItems" => batches::check_gets(body),
         "BatchGetItem" => batches::check_batch_get(body),
         "BatchWriteItem" => batches::check_batch_write(body),
-        other => panic!("the rules of {other} are not known"),
+        other => panic!("no rules for the operation {other}"),
     }
 }
 

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_takes_a_byte_for_two_digits_and_one_more() {
+    fn number_takes_one_byte_per_two_digits_and_one_more() {
         for (text, bytes) in
             [("0", 1), ("7", 2), ("42", 2), ("-42", 3), ("100", 2), ("123", 3), ("1.5", 3), ("0.25", 2)]
         {

@@ -58,7 +58,7 @@ impl<'a> Placeholders<'a> {
             })?;
         }
         let names_size =
-            names.into_iter().flatten().map(|(name, stands_for)| name.len() + values::text(stands_for).len());
+            names.into_iter().flatten().map(|(placeholder, name)| placeholder.len() + values::text(name).len());
         let values_size = values.into_iter().flatten().map(|(name, value)| name.len() + values::size(value));
         if names_size.chain(values_size).sum::<usize>() > SUBSTITUTIONS_BYTES_MAX {
             let kind = given.first().map_or("", |kind| kind.parameter());

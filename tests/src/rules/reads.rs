@@ -43,11 +43,11 @@ pub(super) fn check_query(read: &Json) -> Result<(), Refusal> {
     if text.is_none() && read["KeyConditions"].is_null() {
         return Err(Rule::KeyConditionMissing.refusal(&[]));
     }
-    let mut asked = None;
+    let mut key_clauses = None;
     if let Some(text) = text {
         let condition = syntax::condition(text).map_err(|fault| fault.of(Kind::KeyCondition))?;
         conditions::check(&condition, &mut placeholders).map_err(|fault| fault.of(Kind::KeyCondition))?;
-        asked = Some(key_condition::check(&condition, names, &mut placeholders)?);
+        key_clauses = Some(key_condition::check(&condition, names, &mut placeholders)?);
     }
     for name in check_filter(read, &mut placeholders)? {
         if names.both().contains(&name.as_str()) {
@@ -56,7 +56,7 @@ pub(super) fn check_query(read: &Json) -> Result<(), Refusal> {
     }
     check_projection(read, &mut placeholders)?;
     placeholders.check_all_used()?;
-    check_start(read, names, asked.as_ref())
+    check_start(read, names, key_clauses.as_ref())
 }
 
 /// Checks a scan, whose filter may name keys.
@@ -150,7 +150,7 @@ fn check_projection(read: &Json, placeholders: &mut Placeholders<'_>) -> Result<
 }
 
 /// Checks that a page starts after a key of the table or index, within the query's condition.
-fn check_start(read: &Json, names: KeyNames, asked: Option<&KeyCondition<'_>>) -> Result<(), Refusal> {
+fn check_start(read: &Json, names: KeyNames, condition: Option<&KeyCondition<'_>>) -> Result<(), Refusal> {
     let start = &read["ExclusiveStartKey"];
     if start.is_null() {
         return Ok(());
@@ -165,11 +165,11 @@ fn check_start(read: &Json, names: KeyNames, asked: Option<&KeyCondition<'_>>) -
     if start.len() != wanted.len() || !wanted.iter().all(|name| start.get(*name).is_some_and(is_key)) {
         return Err(invalid());
     }
-    let Some(asked) = asked else { return Ok(()) };
-    if start.get(names.partition) != Some(asked.partition) {
+    let Some(condition) = condition else { return Ok(()) };
+    if start.get(names.partition) != Some(condition.partition) {
         return Err(Rule::StartKeyOutside.refusal(&[]));
     }
-    match (&asked.sort, start.get(names.sort)) {
+    match (&condition.sort, start.get(names.sort)) {
         (Some(clause), Some(sort)) if !clause.holds(sort) => Err(Rule::StartKeyUnmatched.refusal(&[])),
         _ => Ok(()),
     }

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_has_the_573_words_of_the_documentation() {
+    fn list_has_the_573_words_of_the_documentation() {
         assert_eq!(WORDS.len(), 573);
         for word in ["type", "Uuid", "ttl", "STATE", "role"] {
             assert!(is_reserved(word), "{word}");

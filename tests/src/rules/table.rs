@@ -76,7 +76,7 @@ macro_rules! rules {
     ($($rule:ident: $error:expr, $source:expr;)+) => {
         /// A rule of the table.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        #[expect(missing_docs, reason = "the table says what each refuses")]
+        #[expect(missing_docs, reason = "the table describes what each refuses")]
         pub enum Rule {
             $($rule,)+
         }

@@ -61,7 +61,7 @@ fn every_allowed_request_is_accepted_by_the_embedded_engine() {
 }
 
 #[test]
-fn a_rule_without_a_case_is_found() {
+fn rule_without_case_is_found() {
     let cases = cases::all();
     assert!(rules_without_case(RULES, &cases).is_empty(), "{:?}", rules_without_case(RULES, &cases));
     let without: Vec<Case> = cases.into_iter().filter(|case| case.rule != super::Rule::BetweenInverted).collect();
@@ -80,7 +80,7 @@ fn every_row_names_its_error_and_a_page_of_the_documentation() {
 }
 
 #[test]
-fn the_read_of_work_due_from_an_empty_bound_is_refused() {
+fn due_read_from_an_empty_bound_is_refused() {
     let read = cases::due_from_an_empty_bound();
     let refusal = check(read.operation, &read.body).expect_err("an empty bound");
     assert_eq!(
@@ -93,7 +93,7 @@ fn the_read_of_work_due_from_an_empty_bound_is_refused() {
 }
 
 #[test]
-fn a_filter_may_name_keys_in_a_scan_and_the_keys_of_another_index_in_a_query() {
+fn filter_may_name_keys_in_a_scan_and_other_keys_in_a_query() {
     let of_due = schema::INDEXES.into_iter().find(|(name, _)| *name == "due").expect("the index").1;
     assert_eq!(of_due.both(), ["due_pk", "due_sk"]);
     let mut read = cases::due_from_an_empty_bound();

@@ -127,7 +127,7 @@ fn required_alarms_exist() {
         assert_eq!(alarm.properties["ComparisonOperator"], "GreaterThanThreshold", "{what}");
     }
     // Grouped by tenant.
-    let misuse = alarms.iter().find(|alarm| alarm.id == "FingerprintMismatchAlarm").expect("it was there");
+    let misuse = alarms.iter().find(|alarm| alarm.id == "FingerprintMismatchAlarm").expect("the alarm exists");
     let query = misuse.properties["Metrics"][0]["Expression"].as_str().expect("a query");
     assert!(query.contains(" GROUP BY tenant"), "{query}");
 }
@@ -151,7 +151,7 @@ fn every_alarm_has_a_topic_and_a_documented_section() {
     for alarm in every() {
         let [topic] = &alarm.topics[..] else { panic!("{} calls {:?}", alarm.id, alarm.topics) };
         assert!([PAGE, TICKET].contains(&topic.as_str()), "{} calls {topic}", alarm.id);
-        assert!(!alarm.watched.is_empty(), "{} looks at nothing", alarm.id);
+        assert!(!alarm.watched.is_empty(), "{} watches no metric", alarm.id);
         assert!(alarm.description.len() <= 1024, "{}: CloudWatch takes 1,024 characters", alarm.id);
         let (page, section) = section_named(&alarm);
         let page = pages.get(page).unwrap_or_else(|| panic!("{}: no page docs/operations/{page}", alarm.id));
@@ -228,25 +228,26 @@ const MEASURED: [(&str, &str, &str); 4] = [
 ];
 
 /// Tenants whose silence would raise no alarm, or would be hidden in a sum over tenants.
-fn silent(template: &Template) -> Vec<String> {
+fn tenants_without_silence_alarm(template: &Template) -> Vec<String> {
     let alarms = alarms::all(template);
     let is_for_silence = |alarm: &&Alarm| alarm.properties["ComparisonOperator"] == "LessThanThreshold";
     let sums = alarms.iter().filter(is_for_silence).filter(|alarm| !alarm.is_of_tenant);
     let mut found: Vec<String> = sums.map(|alarm| format!("{} is a sum over tenants", alarm.id)).collect();
     for schedule in template.schedules().into_values().filter(|schedule| schedule.tenants == "Tenants") {
         let measured = MEASURED.iter().find(|(queue, ..)| *queue == schedule.queue);
-        let (_, metric, topic) = measured.unwrap_or_else(|| panic!("{}: what do its runs measure?", schedule.queue));
-        let rings = alarms.iter().filter(is_for_silence).filter(|alarm| alarm.is_of_tenant).any(|alarm| {
+        let (_, metric, topic) =
+            measured.unwrap_or_else(|| panic!("{}: no metric is listed for its runs", schedule.queue));
+        let has_alarm = alarms.iter().filter(is_for_silence).filter(|alarm| alarm.is_of_tenant).any(|alarm| {
             let of = |name: &str| &alarm.properties[name];
             alarm.watched.iter().any(|watched| watched.metric == *metric)
                 && *of("Dimensions") == json!([{"Name": "tenant", "Value": {"Fn::Sub": "${Tenant}"}}])
                 && *of("Threshold") == 1
-                // An alarm that has never had data stays quiet, and one that loses its data does not.
+                // An alarm that never had data is not raised; one whose data ends is.
                 && *of("TreatMissingData") == "missing"
                 && *of("InsufficientDataActions") == json!([{"Ref": topic}])
                 && alarm.topics == [*topic]
         });
-        if !rings {
+        if !has_alarm {
             found.push(format!("no alarm when ticks of {} end for one tenant", schedule.queue));
         }
     }
@@ -256,7 +257,7 @@ fn silent(template: &Template) -> Vec<String> {
 #[test]
 fn one_silent_tenant_raises_an_alarm() {
     let template = Template::read();
-    assert_eq!(silent(&template), Vec::<String>::new());
+    assert_eq!(tenants_without_silence_alarm(&template), Vec::<String>::new());
     let looped = |root: &mut Value, id: &str, field: &str, value: Value| {
         let all = &mut root["Resources"]["Fn::ForEach::Silences"][2];
         all[format!("{id}&{{Tenant}}")]["Properties"][field] = value;
@@ -268,7 +269,7 @@ fn one_silent_tenant_raises_an_alarm() {
         ("ReconciliationSilent", "MetricName", "SealingLag".into()),
     ] {
         let changed = template.with(|root| looped(root, id, field, value.clone()));
-        assert_eq!(silent(&changed).len(), 1, "{id}.{field} = {value}");
+        assert_eq!(tenants_without_silence_alarm(&changed).len(), 1, "{id}.{field} = {value}");
     }
     // The former alarm: the runs of all tenants in one sum.
     let summed = template.with(|root| {
@@ -279,7 +280,7 @@ fn one_silent_tenant_raises_an_alarm() {
             "AlarmActions": [{"Ref": TICKET}],
         }});
     });
-    assert_eq!(silent(&summed), ["JobsSilentAlarm is a sum over tenants"]);
+    assert_eq!(tenants_without_silence_alarm(&summed), ["JobsSilentAlarm is a sum over tenants"]);
 }
 
 /// Alarms whose OK would send mail: an alarm is OK once when it is made. A paging service closes its incident on an OK,
@@ -315,7 +316,7 @@ fn first_deployment_sends_no_ok_mails() {
 }
 
 /// Whether few replays raise an alarm: on a good network an app hardly ever repeats a request.
-fn rings_for_few_replays(template: &Template) -> bool {
+fn has_alarm_for_few_replays(template: &Template) -> bool {
     let metrics = template.properties("ReplayRateAlarm")["Metrics"].as_array().expect("metrics");
     metrics.iter().any(|metric| metric["Expression"].to_string().contains('<'))
 }
@@ -323,13 +324,13 @@ fn rings_for_few_replays(template: &Template) -> bool {
 #[test]
 fn few_replays_raise_no_alarm() {
     let template = Template::read();
-    assert!(!rings_for_few_replays(&template));
+    assert!(!has_alarm_for_few_replays(&template));
     let changed = template.with(|root| {
-        let odd =
+        let expression =
             "IF(keyed >= 500, IF((rate > 3 * ${ReplayPercentMax}) OR (rate < ${ReplayPercentMax} / 10), 1, 0), 0)";
-        root["Resources"]["ReplayRateAlarm"]["Properties"]["Metrics"][0]["Expression"] = json!({"Fn::Sub": odd});
+        root["Resources"]["ReplayRateAlarm"]["Properties"]["Metrics"][0]["Expression"] = json!({"Fn::Sub": expression});
     });
-    assert!(rings_for_few_replays(&changed));
+    assert!(has_alarm_for_few_replays(&changed));
 }
 
 /// Every message that a queue or the stream gives up on is noticed.
@@ -341,7 +342,7 @@ fn every_dead_letter_queue_has_an_alarm() {
     for queue in template.of_kind("AWS::SQS::Queue").filter(|id| !dead.contains(id)) {
         let target = target(queue);
         let name = target.as_str().and_then(|name| name.strip_suffix(".Arn"));
-        assert!(name.is_some_and(|name| dead.contains(name)), "{queue} loses what fails: {target}");
+        assert!(name.is_some_and(|name| dead.contains(name)), "{queue} has no dead-letter queue: {target}");
     }
     let alarms = every();
     for queue in dead {

@@ -109,7 +109,7 @@ fn permitted(template: &Template) -> BTreeMap<String, usize> {
             assert_eq!(permission["SourceArn"]["Fn::Sub"], api, "{id}");
             assert_eq!(permission["Action"], "lambda:InvokeFunction", "{id}");
             let alias = permission["FunctionName"]["Ref"].as_str().and_then(|name| name.strip_suffix(".Alias"));
-            *permitted.entry(alias.unwrap_or_else(|| panic!("{id}: of which alias?")).to_owned()).or_default() += 1;
+            *permitted.entry(alias.unwrap_or_else(|| panic!("{id} names no alias")).to_owned()).or_default() += 1;
         }
     }
     permitted
@@ -165,9 +165,9 @@ async fn local_gateway_requires_the_same_tokens() {
     let api = ledger_tests::http::Api::new(&host.stack().url());
     for route in of_template(&Template::read()).0.into_keys() {
         let method = route.method.parse().expect("a method");
-        let answer = api.send(&Call::new(method, &route.path.replace(['{', '}'], ""), &Who::Nobody)).await;
-        let asked = answer.status == 401 && answer.header("www-authenticate") == Some("Bearer");
-        assert_eq!(asked, route.authorized, "{route:?}: {answer:?}");
+        let answer = api.send(&Call::new(method, &route.path.replace(['{', '}'], ""), &Who::Anonymous)).await;
+        let requires_token = answer.status == 401 && answer.header("www-authenticate") == Some("Bearer");
+        assert_eq!(requires_token, route.authorized, "{route:?}: {answer:?}");
     }
 }
 

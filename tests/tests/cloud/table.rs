@@ -165,19 +165,19 @@ fn crediting_stream_filter_matches_uncredited_records() {
     let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
     let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
     let demo = Tenant::parse("demo").expect("a slug");
-    let (mut woken, mut asleep) = (0, 0);
+    let (mut matched, mut unmatched) = (0, 0);
     for (id, text) in vector::current() {
         let vector = Vector::read(&id, &text);
         let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for image in written.chain(&vector.given.state) {
             let keys = json!({"uuid": image["uuid"], "type": image["type"]});
-            let wakes = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
+            let is_matched = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
             let is_due = matches!(Uncredited::read(&demo, &wire::item_from_json(image)), Ok(Some(_)));
-            assert!(wakes || !is_due, "{id}: {image}");
+            assert!(is_matched || !is_due, "{id}: {image}");
             let of_payment = image["uuid"]["S"].as_str().is_some_and(|pk| pk.starts_with("demo#payment#"));
-            assert!(!wakes || of_payment && image["credited_at"].is_null(), "{id}: {image}");
-            *(if wakes { &mut woken } else { &mut asleep }) += 1;
+            assert!(!is_matched || of_payment && image["credited_at"].is_null(), "{id}: {image}");
+            *(if is_matched { &mut matched } else { &mut unmatched }) += 1;
         }
     }
-    assert!(woken > 20 && asleep > 500, "{woken} {asleep}");
+    assert!(matched > 20 && unmatched > 500, "{matched} {unmatched}");
 }

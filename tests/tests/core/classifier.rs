@@ -148,7 +148,7 @@ fn answer() -> Answer {
     Answer { status: 201, content_type: "application/json".to_owned(), location: None, body: "{}".to_owned() }
 }
 
-/// Which item came back with one action's reason.
+/// Which item is returned with one action's reason.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Back {
     Nothing,

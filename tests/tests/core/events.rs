@@ -86,7 +86,7 @@ fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
     found
 }
 
-fn told(key: &Key, item: &ledger_core::dynamo::Item) -> Json {
+fn event_of(key: &Key, item: &ledger_core::dynamo::Item) -> Json {
     let tenant: Tenant = ledger_core::keys::tenant_of(key.pk()).unwrap();
     let event = Event::of_entry("ecopay", &tenant, key, item).unwrap_or_else(|error| panic!("{key:?}: {error}"));
     serde_json::from_str(&event.body).unwrap()
@@ -96,7 +96,7 @@ fn told(key: &Key, item: &ledger_core::dynamo::Item) -> Json {
 fn event_of_every_golden_entry_matches_the_schema() {
     let (strict, mut operations, mut links) = (Checker::strict(), BTreeSet::new(), BTreeSet::new());
     for (id, key, item) in entries() {
-        let event = told(&key, &item);
+        let event = event_of(&key, &item);
         assert_eq!(strict.refuses(&event), None, "{id}: {event:#}");
         operations.insert(event["data"]["operation"].as_str().unwrap().to_owned());
         links.extend(event["data"].as_object().unwrap().keys().filter(|name| name.ends_with("_id")).cloned());
@@ -106,7 +106,7 @@ fn event_of_every_golden_entry_matches_the_schema() {
         event["subject"] = json!(null);
         for name in ["memo", "actor", "principal", "requested_by", "idempotency_key"] {
             let Some(Value::S(text)) = item.get(name) else { continue };
-            assert!(!event.to_string().contains(&format!("\"{text}\"")), "{id} tells its {name}");
+            assert!(!event.to_string().contains(&format!("\"{text}\"")), "{id} publishes its {name}");
         }
     }
     assert!(operations.len() > 12, "{operations:?}");
@@ -188,12 +188,12 @@ fn event_of_breaks_matches_its_schema() {
     let tenant = Tenant::parse("demo").unwrap();
     let found = [(BreakKind::BalanceDiffers, 2), (BreakKind::EntryMissing, 1)];
     let some = run(&found, "demo/reconciliation-019aa000-0000-7000-8000-0000000000c1.jsonl");
-    let told = Announcement::of_breaks("ecopay", &tenant, &some).envelope().unwrap();
-    assert_eq!(told, serde_json::from_str::<Json>(BREAK_EXAMPLE_FILE).unwrap(), "{told:#}");
-    assert_eq!(strict.refuses(&told), None);
+    let event = Announcement::of_breaks("ecopay", &tenant, &some).envelope().unwrap();
+    assert_eq!(event, serde_json::from_str::<Json>(BREAK_EXAMPLE_FILE).unwrap(), "{event:#}");
+    assert_eq!(strict.refuses(&event), None);
     let unreported = Run { tally: Tally { file: None, ..some.tally.clone() }, ..some.clone() };
-    let told = Announcement::of_breaks("ecopay", &tenant, &unreported).envelope().unwrap();
-    assert_eq!((strict.refuses(&told), &told["detail"]["report"]), (None, &json!(null)));
+    let event = Announcement::of_breaks("ecopay", &tenant, &unreported).envelope().unwrap();
+    assert_eq!((strict.refuses(&event), &event["detail"]["report"]), (None, &json!(null)));
 
     // The largest event: every kind with the largest count, and the longest names.
     let all: Vec<_> = BreakKind::ALL.iter().map(|kind| (*kind, i64::MAX)).collect();
@@ -203,5 +203,5 @@ fn event_of_breaks_matches_its_schema() {
     assert!(largest.detail.len() < ENTRY_MAX / 32, "{}", largest.detail.len());
 
     let nothing = Announcement::of_breaks("ecopay", &Tenant::parse("demo").unwrap(), &run(&[], "f"));
-    assert!(strict.refuses(&nothing.envelope().unwrap()).is_some(), "a run without breaks is not told of");
+    assert!(strict.refuses(&nothing.envelope().unwrap()).is_some(), "a run without breaks has no event");
 }

@@ -26,7 +26,7 @@ fn every_current_vector_is_built_executed_and_judged() {
 #[test]
 fn every_superseded_vector_still_has_its_effect() {
     let all = vector::superseded().into_iter().map(|(version, id, text)| (format!("{version}/{id}"), (id, text)));
-    each(all, |_, (id, text)| judge::check_standing(&vector::Vector::read(&id, &text)));
+    each(all, |_, (id, text)| judge::check_superseded(&vector::Vector::read(&id, &text)));
 }
 
 /// On the engine at `LEDGER_ENGINE_URL`; without it, on the embedded one over the network.
@@ -60,10 +60,10 @@ mod on_another_engine {
             let vector = Vector::read(&id, &text);
             let judging = || match is_current {
                 true => judge::check_on(&other, &vector),
-                false => judge::check_standing_on(&other, &vector),
+                false => judge::check_superseded_on(&other, &vector),
             };
             if catch_unwind(AssertUnwindSafe(judging)).is_err() {
-                differs.insert(format!("writes/{case} as-it-says"));
+                differs.insert(format!("writes/{case} judged"));
             }
             if vector.items.is_empty() {
                 continue;
@@ -165,7 +165,7 @@ fn every_request_of_every_vector_obeys_dynamodbs_rules() {
 fn every_golden_file_has_one_case() {
     let all = cases::all();
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
-    assert_eq!(ids.len(), all.len(), "a case's id twice");
+    assert_eq!(ids.len(), all.len(), "case ids are unique");
     let wanted: BTreeSet<(&str, &str)> = all.iter().map(|case| (case.version, case.id)).collect();
     let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
     let newest: BTreeMap<&str, &str> =
@@ -176,12 +176,15 @@ fn every_golden_file_has_one_case() {
     let orphans: Vec<_> = files.difference(&wanted).collect();
     assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
     let newer = versions.iter().zip(&versions[1..]);
-    let of_nothing: Vec<_> = newer
+    let without_predecessor: Vec<_> = newer
         .flat_map(|((_, before), (version, files))| {
             files.keys().filter(|id| !before.contains_key(*id)).map(move |id| format!("{version}/{id}"))
         })
         .collect();
-    assert!(of_nothing.is_empty(), "these supersede nothing, and so belong to the version before: {of_nothing:#?}");
+    assert!(
+        without_predecessor.is_empty(),
+        "these supersede nothing, and so belong to the version before: {without_predecessor:#?}"
+    );
 }
 
 #[test]
@@ -341,7 +344,7 @@ fn every_read_vector_equals_its_case() {
     let files = reads::vector::files();
     let all = reads::cases::all();
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
-    assert_eq!(ids.len(), all.len(), "a case's id twice");
+    assert_eq!(ids.len(), all.len(), "case ids are unique");
     let stored: BTreeSet<&str> = files.keys().map(String::as_str).collect();
     let missing: Vec<_> = ids.difference(&stored).collect();
     assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
@@ -371,5 +374,5 @@ fn every_read_has_a_vector() {
     let files = reads::vector::files();
     let shown: BTreeSet<&str> = files.keys().filter_map(|id| Some(id.split_once('/')?.0)).collect();
     let missing: Vec<_> = questions.difference(&shown).collect();
-    assert!(missing.is_empty(), "no vector asks {missing:?}");
+    assert!(missing.is_empty(), "no vector of {missing:?}");
 }

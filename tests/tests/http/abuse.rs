@@ -71,7 +71,7 @@ fn with_literal(call: &Call, literal: &str) -> Call {
 
 #[tokio::test]
 async fn invalid_amounts_are_refused() {
-    let stage = Stage::set(World::alone("amounts").await).await;
+    let stage = Stage::new(World::alone("amounts").await).await;
     for endpoint in WITH_AMOUNT {
         let call = endpoint.prepare(&stage).await.call;
         let before = stage.world.books().await;
@@ -85,7 +85,7 @@ async fn invalid_amounts_are_refused() {
         for text in NO_JSON {
             let _ = stage.world.api.send(&with_literal(&call, text)).await.problem(400, "invalid_request");
         }
-        stage.world.books().await.unchanged_since(&before, "a request without an amount moved something");
+        stage.world.books().await.unchanged_since(&before, "a request with an invalid amount moved something");
     }
     stage.world.check_books().await;
 }
@@ -93,7 +93,7 @@ async fn invalid_amounts_are_refused() {
 /// `300`, `300.0`, `"300"` and `"300.00"` are the same amount, and the same request under one key.
 #[tokio::test]
 async fn amount_spellings_are_one_request() {
-    let stage = Stage::set(World::new("spellings").await).await;
+    let stage = Stage::new(World::new("spellings").await).await;
     for endpoint in WITH_AMOUNT {
         let call = endpoint.prepare(&stage).await.call;
         let first = stage.world.api.settle(&with_literal(&call, "300.0")).await.good();
@@ -115,7 +115,7 @@ async fn typed(world: &World, call: &Call, content_type: &[&str]) -> Answer {
 
 #[tokio::test]
 async fn invalid_bodies_and_content_types_are_refused() {
-    let stage = Stage::set(World::alone("bodies").await).await;
+    let stage = Stage::new(World::alone("bodies").await).await;
     let world = &stage.world;
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     let deep_field = format!("{{\"amount\":{deep}}}");
@@ -133,7 +133,7 @@ async fn invalid_bodies_and_content_types_are_refused() {
         {
             let _ = typed(world, &prepared.call, content_type).await.problem(415, "unsupported_media_type");
         }
-        world.books().await.unchanged_since(&before, "a body that is none moved something");
+        world.books().await.unchanged_since(&before, "an invalid body moved something");
         let done = typed(world, &prepared.call, &["Application/JSON; charset=UTF-8"]).await;
         assert_eq!(done.status, prepared.status, "{endpoint:?}: {done:?}");
     }
@@ -142,12 +142,12 @@ async fn invalid_bodies_and_content_types_are_refused() {
 
 #[tokio::test]
 async fn unknown_paths_and_methods_are_refused() {
-    let stage = Stage::set(World::new("paths").await).await;
+    let stage = Stage::new(World::new("paths").await).await;
     let (world, customer) = (&stage.world, stage.world.customer().await);
     for path in
         ["/", "/v1", "/v1/me/nothing", "/v1/admin", "/v2/me", "/v1/me/payments/", "/v1//me", "/%2e%2e/etc/passwd"]
     {
-        for who in [&Who::Nobody, &customer.who] {
+        for who in [&Who::Anonymous, &customer.who] {
             let _ = world.api.send(&Call::get(path, who)).await.problem(404, "not_found");
         }
     }
@@ -200,8 +200,8 @@ fn ids(page: &Value, id: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn pages_are_complete_and_forged_cursors_are_refused() {
-    let stage = Stage::set(World::new("cursors").await).await;
-    let other = Stage::set(World::new("cursors-other").await).await;
+    let stage = Stage::new(World::new("cursors").await).await;
+    let other = Stage::new(World::new("cursors-other").await).await;
     let foreign = lists(&other).await;
     let mut cursors = Vec::new();
     for (path, who, _) in &foreign {
@@ -251,7 +251,7 @@ async fn pages_are_complete_and_forged_cursors_are_refused() {
 
 #[tokio::test]
 async fn invalid_texts_and_card_numbers_are_refused() {
-    let stage = Stage::set(World::alone("texts").await).await;
+    let stage = Stage::new(World::alone("texts").await).await;
     let world = &stage.world;
     let customer = world.customer_with("100").await;
     let (pay, other) = (customer.pays(&stage.merchant, "10"), world.customer().await);
@@ -272,7 +272,7 @@ async fn invalid_texts_and_card_numbers_are_refused() {
         ] {
             let answer = world.api.send(&call).await.problem(400, "invalid_request");
             assert_eq!(answer.text("/field"), field, "{answer:?}");
-            assert!(!answer.body.contains("4242"), "what was sent is not repeated: {answer:?}");
+            assert!(!answer.body.contains("4242"), "the answer must not repeat the invalid text: {answer:?}");
         }
     }
     for (field, text) in [("email", "nobody"), ("email", "a@b@c.d"), ("phone", "call me"), ("name", &long)] {

@@ -1,4 +1,5 @@
-//! Parked operations that need review: Stripe is asked before each decision, and its answer takes precedence.
+//! Parked operations that need review: each decision first looks the object up at Stripe, and the
+//! lookup result takes precedence.
 use ledger_runtime::topups::Recovered;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::parked::{self, ParkedTopup};
@@ -32,16 +33,17 @@ async fn state(world: &World, customer: &Customer, topup: &ParkedTopup) -> Strin
 
 /// Runs the recovery worker.
 async fn recover(world: &World) -> Recovered {
-    world.recover().await.expect("a whole run")
+    world.recover().await.expect("the run succeeds")
 }
 
 #[tokio::test]
-async fn given_up() {
+async fn giving_up_parked_topup_releases_its_headroom() {
     let (world, customer, topup) = stage("given-up").await;
     let listed = world.attention().await;
     let [operation] = listed["operations"].as_array().expect("operations").as_slice() else { panic!("{listed}") };
-    let told = ["resource_id", "topup_id", "operation", "why"].map(|name| operation[name].as_str().unwrap_or_default());
-    assert_eq!(told, [topup.id.as_str(), &topup.id, "topup", "not_found"]);
+    let fields =
+        ["resource_id", "topup_id", "operation", "why"].map(|name| operation[name].as_str().unwrap_or_default());
+    assert_eq!(fields, [topup.id.as_str(), &topup.id, "topup", "not_found"]);
     assert_eq!(state(&world, &customer, &topup).await, "parked");
     assert_eq!(reserved(&world, &customer).await, "3000");
     // Neither the worker nor the customer can continue it.
@@ -58,7 +60,7 @@ async fn given_up() {
     for id in [new_id(), customer.id.clone(), "x".to_owned()] {
         let _ = world.api.send(&resolve(&world, &id, "give_up")).await.problem(404, "not_found");
     }
-    world.books().await.unchanged_since(&before, "a decision that is none left something");
+    world.books().await.unchanged_since(&before, "a refused decision left something");
 
     let done = world.api.settle(&resolve(&world, &topup.id, "give_up")).await.good();
     assert_eq!((done.text("/status"), done.text("/resource_id")), ("given_up".to_owned(), topup.id.clone()));
@@ -75,7 +77,7 @@ async fn given_up() {
 }
 
 #[tokio::test]
-async fn tried_again() {
+async fn retried_parked_topup_is_completed() {
     let (world, customer, topup) = stage("tried-again").await;
     let done = world.api.settle(&resolve(&world, &topup.id, "retry")).await.good();
     assert_eq!(done.text("/status"), "retrying");
@@ -96,7 +98,7 @@ async fn tried_again() {
 async fn decision_on_topup_made_at_stripe_is_refused() {
     for action in ["give_up", "retry"] {
         let (world, customer, topup) = stage(&format!("after-all-{}", action.replace('_', "-"))).await;
-        let intent = parked::made_at_stripe(&world, &topup, "3000").await;
+        let intent = parked::make_at_stripe(&world, &topup, "3000").await;
         let _ = world.api.settle(&resolve(&world, &topup.id, action)).await.problem(400, "wrong_state");
         assert_eq!(world.attention().await["operations"], json!([]));
         assert_eq!(reserved(&world, &customer).await, "3000");
@@ -120,8 +122,8 @@ async fn decision_without_stripe_answer_changes_nothing() {
     let _ = world.stripe("/faults", &lost).await;
     let call = resolve(&world, &topup.id, "give_up");
     let _ = world.api.send(&call).await.problem(503, "outcome_unknown");
-    world.books().await.unchanged_since(&before, "a decision without Stripe's word moved something");
-    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Nobody);
+    world.books().await.unchanged_since(&before, "a decision without Stripe's answer moved something");
+    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Anonymous);
     let _ = world.api.send(&clear).await.good();
     let done = world.api.settle(&call).await.good();
     assert!(!done.replayed(), "{done:?}");
@@ -134,9 +136,9 @@ fn decide(world: &World, topup: &str, way: &str) -> Call {
     Call::post(&format!("/v1/admin/topups/{topup}/decisions"), &world.operator.who, &body).key(new_key())
 }
 
-async fn asked(world: &World, call: &Call) -> String {
-    let asked = world.api.settle(call).await.good();
-    let path = asked.header("location").expect("where it is").to_owned();
+async fn request_decision(world: &World, call: &Call) -> String {
+    let answer = world.api.settle(call).await.good();
+    let path = answer.header("location").expect("a Location header").to_owned();
     assert_eq!(world.api.send(&Call::get(&path, &world.operator.who)).await.good().text("/status"), "pending");
     path
 }
@@ -175,9 +177,9 @@ async fn contradicted_top_up_that_is_booked_credits_what_was_paid() {
     let refund = decide(&world, &topup.id, "book").field("refund_id", new_id());
     let _ = world.api.send(&refund).await.problem(404, "not_found");
     let _ = world.api.send(&decide(&world, &new_id(), "book")).await.problem(404, "not_found");
-    world.books().await.unchanged_since(&before, "a decision that is none left something");
+    world.books().await.unchanged_since(&before, "a refused decision left something");
 
-    let path = asked(&world, &decide(&world, &topup.id, "book")).await;
+    let path = request_decision(&world, &decide(&world, &topup.id, "book")).await;
     let own = Call::post(&format!("{path}/approve"), &world.operator.who, &json!({})).key(new_key());
     let _ = world.api.settle(&own).await.problem(403, "four_eyes_required");
     assert_eq!(world.balance(&customer, "ECOPAY").await, "0");
@@ -215,7 +217,7 @@ async fn contradicted_top_up_that_is_given_up_is_on_suspense_until_it_is_written
     world.hold_deliveries().await;
     let customer = world.customer().await;
     let (topup, intent) = parked::contradicted(&world, &customer, "5000").await;
-    let path = asked(&world, &decide(&world, &topup.id, "give_up")).await;
+    let path = request_decision(&world, &decide(&world, &topup.id, "give_up")).await;
     let calls: Vec<Call> = (0..4).map(|_| approve(&world, &path)).collect();
     let answers = futures::future::join_all(calls.iter().map(|call| world.api.settle(call))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "{answers:?}");
@@ -234,7 +236,7 @@ async fn contradicted_top_up_that_is_given_up_is_on_suspense_until_it_is_written
     let again = decide(&world, &topup.id, "give_up").field("object_id", &*intent);
     let _ = world.api.settle(&again).await.problem(400, "wrong_state");
 
-    let path = asked(&world, &decide(&world, &topup.id, "write_off")).await;
+    let path = request_decision(&world, &decide(&world, &topup.id, "write_off")).await;
     let _ = world.api.settle(&approve(&world, &path)).await.good();
     let books = world.check_books().await;
     assert_eq!((books.posted("suspense", "ECOPAY"), books.posted("adjustments", "ECOPAY")), (0.into(), 5000.into()));
@@ -253,9 +255,10 @@ async fn contradicted_refund_that_is_booked_or_given_up_leaves_the_difference_on
         let customer = world.customer().await;
         let topup = world.paid_topup(&customer, "10000").await;
         let refund = parked::refund(&world, &topup, "4000").await;
-        let made = parked::refund_made_at_stripe(&world, &topup, &refund, "3000").await;
+        let made = parked::make_refund_at_stripe(&world, &topup, &refund, "3000").await;
         let psp = made["id"].as_str().expect("an id").to_owned();
-        let path = asked(&world, &decide(&world, &topup.id, way).field("refund_id", refund.id.as_str())).await;
+        let path =
+            request_decision(&world, &decide(&world, &topup.id, way).field("refund_id", refund.id.as_str())).await;
         let done = world.api.settle(&approve(&world, &path)).await.good();
         assert_eq!(done.json()["object"], json!(format!("{psp} succeeded 3000 jpy")));
         assert_eq!(done.json()["refund_id"], json!(refund.id));
@@ -270,11 +273,11 @@ async fn contradicted_refund_that_is_booked_or_given_up_leaves_the_difference_on
             _ => assert_eq!(answer.problem(400, "psp_refused").text("/psp_code"), "given_up"),
         }
         assert_eq!(world.check_books().await.posted("suspense", "ECOPAY"), suspense.into());
-        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
         assert_eq!(report(&world).await, ["suspense_open"]);
 
         let write_off = decide(&world, &topup.id, "write_off").field("refund_id", refund.id.as_str());
-        let path = asked(&world, &write_off).await;
+        let path = request_decision(&world, &write_off).await;
         let _ = world.api.settle(&approve(&world, &path)).await.good();
         assert_eq!(world.check_books().await.posted("suspense", "ECOPAY"), 0.into());
         assert_eq!(report(&world).await, [""; 0]);
@@ -290,18 +293,18 @@ async fn decision_about_an_object_that_has_changed_is_refused() {
     let customer = world.customer().await;
     let topup = parked::topup(&world, &customer, "3000").await;
     let _ = world.api.settle(&decide(&world, &topup.id, "book")).await.problem(400, "invalid_request");
-    let intent = parked::made_at_stripe(&world, &topup, "2000").await["id"].as_str().expect("an id").to_owned();
+    let intent = parked::make_at_stripe(&world, &topup, "2000").await["id"].as_str().expect("an id").to_owned();
     // The intent can still be paid, so no decision is allowed.
     for way in ["book", "give_up"] {
         let _ = world.api.settle(&decide(&world, &topup.id, way)).await.problem(400, "invalid_request");
     }
     let _ = world.stripe(&format!("/payment_intents/{intent}/cancel"), &json!({})).await;
-    let path = asked(&world, &decide(&world, &topup.id, "give_up")).await;
+    let path = request_decision(&world, &decide(&world, &topup.id, "give_up")).await;
     let lost = json!({"kind": "connection_lost_before", "path_prefix": "/v1/", "times": 50});
     let _ = world.stripe("/faults", &lost).await;
     let call = approve(&world, &path);
     let _ = world.api.send(&call).await.problem(503, "outcome_unknown");
-    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Nobody);
+    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Anonymous);
     let _ = world.api.send(&clear).await.good();
     let _ = world.api.settle(&call).await.good();
     assert_eq!(world.topup_view(&topup.id).await["status"], "refused");

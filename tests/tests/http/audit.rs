@@ -11,7 +11,7 @@ type Key = (String, String);
 
 /// Books with an example of most operations.
 async fn books() -> Books {
-    let stage = Stage::set(World::alone("audit").await).await;
+    let stage = Stage::new(World::alone("audit").await).await;
     let (customer, payment) = stage.paid("1000").await;
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
     let _ = stage.paid_by_card("100").await;
@@ -23,12 +23,12 @@ async fn books() -> Books {
     let _ = stage.held("500").await;
     let (_, captured) = stage.held("500").await;
     let _ = stage.world.api.settle(&stage.merchant.captures(&captured, Some("300"))).await.good();
-    from_outside(&stage.world).await;
+    add_topups(&stage.world).await;
     stage.world.check_books().await
 }
 
 /// Top-ups: one unpaid, and one with a paid refund, a pending refund, and a dispute above the wallet's balance.
-async fn from_outside(world: &World) {
+async fn add_topups(world: &World) {
     let (customer, friend) = (world.customer().await, world.customer().await);
     let _ = world.topup(&customer, "700").await;
     let topup = world.paid_topup(&customer, "10000").await;
@@ -46,7 +46,7 @@ async fn from_outside(world: &World) {
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the dispute's money is never taken");
+    panic!("the dispute was not booked in time");
 }
 
 /// The first row whose sort key has the prefix and for which `which` holds.
@@ -59,7 +59,7 @@ fn find(books: &Books, prefix: &'static str, which: impl Fn(&Row) -> bool) -> Ke
 #[tokio::test]
 async fn audit_finds_every_kind_of_disorder() {
     let good = books().await;
-    let is = |name: &'static str, number: &'static str| move |row: &Row| row.get(name) != Some(&n(number));
+    let is_not = |name: &'static str, number: &'static str| move |row: &Row| row.get(name) != Some(&n(number));
     let operation =
         |name: &'static str| move |row: &Row| row.get("operation") == Some(&AttributeValue::S(name.to_owned()));
     let any = |_: &Row| true;
@@ -124,74 +124,74 @@ async fn audit_finds_every_kind_of_disorder() {
     };
     let none = AttributeValue::L(Vec::new());
     let disorders = [
-        ("a balance that is too high", set("BALANCE#ECOPAY", &is("balance", "0"), "balance", n("999999"))),
+        ("a balance that is too high", set("BALANCE#ECOPAY", &is_not("balance", "0"), "balance", n("999999"))),
         ("a balance below zero", set("BALANCE#POINT", &any, "balance", n("-1"))),
-        ("an exposure of its own", set("BALANCE#POINT", &any, "exposure", n("7"))),
+        ("an exposure that differs from its parts", set("BALANCE#POINT", &any, "exposure", n("7"))),
         ("something held that was never posted", set("BALANCE#POINT", &any, "held", n("7"))),
-        ("a card with a yen more", set("card", &|row| row.contains_key("card_id"), "balance", n("1001"))),
+        ("a card's balance one yen too high", set("card", &|row| row.contains_key("card_id"), "balance", n("1001"))),
         ("an entry without postings", set("TXN#", &any, "postings", none)),
-        ("an entry that is gone", without("TXN#", &operation("transfer"))),
-        ("an entry that stands twice", doubled("TXN#", &operation("grant"))),
-        ("a payment that is gone", without("PAYMENT", &any)),
-        ("a refund that is gone", without("REFUND#", &any)),
-        ("a refund that stands twice", doubled("REFUND#", &any)),
-        ("more refundable than was paid", set("PAYMENT", &any, "refundable_ecopay", n("1000000"))),
-        ("a payment in a state that it is not in", set("PAYMENT", &any, "state", AttributeValue::S("reversed".into()))),
+        ("a missing entry", without("TXN#", &operation("transfer"))),
+        ("a repeated entry", doubled("TXN#", &operation("grant"))),
+        ("a missing payment", without("PAYMENT", &any)),
+        ("a missing refund", without("REFUND#", &any)),
+        ("a repeated refund", doubled("REFUND#", &any)),
+        ("a refundable amount above the paid amount", set("PAYMENT", &any, "refundable_ecopay", n("1000000"))),
+        ("a payment in a wrong state", set("PAYMENT", &any, "state", AttributeValue::S("reversed".into()))),
         ("an entry without its marker", without("card_op_idem#pay#", &any)),
         ("a marker without its entry", set("card_op_idem#pay#", &any, "entry_id", AttributeValue::S("x".into()))),
-        ("a balance item that is gone", without("BALANCE#ECOPAY", &is("balance", "0"))),
-        ("a CO2 estimate that nothing explains", set("METRICS", &any, "co2_total", n("1"))),
-        ("a hold that is gone", without("HOLD", &any)),
-        ("a held payment that is gone", without("PAYMENT", &is_in("authorized"))),
-        ("a hold that nobody looks at", unset("HOLD", &is_in("authorized"), "due_pk")),
-        ("a hold that has ended and is looked at", set("HOLD", &is_in("captured"), "due_pk", s("audit#due#hold#0"))),
-        ("a hold of a yen more", set("HOLD", &is_in("authorized"), "held_ecopay", n("501"))),
-        ("a held payment that says it was captured", set("PAYMENT", &is_in("authorized"), "state", s("captured"))),
+        ("a missing balance item", without("BALANCE#ECOPAY", &is_not("balance", "0"))),
+        ("a CO2 estimate without a payment", set("METRICS", &any, "co2_total", n("1"))),
+        ("a missing hold", without("HOLD", &any)),
+        ("a missing authorized payment", without("PAYMENT", &is_in("authorized"))),
+        ("an open hold that is not due", unset("HOLD", &is_in("authorized"), "due_pk")),
+        ("an ended hold that is due", set("HOLD", &is_in("captured"), "due_pk", s("audit#due#hold#0"))),
+        ("a hold one yen too high", set("HOLD", &is_in("authorized"), "held_ecopay", n("501"))),
+        ("an authorized payment in the state captured", set("PAYMENT", &is_in("authorized"), "state", s("captured"))),
         (
-            "a held payment of which something can go back",
+            "a refundable amount of an authorized payment",
             set("PAYMENT", &is_in("authorized"), "refundable_ecopay", n("1")),
         ),
-        ("more captured than was held", set("PAYMENT", &was_held, "captured_ecopay", n("501"))),
-        ("a captured payment that owes nothing", unset("PAYMENT", &was_held, "merchant_delta")),
-        ("a capture that is gone", without("TXN#", &operation("capture"))),
-        ("headroom that no top-up reserves", set("BALANCE#ECOPAY", &reserves, "reserved", n("701"))),
-        ("headroom that is not reserved", unset("BALANCE#ECOPAY", &reserves, "reserved")),
-        ("held money posted as spendable", with_postings(&operation("topup_refund"), &|p| drop(p.remove("bucket")))),
-        ("a top-up that is gone", without("TOPUP", &succeeded)),
+        ("a captured amount above the held amount", set("PAYMENT", &was_held, "captured_ecopay", n("501"))),
+        ("a captured payment without the merchant's delta", unset("PAYMENT", &was_held, "merchant_delta")),
+        ("a missing capture", without("TXN#", &operation("capture"))),
+        ("reserved headroom without a top-up", set("BALANCE#ECOPAY", &reserves, "reserved", n("701"))),
+        ("a top-up without reserved headroom", unset("BALANCE#ECOPAY", &reserves, "reserved")),
+        ("held money posted as available", with_postings(&operation("topup_refund"), &|p| drop(p.remove("bucket")))),
+        ("a missing top-up", without("TOPUP", &succeeded)),
         ("a top-up that was credited and is not paid", set("TOPUP", &succeeded, "state", s("pending"))),
         ("a top-up that is paid and was not credited", set("TOPUP", &is_in("pending"), "state", s("succeeded"))),
-        ("a credit that is gone", without("TXN#", &operation("topup"))),
-        ("a credit that stands twice", doubled("TXN#", &operation("topup"))),
-        ("a credit under an id of its own", moved("TXN#", &operation("topup"))),
-        ("more to refund of a top-up", set("TOPUP", &succeeded, "refundable", n("10000"))),
+        ("a missing credit", without("TXN#", &operation("topup"))),
+        ("a repeated credit", doubled("TXN#", &operation("topup"))),
+        ("a credit under another id", moved("TXN#", &operation("topup"))),
+        ("a refundable amount above the rest of a top-up", set("TOPUP", &succeeded, "refundable", n("10000"))),
         ("points that were never taken back", set("TOPUP", &succeeded, "points_taken_back", n("99"))),
-        ("a debt of an earlier release", set("TOPUP", &succeeded, "owed", n("1"))),
-        ("nothing owed for a dispute", set("BALANCE#ECOPAY", &owes, "owed", n("0"))),
-        ("an unpaid top-up that nobody looks at", unset("TOPUP", &is_in("pending"), "due_pk")),
-        ("a refund of a top-up that is gone", without("REFUND#", &of_topup("pending"))),
+        ("a debt on a top-up record", set("TOPUP", &succeeded, "owed", n("1"))),
+        ("a dispute without its debt", set("BALANCE#ECOPAY", &owes, "owed", n("0"))),
+        ("an unpaid top-up that is not due", unset("TOPUP", &is_in("pending"), "due_pk")),
+        ("a missing refund of a top-up", without("REFUND#", &of_topup("pending"))),
         ("a refund that holds nothing", set("REFUND#", &of_topup("pending"), "state", s("succeeded"))),
-        ("a refund that has failed and is not back", set("REFUND#", &of_topup("succeeded"), "state", s("failed"))),
+        ("a failed refund that was not returned", set("REFUND#", &of_topup("succeeded"), "state", s("failed"))),
         ("a refund that pays out less", set("REFUND#", &of_topup("succeeded"), "paid", n("1"))),
-        ("a refund on its way that nobody looks at", unset("REFUND#", &of_topup("pending"), "due_pk")),
-        ("a refund's payment that is gone", without("TXN#", &operation("topup_refund_paid"))),
-        ("a clawback that is gone", without("CLAWBACK#", &any)),
-        ("a clawback that came back by itself", set("CLAWBACK#", &any, "state", s("returned"))),
-        ("a clawback's entry that is gone", without("TXN#", &operation("clawback"))),
-        ("an event's marker that is gone", without("event", &is_event_of("clawback"))),
-        ("a credit whose event is gone", without("event", &is_event_of("topup"))),
+        ("a pending refund that is not due", unset("REFUND#", &of_topup("pending"), "due_pk")),
+        ("a refund without its payment entry", without("TXN#", &operation("topup_refund_paid"))),
+        ("a missing clawback", without("CLAWBACK#", &any)),
+        ("a returned clawback without an entry", set("CLAWBACK#", &any, "state", s("returned"))),
+        ("a clawback without its entry", without("TXN#", &operation("clawback"))),
+        ("a clawback without its event's marker", without("event", &is_event_of("clawback"))),
+        ("a credit without its event's marker", without("event", &is_event_of("topup"))),
         ("an event's marker without its entry", set("event", &is_event_of("topup"), "entry_id", s("x"))),
-        ("an event's marker for ever", unset("event", &any, "ttl")),
-        ("an answered key for ever", unset("card_op_idem#topup#", &any, "ttl")),
-        ("an answered key that is looked at", set("card_op_idem#topup#", &any, "due_pk", s("x"))),
-        ("an answered key with a lease", set("card_op_idem#topup#", &any, "lease_until", s("x"))),
-        ("an answer that is gone", unset("card_op_idem#topup_refund#", &any, "body")),
-        ("a key in flight that has an answer", set("card_op_idem#topup#", &any, "state", s("IN_FLIGHT"))),
-        ("a wallet's key in flight", set("card_op_idem#pay#", &any, "state", s("IN_FLIGHT"))),
-        ("a key in flight that lapses", in_flight(&good, &[("ttl", n("1"))], &[])),
-        ("a key in flight without a token", in_flight(&good, &[], &["fence"])),
+        ("an event's marker without a TTL", unset("event", &any, "ttl")),
+        ("a completed key without a TTL", unset("card_op_idem#topup#", &any, "ttl")),
+        ("a completed key that is due", set("card_op_idem#topup#", &any, "due_pk", s("x"))),
+        ("a completed key with a lease", set("card_op_idem#topup#", &any, "lease_until", s("x"))),
+        ("a completed key without a response", unset("card_op_idem#topup_refund#", &any, "body")),
+        ("a key in flight with a response", set("card_op_idem#topup#", &any, "state", s("IN_FLIGHT"))),
+        ("a key in flight of an operation without Stripe", set("card_op_idem#pay#", &any, "state", s("IN_FLIGHT"))),
+        ("a key in flight with a TTL", in_flight(&good, &[("ttl", n("1"))], &[])),
+        ("a key in flight without a fencing token", in_flight(&good, &[], &["fence"])),
         ("a key in flight without a lease", in_flight(&good, &[], &["lease_until"])),
-        ("a key in flight that nobody looks at", in_flight(&good, &[], &["due_pk"])),
-        ("a key parked for no reason", in_flight(&good, &[("state", s("PARKED"))], &[])),
+        ("a key in flight that is not due", in_flight(&good, &[], &["due_pk"])),
+        ("a parked key without a reason", in_flight(&good, &[("state", s("PARKED"))], &[])),
     ];
     std::panic::set_hook(Box::new(|_| {}));
     let missed: Vec<_> = disorders
@@ -207,7 +207,7 @@ async fn audit_finds_every_kind_of_disorder() {
     assert_eq!((good.in_flight(), claimed.in_flight()), (0, 1));
 }
 
-/// The books as they would be if the unpaid top-up had no response yet, with attributes added and removed.
+/// The books with the unpaid top-up's key in flight, and with attributes of its marker added and removed.
 fn in_flight(good: &Books, more: &[(&str, AttributeValue)], less: &[&str]) -> Books {
     let mut books = good.clone();
     let unpaid = |row: &Row| row.get("state") == Some(&AttributeValue::S("pending".to_owned()));
@@ -218,8 +218,8 @@ fn in_flight(good: &Books, more: &[(&str, AttributeValue)], less: &[&str]) -> Bo
     let name = topup.get("idempotency_key").cloned();
     let key = find(&books, "card_op_idem#topup#", |row| row.get("idempotency_key") == name.as_ref());
     let marker = books.rows.entry(key).or_default();
-    for gone in ["ttl", "status", "content_type", "location", "body"] {
-        marker.remove(gone);
+    for removed in ["ttl", "status", "content_type", "location", "body"] {
+        marker.remove(removed);
     }
     let flight = [
         ("state", "IN_FLIGHT"),
@@ -229,8 +229,8 @@ fn in_flight(good: &Books, more: &[(&str, AttributeValue)], less: &[&str]) -> Bo
     ];
     marker.extend(flight.map(|(name, text)| (name.to_owned(), AttributeValue::S(text.to_owned()))));
     marker.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
-    for gone in less {
-        assert!(marker.remove(*gone).is_some(), "no {gone}");
+    for removed in less {
+        assert!(marker.remove(*removed).is_some(), "no {removed}");
     }
     books
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 const PAYMENTS_OF_TWO: u32 = 90;
 const YEN: i64 = 7;
 /// The id of a payment that does not exist.
-const NOBODY: &str = "019aa000-0000-7000-8000-000000000001";
+const UNKNOWN_PAYMENT_ID: &str = "019aa000-0000-7000-8000-000000000001";
 
 /// A merchant, a customer, and what the merchant is owed.
 struct Shop {
@@ -38,38 +38,38 @@ struct Shop {
 
 impl Shop {
     /// A merchant with `records` payments, every tenth of them refunded.
-    async fn open(scene: &Scene, teller: &Actor, records: u32) -> Self {
+    async fn open(scene: &Scene, server: &Actor, records: u32) -> Self {
         let (customer, merchant) = join(scene.world.customer_with("5000"), scene.world.merchant()).await;
         let id = MerchantId::parse(&merchant.id).expect("an id");
         let mut shop = Self { merchant, id, customer, owed: 0 };
         for number in 1..=records {
-            let payment = shop.sell(teller).await;
+            let payment = shop.sell(server).await;
             if number % 10 == 0 {
-                shop.take_back(teller, &payment).await;
+                shop.refund(server, &payment).await;
             }
         }
         shop
     }
 
-    async fn sell(&mut self, teller: &Actor) -> String {
-        let paid = teller.settle(&self.customer.pays(&self.merchant, &YEN.to_string())).await.good();
+    async fn sell(&mut self, server: &Actor) -> String {
+        let paid = server.settle(&self.customer.pays(&self.merchant, &YEN.to_string())).await.good();
         self.owed += YEN;
         paid.text("/payment_id")
     }
 
-    async fn take_back(&mut self, teller: &Actor, payment: &str) {
-        let _ = teller.settle(&self.merchant.refunds(payment, &YEN.to_string())).await.good();
+    async fn refund(&mut self, server: &Actor, payment: &str) {
+        let _ = server.settle(&self.merchant.refunds(payment, &YEN.to_string())).await.good();
         self.owed -= YEN;
     }
 
     /// What is credited and what is not, by the merchant API.
-    async fn balance(&self, teller: &Actor) -> (i64, i64) {
-        balance(teller, &self.merchant).await
+    async fn balance(&self, server: &Actor) -> (i64, i64) {
+        balance(server, &self.merchant).await
     }
 }
 
-async fn balance(teller: &Actor, merchant: &Merchant) -> (i64, i64) {
-    let answer = teller.settle(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
+async fn balance(server: &Actor, merchant: &Merchant) -> (i64, i64) {
+    let answer = server.settle(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
     let of = answer["balances"].as_array().expect("balances").iter().find(|balance| balance["asset"] == "ECOPAY");
     let Some(of) = of else { return (0, 0) };
     let number = |name: &str| of[name].as_str().and_then(|text| text.parse::<i64>().ok()).expect("a number");
@@ -83,7 +83,7 @@ async fn run(actor: &Actor, tenant: &Tenant, changed: Vec<Item>) -> Result<Credi
 }
 
 async fn sweep(actor: &Actor, tenant: &Tenant) -> Credited {
-    run(actor, tenant, Vec::new()).await.expect("a whole run")
+    run(actor, tenant, Vec::new()).await.expect("the run succeeds")
 }
 
 /// The merchant's uncredited records, as the stream would deliver them.
@@ -103,8 +103,8 @@ async fn crediting_item(scene: &Scene, shop: &Shop) -> Option<Crediting> {
     item.map(|item| Crediting::read(&item).expect("as it is written"))
 }
 
-/// A worker crashes at its `write`th write, before it or once it is done.
-async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64, i64), fault: Fault) {
+/// Crashes a worker at its `write`th write, before the write or after it.
+async fn crash_at_write(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64, i64), fault: Fault) {
     let is_before = matches!(fault, Fault::Held);
     victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
     let (actor, tenant) = (victim.clone(), scene.tenant.clone());
@@ -124,32 +124,32 @@ async fn dies(victim: &Actor, scene: &Scene, shop: &Shop, (write, batches): (i64
     running.abort();
 }
 
-/// A worker crashes at one of its writes; another finds the lease taken, and takes over once it is over.
-async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
+/// Checks that after a crash at one of its writes another worker waits for the end of the lease, then continues.
+async fn check_crash(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
     let is_before = matches!(fault, Fault::Held);
-    let name = format!("dies-{write}-of-{batches}-{}", if is_before { "before" } else { "after" });
-    let (scene, teller, victim) = (rig.scene(&name).await, rig.actor().await, rig.victim().await);
+    let name = format!("crash-{write}-of-{batches}-{}", if is_before { "before" } else { "after" });
+    let (scene, server, victim) = (rig.scene(&name).await, rig.actor().await, rig.victim().await);
     let payments = if batches == 1 { 10 } else { PAYMENTS_OF_TWO };
-    let shop = Shop::open(&scene, &teller, payments).await;
-    assert_eq!(shop.balance(&teller).await, (0, shop.owed));
-    dies(&victim, &scene, &shop, (write, batches), fault).await;
+    let shop = Shop::open(&scene, &server, payments).await;
+    assert_eq!(shop.balance(&server).await, (0, shop.owed));
+    crash_at_write(&victim, &scene, &shop, (write, batches), fault).await;
     // The worker's writes: the lease, the batches, the release.
     let done = if is_before { write } else { write + 1 };
-    let (credited, uncredited) = shop.balance(&teller).await;
+    let (credited, uncredited) = shop.balance(&server).await;
     assert_eq!(credited + uncredited, shop.owed, "{name}");
     assert_eq!((credited == 0, uncredited == 0), (done < 2, done > batches), "{name}: {credited} {uncredited}");
 
-    let rescuer = rig.actor().await;
-    let did = sweep(&rescuer, &scene.tenant).await;
+    let next_worker = rig.actor().await;
+    let swept = sweep(&next_worker, &scene.tenant).await;
     let is_taken = (1..=batches).contains(&done);
-    assert_eq!(did.left, usize::from(is_taken), "{name}");
+    assert_eq!(swept.left, usize::from(is_taken), "{name}");
     if is_taken {
-        assert_eq!((did.records, shop.balance(&teller).await), (0, (credited, uncredited)), "{name}");
-        rescuer.clock.ahead(LEASE_OVER);
-        let _ = sweep(&rescuer, &scene.tenant).await;
+        assert_eq!((swept.records, shop.balance(&server).await), (0, (credited, uncredited)), "{name}");
+        next_worker.clock.ahead(LEASE_OVER);
+        let _ = sweep(&next_worker, &scene.tenant).await;
     }
-    assert_eq!(shop.balance(&teller).await, (shop.owed, 0), "{name}");
-    assert_eq!(sweep(&rescuer, &scene.tenant).await, Credited::default(), "{name}");
+    assert_eq!(shop.balance(&server).await, (shop.owed, 0), "{name}");
+    assert_eq!(sweep(&next_worker, &scene.tenant).await, Credited::default(), "{name}");
     let version = crediting_item(&scene, &shop).await.map(|crediting| crediting.version);
     assert_eq!(version, Some(batches), "{name}: each batch is one transaction");
     let _ = scene.world.check_books().await;
@@ -159,16 +159,16 @@ async fn cell(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
 async fn crash_at_any_write_is_continued_by_another_worker() {
     let rig = Rig::new().await;
     let points = [(0, 1), (1, 1), (2, 1), (2, 2)];
-    let cells = points.into_iter().flat_map(|at| [(at, Fault::Held), (at, Fault::AnswerLost)]);
-    let _ = join_all(cells.map(|(at, fault)| cell(&rig, at, fault))).await;
+    let checks = points.into_iter().flat_map(|at| [(at, Fault::Held), (at, Fault::AnswerLost)]);
+    let _ = join_all(checks.map(|(at, fault)| check_crash(&rig, at, fault))).await;
 }
 
 /// Crediting workers are cut off at random while customers pay and are refunded, and the merchant reads its balance.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn merchant_total_is_right_while_workers_crash() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("cut-off").await, rig.actor().await);
-    let shop = Shop::open(&scene, &teller, 120).await;
+    let (scene, server) = (rig.scene("cut-off").await, rig.actor().await);
+    let shop = Shop::open(&scene, &server, 120).await;
     // Bounds of what may be committed: what was answered, and what was requested.
     let (least, most) = (AtomicI64::new(shop.owed), AtomicI64::new(shop.owed));
     let (over, crashes, reads) = (AtomicBool::new(false), AtomicU32::new(0), AtomicU32::new(0));
@@ -179,11 +179,11 @@ async fn merchant_total_is_right_while_workers_crash() {
             for number in 0..25 {
                 most.fetch_add(YEN, Ordering::SeqCst);
                 let call = customer.pays(&shop.merchant, &YEN.to_string());
-                let payment = teller.settle(&call).await.good().text("/payment_id");
+                let payment = server.settle(&call).await.good().text("/payment_id");
                 least.fetch_add(YEN, Ordering::SeqCst);
                 if number % 3 == 0 {
                     least.fetch_sub(YEN, Ordering::SeqCst);
-                    let _ = teller.settle(&shop.merchant.refunds(&payment, &YEN.to_string())).await.good();
+                    let _ = server.settle(&shop.merchant.refunds(&payment, &YEN.to_string())).await.good();
                     most.fetch_sub(YEN, Ordering::SeqCst);
                 }
             }
@@ -208,10 +208,10 @@ async fn merchant_total_is_right_while_workers_crash() {
             }
         }
     };
-    let looking = async {
+    let reading = async {
         while !over.load(Ordering::SeqCst) {
             let at_least = least.load(Ordering::SeqCst);
-            let (credited, uncredited) = shop.balance(&teller).await;
+            let (credited, uncredited) = shop.balance(&server).await;
             let at_most = most.load(Ordering::SeqCst);
             let total = credited + uncredited;
             // Requests in flight may lower the total by refunds or raise it by payments.
@@ -220,7 +220,7 @@ async fn merchant_total_is_right_while_workers_crash() {
             reads.fetch_add(1, Ordering::SeqCst);
         }
     };
-    let _ = join(join(selling, looking), join(working(1), working(2))).await;
+    let _ = join(join(selling, reading), join(working(1), working(2))).await;
     let (crashes, reads) = (crashes.into_inner(), reads.into_inner());
     println!("{crashes} crashes, {reads} reads");
     assert!(crashes > 3 && reads > 3, "{crashes} crashes, {reads} reads");
@@ -229,7 +229,7 @@ async fn merchant_total_is_right_while_workers_crash() {
     last.clock.ahead(Duration::from_secs(365 * 24 * 60 * 60));
     let _ = sweep(&last, &scene.tenant).await;
     let owed = least.into_inner();
-    assert_eq!((owed, shop.balance(&teller).await), (most.into_inner(), (owed, 0)));
+    assert_eq!((owed, shop.balance(&server).await), (most.into_inner(), (owed, 0)));
     let _ = scene.world.check_books().await;
 }
 
@@ -237,8 +237,8 @@ async fn merchant_total_is_right_while_workers_crash() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_workers_credit_each_record_once() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("at-once").await, rig.actor().await);
-    let shop = Shop::open(&scene, &teller, 150).await;
+    let (scene, server) = (rig.scene("at-once").await, rig.actor().await);
+    let shop = Shop::open(&scene, &server, 150).await;
     let changed = records(&scene, &shop).await;
     let (one, two) = (rig.actor().await, rig.actor().await);
     let working = async {
@@ -246,14 +246,14 @@ async fn concurrent_workers_credit_each_record_once() {
         for some in changed.chunks(30) {
             let some = || some.to_vec();
             let (by_one, by_two) = join(run(&one, &scene.tenant, some()), run(&two, &scene.tenant, some())).await;
-            credited += by_one.expect("a whole run").records + by_two.expect("a whole run").records;
+            credited += by_one.expect("the run succeeds").records + by_two.expect("the run succeeds").records;
         }
         credited
     };
-    let looking = async {
+    let reading = async {
         let mut seen = Vec::new();
         loop {
-            let (credited, uncredited) = shop.balance(&teller).await;
+            let (credited, uncredited) = shop.balance(&server).await;
             assert_eq!(credited + uncredited, shop.owed);
             seen.push(credited);
             if uncredited == 0 {
@@ -261,38 +261,40 @@ async fn concurrent_workers_credit_each_record_once() {
             }
         }
     };
-    let (credited, seen) = join(working, looking).await;
+    let (credited, seen) = join(working, reading).await;
     assert_eq!(credited, changed.len());
     assert_eq!(seen.last(), Some(&shop.owed));
     let _ = scene.world.check_books().await;
 }
 
 #[tokio::test]
-async fn a_late_holder_writes_nothing() {
+async fn former_lease_holder_writes_nothing() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("late").await, rig.actor().await);
-    let shop = Shop::open(&scene, &teller, 3).await;
+    let (scene, server) = (rig.scene("late").await, rig.actor().await);
+    let shop = Shop::open(&scene, &server, 3).await;
     let waiting: Vec<Uncredited> = records(&scene, &shop).await.iter().filter_map(|item| due(&scene, item)).collect();
     let (app, now) = (&scene.world.app, scene.world.app.now());
     let (lease, taken) =
-        CreditedMerchant::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("it is free");
+        CreditedMerchant::take(&scene.tenant, shop.id, None, now).expect("a lease").expect("no worker holds the lease");
     let write = async |transaction: &Transaction| {
         gate::as_test(app.ledger().apply(&scene.tenant, Operation::Crediting, transaction)).await
     };
-    write(&taken).await.expect("it is taken");
-    assert_eq!(sweep(&teller, &scene.tenant).await, Credited { records: 0, left: 1 });
+    write(&taken).await.expect("the lease is taken");
+    assert_eq!(sweep(&server, &scene.tenant).await, Credited { records: 0, left: 1 });
 
-    let heir = rig.actor().await;
-    heir.clock.ahead(LEASE_OVER);
-    assert_eq!(sweep(&heir, &scene.tenant).await, Credited { records: 3, left: 0 });
+    let successor = rig.actor().await;
+    successor.clock.ahead(LEASE_OVER);
+    assert_eq!(sweep(&successor, &scene.tenant).await, Credited { records: 3, left: 0 });
     let books = scene.world.books().await;
     let batch = lease.batch(&waiting, now).expect("a batch").expect("records");
-    for late in [batch.transaction().clone(), lease.release(now).expect("a release")] {
-        let Err(ApplyError::Rejected(rejection)) = write(&late).await else { panic!("it wrote") };
+    for stale_write in [batch.transaction().clone(), lease.release(now).expect("a release")] {
+        let Err(ApplyError::Rejected(rejection)) = write(&stale_write).await else {
+            panic!("the write of a former lease holder succeeded")
+        };
         assert_eq!(batch.explain(&rejection), Some(BatchRejection::LeaseLost));
     }
-    scene.world.books().await.unchanged_since(&books, "a late holder");
-    assert_eq!(shop.balance(&teller).await, (shop.owed, 0));
+    scene.world.books().await.unchanged_since(&books, "a former lease holder wrote something");
+    assert_eq!(shop.balance(&server).await, (shop.owed, 0));
 }
 
 fn due(scene: &Scene, item: &Item) -> Option<Uncredited> {
@@ -302,58 +304,58 @@ fn due(scene: &Scene, item: &Item) -> Option<Uncredited> {
 #[tokio::test]
 async fn repeated_and_unreadable_records_do_not_block_others() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("again").await, rig.actor().await);
-    let mut shop = Shop::open(&scene, &teller, 5).await;
+    let (scene, server) = (rig.scene("again").await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &server, 5).await;
     let first = records(&scene, &shop).await;
-    assert_eq!(run(&teller, &scene.tenant, first.clone()).await, Ok(Credited { records: 5, left: 0 }));
+    assert_eq!(run(&server, &scene.tenant, first.clone()).await, Ok(Credited { records: 5, left: 0 }));
     // The stream delivers at least once, and an index may still list credited records.
     for _ in 0..2 {
-        let _ = shop.sell(&teller).await;
+        let _ = shop.sell(&server).await;
     }
     let later = records(&scene, &shop).await;
     let again: Vec<Item> = first.iter().chain(&later).cloned().collect();
-    assert_eq!(run(&teller, &scene.tenant, again.clone()).await, Ok(Credited { records: 2, left: 0 }));
-    assert_eq!(run(&teller, &scene.tenant, again).await, Ok(Credited::default()));
+    assert_eq!(run(&server, &scene.tenant, again.clone()).await, Ok(Credited { records: 2, left: 0 }));
+    assert_eq!(run(&server, &scene.tenant, again).await, Ok(Credited::default()));
 
-    let _ = shop.sell(&teller).await;
+    let _ = shop.sell(&server).await;
     let [good] = &records(&scene, &shop).await[..] else { panic!("one record") };
     let mut unreadable = good.clone();
     unreadable.insert("merchant_delta".to_owned(), Value::s("seven"));
-    let mut elsewhere = good.clone();
-    let nobody = keys::payment(&scene.tenant, PaymentId::parse(NOBODY).expect("an id"));
-    for (name, value) in [("uuid", nobody.pk()), ("type", nobody.sk()), ("payment_id", NOBODY)] {
-        elsewhere.insert(name.to_owned(), Value::s(value));
+    let mut misplaced = good.clone();
+    let unknown = keys::payment(&scene.tenant, PaymentId::parse(UNKNOWN_PAYMENT_ID).expect("an id"));
+    for (name, value) in [("uuid", unknown.pk()), ("type", unknown.sk()), ("payment_id", UNKNOWN_PAYMENT_ID)] {
+        misplaced.insert(name.to_owned(), Value::s(value));
     }
-    for bad in [unreadable, elsewhere] {
-        let _ = shop.sell(&teller).await;
-        let (owed, before) = (shop.owed, shop.balance(&teller).await);
+    for bad in [unreadable, misplaced] {
+        let _ = shop.sell(&server).await;
+        let (owed, before) = (shop.owed, shop.balance(&server).await);
         assert!(before.1 >= YEN);
-        let ended = run(&teller, &scene.tenant, [vec![bad], records(&scene, &shop).await].concat()).await;
+        let ended = run(&server, &scene.tenant, [vec![bad], records(&scene, &shop).await].concat()).await;
         assert_eq!(ended.map_err(|problem| problem.status().as_u16()), Err(500));
-        assert_eq!(shop.balance(&teller).await, (owed, 0));
+        assert_eq!(shop.balance(&server).await, (owed, 0));
     }
     // A changed item that is not an uncredited record is ignored.
-    let profile = gate::as_test(teller.app.dynamo().get(&Partition::merchant(&scene.tenant, shop.id).profile())).await;
-    let strangers = vec![profile.expect("an answer").expect("a profile")];
-    assert_eq!(run(&teller, &scene.tenant, strangers).await, Ok(Credited::default()));
+    let profile = gate::as_test(server.app.dynamo().get(&Partition::merchant(&scene.tenant, shop.id).profile())).await;
+    let unrelated = vec![profile.expect("an answer").expect("a profile")];
+    assert_eq!(run(&server, &scene.tenant, unrelated).await, Ok(Credited::default()));
     let _ = scene.world.check_books().await;
 }
 
 #[tokio::test]
 async fn sweep_credits_every_merchant_and_measures_its_lag() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("sweep").await, rig.actor().await);
-    let shops = join_all((0..6).map(|_| Shop::open(&scene, &teller, 2))).await;
+    let (scene, server) = (rig.scene("sweep").await, rig.actor().await);
+    let shops = join_all((0..6).map(|_| Shop::open(&scene, &server, 2))).await;
     let sweeper = rig.actor().await;
     sweeper.clock.ahead(Duration::from_secs(1000));
     assert_eq!(sweep(&sweeper, &scene.tenant).await, Credited { records: 12, left: 0 });
     let lag = || sweeper.counting.measured(Metric::CreditingLag, Some(&scene.tenant));
     assert!(lag().is_some_and(|lag| (999..1060).contains(&lag)), "{:?}", lag());
     for shop in &shops {
-        assert_eq!(shop.balance(&teller).await, (shop.owed, 0));
+        assert_eq!(shop.balance(&server).await, (shop.owed, 0));
     }
     // A merchant without payments has no crediting item.
-    let quiet = Shop::open(&scene, &teller, 0).await;
+    let quiet = Shop::open(&scene, &server, 0).await;
     assert_eq!(sweep(&sweeper, &scene.tenant).await, Credited::default());
     assert_eq!(crediting_item(&scene, &quiet).await, None);
     // A lag of 0 is measured too, so that the alarm ends.
@@ -365,10 +367,10 @@ async fn sweep_credits_every_merchant_and_measures_its_lag() {
 #[tokio::test]
 async fn audit_finds_every_crediting_disorder() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("audited").await, rig.actor().await);
-    let mut shop = Shop::open(&scene, &teller, 3).await;
-    let _ = sweep(&teller, &scene.tenant).await;
-    let _ = shop.sell(&teller).await;
+    let (scene, server) = (rig.scene("audited").await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &server, 3).await;
+    let _ = sweep(&server, &scene.tenant).await;
+    let _ = shop.sell(&server).await;
     let good = scene.world.check_books().await;
     good.check_credited();
     type Which = fn(&str, &Row) -> bool;
@@ -378,7 +380,7 @@ async fn audit_finds_every_crediting_disorder() {
     let bad = |which: Which, change: &dyn Fn(&mut Row)| {
         let mut books = good.clone();
         let key = books.rows.iter().find(|((_, sk), row)| which(sk, row)).map(|(key, _)| key.clone());
-        change(books.rows.get_mut(&key.expect("such a row")).expect("the row"));
+        change(books.rows.get_mut(&key.expect("a matching row")).expect("the row"));
         books
     };
     let set = |name: &'static str, value: AttributeValue| {
@@ -392,12 +394,12 @@ async fn audit_finds_every_crediting_disorder() {
         .find(|due| due.as_s().is_ok_and(|due| due.contains("#settle#")));
     let settle = settle.expect("a credited record").clone();
     let disorders = [
-        ("a yen too much", bad(balance, &set("balance", AttributeValue::N((3 * YEN + 1).to_string())))),
+        ("a balance one yen too high", bad(balance, &set("balance", AttributeValue::N((3 * YEN + 1).to_string())))),
         ("a record that was credited twice", bad(balance, &set("balance", AttributeValue::N((4 * YEN).to_string())))),
-        ("something held that nobody holds", bad(balance, &set("held", AttributeValue::N("1".to_owned())))),
-        ("a credit that lost its flag", bad(credited, &|row| drop(row.remove("credited_at")))),
-        ("a credited record that nobody settles", bad(credited, &|row| drop(row.remove("due_pk")))),
-        ("a record that nobody credits", bad(waiting, &|row| drop(row.remove("due_pk")))),
+        ("a held amount without a hold", bad(balance, &set("held", AttributeValue::N("1".to_owned())))),
+        ("a credited record without its flag", bad(credited, &|row| drop(row.remove("credited_at")))),
+        ("a credited record that is not due for settlement", bad(credited, &|row| drop(row.remove("due_pk")))),
+        ("an uncredited record that is not due", bad(waiting, &|row| drop(row.remove("due_pk")))),
         (
             "a flag without a credit",
             bad(waiting, &|row| {
@@ -416,10 +418,10 @@ async fn audit_finds_every_crediting_disorder() {
 #[tokio::test]
 async fn full_batch_costs_494_write_units() {
     let rig = Rig::new().await;
-    let (scene, teller, worker) = (rig.scene("batch").await, rig.actor().await, rig.actor().await);
-    let mut shop = Shop::open(&scene, &teller, 0).await;
+    let (scene, server, worker) = (rig.scene("batch").await, rig.actor().await, rig.actor().await);
+    let mut shop = Shop::open(&scene, &server, 0).await;
     for _ in 0..98 {
-        let _ = shop.sell(&teller).await;
+        let _ = shop.sell(&server).await;
     }
     worker.tap.meter();
     assert_eq!(sweep(&worker, &scene.tenant).await, Credited { records: 98, left: 0 });

@@ -30,7 +30,7 @@ impl Rig {
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });
-        let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
+        let stage = Stage::new(World::with_terms(host, tenant, |_| {}).await).await;
         let _ = stage.paid("1").await;
         Self { stage, tap, counting }
     }
@@ -46,7 +46,7 @@ impl Rig {
 }
 
 /// Asserts a 503 with a retry time in header and body.
-fn unsure(answer: Answer, code: &str) -> Answer {
+fn assert_unknown(answer: Answer, code: &str) -> Answer {
     let answer = answer.problem(503, code);
     let seconds: u64 = answer.header("retry-after").expect("Retry-After").parse().expect("seconds");
     assert!(seconds >= 1 && answer.json()["retry_after_ms"].as_u64() <= Some(seconds * 1000), "{answer:?}");
@@ -62,14 +62,14 @@ async fn retry_after_lost_answer_gets_the_stored_response() {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         rig.tap.next_writes([Some(Fault::AnswerCut)]);
-        let _ = unsure(world.api.send(&prepared.call).await, "outcome_unknown");
+        let _ = assert_unknown(world.api.send(&prepared.call).await, "outcome_unknown");
         let after = world.check_books().await;
         let entries = after.under("TXN#").count() - before.under("TXN#").count();
         assert_eq!(entries, prepared.entries, "{endpoint:?}: the effect");
         let found = world.api.settle(&prepared.call).await;
         assert_eq!((found.status, found.replayed()), (prepared.status, true), "{endpoint:?}: {found:?}");
         assert_eq!(world.api.send(&prepared.call).await.stored(), found.stored(), "{endpoint:?}");
-        world.books().await.unchanged_since(&after, "finding out moved something");
+        world.books().await.unchanged_since(&after, "a retry moved something");
     }
     assert_eq!(rig.tap.faults_left(), 0);
     assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::wallet().count() as u64);
@@ -86,7 +86,7 @@ async fn retry_after_failed_write_is_executed() {
         for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]
         {
             rig.tap.next_writes([Some(fault)]);
-            let _ = unsure(world.api.send(&prepared.call).await, "outcome_unknown");
+            let _ = assert_unknown(world.api.send(&prepared.call).await, "outcome_unknown");
         }
         world.books().await.unchanged_since(&before, "a write that never arrived moved something");
         let done = world.api.settle(&prepared.call).await;
@@ -118,7 +118,7 @@ async fn conflicts_are_retried_three_times() {
             let before = world.books().await;
             let _ = rig.tap.take();
             rig.tap.next_writes([conflict(at), conflict(at), conflict(at), conflict(at)]);
-            let _ = unsure(world.api.send(&prepared.call).await, "busy");
+            let _ = assert_unknown(world.api.send(&prepared.call).await, "busy");
             assert_eq!(rig.writes(), 4, "{endpoint:?}");
             world.books().await.unchanged_since(&before, "a conflict moved something");
             assert_eq!(world.api.settle(&prepared.call).await.status, prepared.status);
@@ -158,12 +158,12 @@ async fn throttling_is_not_retried() {
         Fault::Error(400, "RequestLimitExceeded"),
     ];
     let before = world.books().await;
-    for (met, fault) in faults.into_iter().enumerate() {
+    for (count, fault) in faults.into_iter().enumerate() {
         let call = customer.pays(&rig.stage.merchant, "10");
         let _ = rig.tap.take();
         rig.tap.next_writes([Some(fault)]);
-        let _ = unsure(world.api.send(&call).await, "busy");
-        assert_eq!((rig.writes(), rig.counted(Metric::Throttled)), (1, met as u64 + 1));
+        let _ = assert_unknown(world.api.send(&call).await, "busy");
+        assert_eq!((rig.writes(), rig.counted(Metric::Throttled)), (1, count as u64 + 1));
     }
     world.books().await.unchanged_since(&before, "a throttled write moved something");
     assert_eq!(rig.counted(Metric::TransactionConflict), 0);
@@ -195,7 +195,7 @@ async fn unexpected_store_error_is_a_500_without_detail() {
     }
     assert_eq!(bodies.len(), 1, "{bodies:?}");
     assert!(!bodies.iter().any(|body| body.contains("SomethingNew") || body.contains("Exception")), "{bodies:?}");
-    world.books().await.unchanged_since(&before, "a broken write moved something");
+    world.books().await.unchanged_since(&before, "a failed write moved something");
     assert_eq!(world.api.settle(&call).await.status, 201);
     assert!(rig.counted(Metric::Broken) >= 7);
 }
@@ -214,13 +214,13 @@ async fn unavailable_store_gives_503_and_retries_apply_once() {
         for _ in 0..2 {
             let answer = world.api.send(call).await;
             let read = call.path.ends_with("/refunds");
-            let _ = unsure(answer, if read { "unavailable" } else { "outcome_unknown" });
+            let _ = assert_unknown(answer, if read { "unavailable" } else { "outcome_unknown" });
         }
     }
     let read = ledger_tests::http::Call::get("/v1/me/balances", &rich.who);
-    let _ = unsure(world.api.send(&read).await, "unavailable");
+    let _ = assert_unknown(world.api.send(&read).await, "unavailable");
     rig.tap.every_call(None);
-    world.books().await.unchanged_since(&before, "a store that was down moved something");
+    world.books().await.unchanged_since(&before, "a request to an unavailable store moved something");
     for answer in join_all(calls.iter().map(|call| world.api.settle(call))).await {
         assert_eq!((answer.status, answer.replayed()), (201, false), "{answer:?}");
     }
@@ -236,7 +236,7 @@ async fn stored_refusal_is_replayed_after_lost_answer() {
     let poor = world.customer_with("10").await;
     let call = poor.pays(&rig.stage.merchant, "11");
     rig.tap.next_writes([None, Some(Fault::AnswerCut)]);
-    let _ = unsure(world.api.send(&call).await, "outcome_unknown");
+    let _ = assert_unknown(world.api.send(&call).await, "outcome_unknown");
     world.adjust(&json!({"customer_id": poor.id}), "credit", "100").await;
     let found = world.api.settle(&call).await.problem(400, "insufficient_balance");
     assert!(found.replayed());

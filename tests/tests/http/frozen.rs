@@ -13,7 +13,7 @@ async fn set_status(world: &World, path: String, status: &str) {
 
 #[tokio::test]
 async fn frozen_customer_cannot_be_debited() {
-    let stage = Stage::set(World::alone("frozen-customer").await).await;
+    let stage = Stage::new(World::alone("frozen-customer").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, friend) = (world.customer_with("1000").await, world.customer_with("1000").await);
     world.grant(&customer, "POINT", "100").await;
@@ -61,7 +61,7 @@ async fn frozen_customer_cannot_be_debited() {
 
 #[tokio::test]
 async fn frozen_card_cannot_be_debited() {
-    let stage = Stage::set(World::alone("frozen-card").await).await;
+    let stage = Stage::new(World::alone("frozen-card").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let customer = world.customer().await;
     let card = world.card(Some(&customer), "1000").await;
@@ -90,7 +90,7 @@ async fn frozen_card_cannot_be_debited() {
 
 #[tokio::test]
 async fn suspended_merchant_takes_no_payment() {
-    let stage = Stage::set(World::alone("suspended").await).await;
+    let stage = Stage::new(World::alone("suspended").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, payment) = stage.paid("300").await;
     let other = world.customer_with("100").await;
@@ -115,7 +115,7 @@ async fn suspended_merchant_takes_no_payment() {
 
 #[tokio::test]
 async fn insufficient_balance_states_the_shortfall() {
-    let stage = Stage::set(World::new("empty").await).await;
+    let stage = Stage::new(World::new("empty").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (empty, friend) = (world.customer().await, world.customer().await);
     let issue = Call::post("/v1/me/payment-code", &empty.who, &json!({})).key(new_key());

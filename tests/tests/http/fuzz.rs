@@ -109,7 +109,7 @@ impl Dice {
 /// Mutates a request in one way.
 fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
     let body = call.body.clone().unwrap_or_default();
-    let fields: Value = serde_json::from_str(&body).expect("it was JSON before");
+    let fields: Value = serde_json::from_str(&body).expect("the body is JSON");
     let names: Vec<String> = fields.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default();
     let name = if names.is_empty() { "amount".to_owned() } else { names[dice.throw(names.len())].clone() };
     match dice.throw(12) {
@@ -155,7 +155,7 @@ fn mutate(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
 }
 
 /// Asserts that an answer is well-formed.
-fn is_well_formed(call: &Call, answer: &Answer) {
+fn assert_well_formed(call: &Call, answer: &Answer) {
     let of = || format!("{call:?}: {answer:?}");
     assert!(answer.status < 500, "{}", of());
     // The gateway answers by itself, in its own form, if a path has a malformed escape.
@@ -172,11 +172,11 @@ fn is_well_formed(call: &Call, answer: &Answer) {
 
 #[tokio::test]
 async fn mutated_requests_never_give_a_500() {
-    let stage = Stage::set(World::alone("fuzz").await).await;
+    let stage = Stage::new(World::alone("fuzz").await).await;
     let world = &stage.world;
     let customer = world.customer_with("1000").await;
     let others = [
-        Who::Nobody,
+        Who::Anonymous,
         Who::Bearer("x".to_owned()),
         customer.who.clone(),
         stage.merchant.who.clone(),
@@ -184,7 +184,7 @@ async fn mutated_requests_never_give_a_500() {
         stage.terminal.who.clone(),
     ];
     let mut dice = Dice(SEED);
-    let mut met = BTreeMap::<String, usize>::new();
+    let mut counts = BTreeMap::<String, usize>::new();
     for endpoint in Endpoint::ALL {
         let call = endpoint.prepare(&stage).await.call;
         for _ in 0..ROUNDS {
@@ -195,17 +195,17 @@ async fn mutated_requests_never_give_a_500() {
             }
             // A request that no HTTP client can send is skipped.
             let Ok(answer) = world.api.try_send(&mutated).await else { continue };
-            is_well_formed(&mutated, &answer);
-            *met.entry(answer.code().unwrap_or_else(|| answer.status.to_string())).or_default() += 1;
+            assert_well_formed(&mutated, &answer);
+            *counts.entry(answer.code().unwrap_or_else(|| answer.status.to_string())).or_default() += 1;
         }
     }
     world.check_books().await;
     // The mutations reach the handlers: refusals of many kinds, and some successes.
     let kinds = ["invalid_request", "not_found", "method_not_allowed", "wrong_face", "idempotency_key_invalid", "201"];
     for kind in kinds {
-        assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
+        assert!(counts.contains_key(kind), "no answer was {kind}: {counts:?}");
     }
-    assert!(met.values().sum::<usize>() > Endpoint::ALL.len() * ROUNDS * 9 / 10, "{met:?}");
+    assert!(counts.values().sum::<usize>() > Endpoint::ALL.len() * ROUNDS * 9 / 10, "{counts:?}");
 }
 
 /// The pointers of all values within a JSON value.
@@ -222,7 +222,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
 /// Signed events with any value in any place: each takes effect, or has none, or is kept for review.
 #[tokio::test]
 async fn mutated_events_are_applied_once_or_refused() {
-    let stage = Stage::set(World::alone("fuzz-events").await).await;
+    let stage = Stage::new(World::alone("fuzz-events").await).await;
     let world = &stage.world;
     world.hold_deliveries().await;
     let customer = world.customer().await;
@@ -232,7 +232,7 @@ async fn mutated_events_are_applied_once_or_refused() {
     let made = world.stripe(&format!("/payment_intents/{}/refund", paid.intent), &json!({"amount": 500})).await;
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", paid.intent), &json!({"amount": 700})).await;
     let id = |object: &Value| object["id"].as_str().expect("an id").to_owned();
-    let all = world.api.send(&Call::get("/dev/stripe/events", &Who::Nobody)).await.good().json();
+    let all = world.api.send(&Call::get("/dev/stripe/events", &Who::Anonymous)).await.good().json();
     let refund = all["events"].as_array().expect("events").iter().find(|event| event["type"] == "refund.created");
     let events = [
         world.paid_event(&waiting.id, &waiting.intent, 1000),
@@ -246,7 +246,7 @@ async fn mutated_events_are_applied_once_or_refused() {
         assert_eq!(world.webhook(event).await.good().text("/status"), "applied");
     }
     let mut dice = Dice(SEED);
-    let mut met = BTreeMap::<String, usize>::new();
+    let mut counts = BTreeMap::<String, usize>::new();
     for round in 0..ROUNDS * 12 {
         let mut event = events[dice.throw(events.len())].clone();
         event["id"] = json!(format!("evt_fuzz_{round}"));
@@ -274,20 +274,20 @@ async fn mutated_events_are_applied_once_or_refused() {
             _ => &[],
         };
         assert!(expected.contains(&code.as_str()), "{text}: {answer:?}");
-        *met.entry(code).or_default() += 1;
+        *counts.entry(code).or_default() += 1;
     }
     world.check_books().await;
     for kind in ["applied", "behind", "foreign", "ignored", "invalid_request", "event_kept"] {
-        assert!(met.contains_key(kind), "{kind} was never met: {met:?}");
+        assert!(counts.contains_key(kind), "no answer was {kind}: {counts:?}");
     }
     // Each took effect once: the paid amounts less those taken by disputes and at the dashboard.
     for event in &events {
         let _ = world.webhook(event).await.good();
     }
     let wallet = world.wallet(&customer, "ECOPAY").await;
-    assert_eq!((&wallet["balance"], &wallet["held"]), (&json!("2800"), &json!("2000")), "{met:?}");
+    assert_eq!((&wallet["balance"], &wallet["held"]), (&json!("2800"), &json!("2000")), "{counts:?}");
     let books = world.check_books().await;
-    assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (2, 2), "{met:?}");
+    assert_eq!((books.entries_of("topup"), books.entries_of("clawback")), (2, 2), "{counts:?}");
 }
 
 /// A second mutation, of anything but the body, which may no longer be JSON.
@@ -302,7 +302,7 @@ fn mutate_again(dice: &mut Dice, call: &Call, others: &[Who]) -> Call {
 /// Mutated paths and queries of the reads.
 #[tokio::test]
 async fn mutated_reads_never_give_a_500_and_write_nothing() {
-    let stage = Stage::set(World::new("fuzz-reads").await).await;
+    let stage = Stage::new(World::new("fuzz-reads").await).await;
     let (customer, payment) = stage.paid("100").await;
     let (operator, id) = (&stage.world.operator.who, new_id());
     let reads = [
@@ -350,7 +350,7 @@ async fn mutated_reads_never_give_a_500_and_write_nothing() {
                 call = read.clone().at(segments.join("/"));
             }
             let answer = stage.world.api.send(&call).await;
-            is_well_formed(&call, &answer);
+            assert_well_formed(&call, &answer);
         }
     }
     stage.world.books().await.unchanged_since(&before, "a read wrote something");

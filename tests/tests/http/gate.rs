@@ -29,8 +29,8 @@ async fn call_beyond_the_functions_role_is_denied() {
     let refused = gate::record().refused;
     assert!(refused.iter().any(|line| line.starts_with("crediting: Query: dynamodb:Query on ")), "{refused:?}");
     // A function that is not in the template has no permission.
-    let nobody = gate::as_function("nobody", query()).await;
-    assert_eq!(nobody, Err(ReadError::Refused("AccessDeniedException".to_owned())));
+    let unknown = gate::as_function("unknown", query()).await;
+    assert_eq!(unknown, Err(ReadError::Refused("AccessDeniedException".to_owned())));
 }
 
 /// The function answers a denied call with its own error.
@@ -67,7 +67,7 @@ async fn read_with_empty_key_bound_is_refused() {
     assert_eq!(gate::as_test(read(&gated, "")).await.expect_err("an empty bound"), refused);
     assert!(gate::as_function("jobs", read(&gated, "!")).await.is_ok());
     let bare = host::client(host.stack().dynamodb_url()).await;
-    assert!(read(&bare, "").await.is_ok(), "the embedded engine refuses it by itself");
+    assert!(read(&bare, "").await.is_ok(), "the embedded engine must allow an empty bound");
     let invalid = gate::record().invalid;
     assert!(invalid.iter().any(|line| line.starts_with("Query: KeyConditionEmpty: ")), "{invalid:?}");
 }
@@ -115,10 +115,10 @@ async fn every_dynamodb_rule_is_enforced_on_the_wire() {
 
 #[tokio::test]
 async fn call_outside_any_function_panics() {
-    let world = World::new("gate-nobody").await;
+    let world = World::new("gate-outside").await;
     let (app, tenant) = (world.app.clone(), slug(&world));
     let lost = tokio::spawn(async move { app.dynamo().get(&keys::config(&tenant)).await });
-    assert!(lost.await.expect_err("it ends").is_panic());
+    assert!(lost.await.expect_err("the task panics").is_panic());
 }
 
 /// The function's name passes through the SDK, its retries and the routers' layers, and each request has the name of
@@ -139,7 +139,7 @@ async fn each_api_calls_under_its_functions_name() {
         ("terminal", "/v1/terminal/cards/{card_id}/pay"),
     ] {
         assert!(record.served.contains(&(function, "POST".to_owned(), path.to_owned())), "{:?}", record.served);
-        let wrote = record.asked[function].iter().any(|request| request.action == "dynamodb:PutItem");
-        assert!(wrote, "{function}: {:?}", record.asked[function]);
+        let wrote = record.requests[function].iter().any(|request| request.action == "dynamodb:PutItem");
+        assert!(wrote, "{function}: {:?}", record.requests[function]);
     }
 }

@@ -14,19 +14,19 @@ use uuid::Uuid;
 /// An instant in the legacy system, in milliseconds: 2023-11-14T22:13:20.000Z.
 const THEN: i64 = 1_700_000_000_000;
 /// The number of lines that the legacy system wrote.
-const THEIRS: usize = 9;
+const LEGACY_LINES: usize = 9;
 /// The number of lines that the ledger wrote.
-const OURS: usize = 4;
+const LEDGER_LINES: usize = 4;
 
 /// A legacy customer, with lines of the legacy system and of the ledger.
-struct Told {
+struct LegacyHistory {
     world: World,
     customer: Customer,
     shop: Merchant,
 }
 
-impl Told {
-    async fn set(tenant: &str, stage: Stage) -> Self {
+impl LegacyHistory {
+    async fn create(tenant: &str, stage: Stage) -> Self {
         let world = World::migrating(tenant, phase_of(Model::GodRecord, Concern::History, stage)).await;
         let shop = world.merchant().await;
         let customer = world.legacy_customer(&[("balance", n(5000))], &[]).await;
@@ -38,7 +38,7 @@ impl Told {
             this.plant_line(THEN + later, operation).await;
         }
         // The opening balance, and three payments.
-        for _ in 1..OURS {
+        for _ in 1..LEDGER_LINES {
             let _ = this.world.api.settle(&this.customer.pays(&this.shop, "10")).await.good();
         }
         this
@@ -79,13 +79,13 @@ impl Told {
     }
 
     /// Asserts that each line is listed once, newest first, at every page size, and found by its id.
-    async fn is_told(&self, why: &str, theirs: usize) -> Vec<Value> {
+    async fn assert_listed_once(&self, why: &str, legacy_lines: usize) -> Vec<Value> {
         let whole = self.paged(100).await;
         let ids: Vec<&str> = whole.iter().map(|line| line["transaction_id"].as_str().expect("an id")).collect();
         assert!(ids.is_sorted_by(|a, b| a > b), "{why}: {ids:?}");
-        assert_eq!(whole.len(), theirs + OURS, "{why}: {whole:?}");
+        assert_eq!(whole.len(), legacy_lines + LEDGER_LINES, "{why}: {whole:?}");
         let memos: BTreeSet<&str> = whole.iter().filter_map(|line| line["memo"].as_str()).collect();
-        assert_eq!(memos.len(), theirs, "{why}: {memos:?}");
+        assert_eq!(memos.len(), legacy_lines, "{why}: {memos:?}");
         let instants: Vec<&str> = whole.iter().map(|line| line["created_at"].as_str().expect("an instant")).collect();
         assert!(instants.is_sorted_by(|a, b| a >= b), "{why}: {instants:?}");
         for limit in 1..=whole.len() {
@@ -102,53 +102,53 @@ impl Told {
 #[tokio::test]
 async fn history_in_two_formats_is_listed_once_at_every_stage() {
     for stage in [Stage::LegacyOnly, Stage::DualWrite, Stage::Backfilled, Stage::ReadNew] {
-        let tenant = format!("told-{}", stage.name().replace('_', "-"));
-        let told = Told::set(&tenant, stage).await;
-        let books = told.world.check_books().await;
+        let tenant = format!("lines-{}", stage.name().replace('_', "-"));
+        let history = LegacyHistory::create(&tenant, stage).await;
+        let books = history.world.check_books().await;
         let written = books.under("history#").filter(|(_, _, row)| !text(row, "transaction_id").starts_with("L-"));
-        assert_eq!(written.count(), OURS, "{tenant}: both formats are written");
-        let before = told.is_told(&tenant, THEIRS).await;
+        assert_eq!(written.count(), LEDGER_LINES, "{tenant}: both formats are written");
+        let before = history.assert_listed_once(&tenant, LEGACY_LINES).await;
         // References to legacy lines do not change what is listed.
         for name in
             [format!("history#{}#c", THEN), format!("history#{}#pay", THEN - 1), format!("history#{}#refund", THEN + 1)]
         {
-            told.world.plant_reference(&told.customer, &name).await;
+            history.world.plant_reference(&history.customer, &name).await;
         }
-        assert_eq!(told.is_told(&format!("{tenant}, referred"), THEIRS).await, before);
-        let of_nobody = TransactionId::of_step(Uuid::nil(), "nobody", Timestamp::from_millis(THEN));
-        let _ = told.world.api.send(&told.by_id(&of_nobody.to_string())).await.problem(404, "not_found");
+        assert_eq!(history.assert_listed_once(&format!("{tenant}, with references"), LEGACY_LINES).await, before);
+        let unknown = TransactionId::of_step(Uuid::nil(), "unknown", Timestamp::from_millis(THEN));
+        let _ = history.world.api.send(&history.by_id(&unknown.to_string())).await.problem(404, "not_found");
     }
 }
 
 #[tokio::test]
 async fn history_in_last_stage_is_read_from_the_new_format_alone() {
-    let told = Told::set("told-new-only", Stage::NewOnly).await;
+    let history = LegacyHistory::create("lines-new-only", Stage::NewOnly).await;
     for name in ["a", "b", "e"] {
-        told.world.plant_reference(&told.customer, &format!("history#{THEN}#{name}")).await;
+        history.world.plant_reference(&history.customer, &format!("history#{THEN}#{name}")).await;
     }
-    let _ = told.is_told("new only", 3).await;
-    let _ = told.world.check_books().await;
+    let _ = history.assert_listed_once("new only", 3).await;
+    let _ = history.world.check_books().await;
 }
 
 #[tokio::test]
 async fn lines_without_an_instant_are_not_listed() {
     // Lines without an instant are not listed, and a page after a cursor of long ago is empty.
-    let told = Told::set("told-odd", Stage::LegacyOnly).await;
+    let history = LegacyHistory::create("lines-undated", Stage::LegacyOnly).await;
     for name in ["history#", "history#yesterday#pay", "history#pay"] {
-        told.world.plant_of(&told.customer, name, &[("amount", n(1))]).await;
+        history.world.plant_of(&history.customer, name, &[("amount", n(1))]).await;
     }
-    let whole = told.is_told("odd", THEIRS).await;
+    let whole = history.assert_listed_once("without instants", LEGACY_LINES).await;
     let first = Timestamp::from_millis(5);
     let long_ago = TransactionId::of_step(Uuid::nil(), "long ago", first);
     let cursor = Cursor::after(long_ago.uuid());
-    let page = told.page(&format!("limit=5&cursor={cursor}")).await;
+    let page = history.page(&format!("limit=5&cursor={cursor}")).await;
     assert_eq!(page["items"].as_array().map(Vec::len), Some(0), "{page}");
     // Another customer of the tenant does not see them.
-    let other = told.world.customer().await;
-    let own = told.world.api.send(&Call::get("/v1/me/transactions?limit=100", &other.who)).await.good().json();
+    let other = history.world.customer().await;
+    let own = history.world.api.send(&Call::get("/v1/me/transactions?limit=100", &other.who)).await.good().json();
     assert_eq!(own["items"].as_array().map(Vec::len), Some(0), "{own}");
     for line in &whole {
         let path = format!("/v1/me/transactions/{}", line["transaction_id"].as_str().expect("an id"));
-        let _ = told.world.api.send(&Call::get(&path, &other.who)).await.problem(404, "not_found");
+        let _ = history.world.api.send(&Call::get(&path, &other.who)).await.problem(404, "not_found");
     }
 }

@@ -31,7 +31,7 @@ async fn money(world: &World, customer: &Customer) -> (String, String) {
     (of("balance"), of("held"))
 }
 
-fn of(balance: &str, held: &str) -> (String, String) {
+fn amounts(balance: &str, held: &str) -> (String, String) {
     (balance.to_owned(), held.to_owned())
 }
 
@@ -79,7 +79,7 @@ fn expired(expired: usize) -> Progress {
 }
 
 /// Asserts a refusal that states the payment's status.
-fn stands(answer: Answer, status: &str) -> Answer {
+fn assert_wrong_state(answer: Answer, status: &str) -> Answer {
     let refused = answer.problem(400, "wrong_state");
     assert_eq!(refused.text("/payment_status"), status, "{refused:?}");
     refused
@@ -87,7 +87,7 @@ fn stands(answer: Answer, status: &str) -> Answer {
 
 #[tokio::test]
 async fn authorization_is_captured_in_part_and_refunded() {
-    let stage = Stage::set(World::new("hold-story").await).await;
+    let stage = Stage::new(World::new("hold-story").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let customer = world.customer_with("1000").await;
     let authorize = merchant.authorizes(&customer.code(world).await, "800").field("memo", "room 7");
@@ -95,12 +95,12 @@ async fn authorization_is_captured_in_part_and_refunded() {
     assert_eq!(held.status, 201, "{held:?}");
     let payment = held.text("/payment_id");
     assert_eq!(held.header("location"), Some(format!("/v1/merchant/payments/{payment}").as_str()));
-    let said = held.json();
-    assert_eq!((&said["status"], &said["amount"]), (&json!("authorized"), &json!("800")), "{said}");
-    assert_eq!((&said["authorized"], &said["paid"]), (&json!({"ECOPAY": "800"}), &json!({})), "{said}");
+    let body = held.json();
+    assert_eq!((&body["status"], &body["amount"]), (&json!("authorized"), &json!("800")), "{body}");
+    assert_eq!((&body["authorized"], &body["paid"]), (&json!({"ECOPAY": "800"}), &json!({})), "{body}");
     let [made, ends] = ["/created_at", "/expires_at"].map(|at| Timestamp::parse(&held.text(at)).expect("a time"));
     assert_eq!(ends, made.plus(WEEK));
-    assert_eq!(money(world, &customer).await, of("200", "800"));
+    assert_eq!(money(world, &customer).await, amounts("200", "800"));
     let shown = detail(&stage, &payment).await;
     assert_eq!((&shown["status"], &shown["refundable"]), (&json!("authorized"), &json!({})), "{shown}");
     assert_eq!(uncredited(&stage).await, "0");
@@ -108,7 +108,7 @@ async fn authorization_is_captured_in_part_and_refunded() {
     assert_eq!((&list["items"][0]["status"], &list["items"][0]["amount"]), (&json!("authorized"), &json!("800")));
     // Held money cannot be spent, and an uncaptured payment cannot be refunded.
     let _ = world.api.settle(&customer.pays(merchant, "201")).await.problem(400, "insufficient_balance");
-    stands(world.api.settle(&merchant.refunds(&payment, "1")).await, "authorized");
+    assert_wrong_state(world.api.settle(&merchant.refunds(&payment, "1")).await, "authorized");
     world.check_books().await;
 
     for over in ["801", "0"] {
@@ -123,7 +123,7 @@ async fn authorization_is_captured_in_part_and_refunded() {
     assert_eq!((&shown["authorized"], &shown["memo"]), (&json!({"ECOPAY": "800"}), &json!("room 7")));
     assert!(shown["captured_at"].is_string(), "{shown}");
     assert_eq!(detail(&stage, &payment).await, shown);
-    assert_eq!((money(world, &customer).await, uncredited(&stage).await), (of("700", "0"), "300".to_owned()));
+    assert_eq!((money(world, &customer).await, uncredited(&stage).await), (amounts("700", "0"), "300".to_owned()));
     assert_eq!(world.balance(&customer, "POINT").await, "3");
     let wallet = world.api.send(&Call::get("/v1/me/balances", &customer.who)).await.good().json();
     assert_eq!((&wallet["metrics"]["paid_total"], &wallet["metrics"]["co2_kg"]), (&json!("300"), &json!("3")));
@@ -138,7 +138,7 @@ async fn authorization_is_captured_in_part_and_refunded() {
     let _ = world.api.settle(&merchant.refunds(&payment, "201")).await.problem(400, "over_refund");
     let rest = merchant.refunds(&payment, "1").json(&json!({}));
     assert_eq!(world.api.settle(&rest).await.good().text("/payment_status"), "refunded");
-    assert_eq!((money(world, &customer).await, uncredited(&stage).await), (of("1000", "0"), "0".to_owned()));
+    assert_eq!((money(world, &customer).await, uncredited(&stage).await), (amounts("1000", "0"), "0".to_owned()));
     assert_eq!(
         history(world, &customer).await,
         [
@@ -154,7 +154,7 @@ async fn authorization_is_captured_in_part_and_refunded() {
 
 #[tokio::test]
 async fn late_capture_or_void_gets_the_payment_status() {
-    let stage = Stage::set(World::new("hold-late").await).await;
+    let stage = Stage::new(World::new("hold-late").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, payment) = stage.held("500").await;
     let _ = world.api.settle(&merchant.captures(&payment, Some("200"))).await.good();
@@ -165,21 +165,21 @@ async fn late_capture_or_void_gets_the_payment_status() {
         let answer = world.api.settle(&late).await;
         assert_eq!((answer.status, answer.replayed(), answer.json()), (200, false, present.clone()), "{amount:?}");
     }
-    stands(world.api.settle(&merchant.captures(&payment, Some("500"))).await, "captured");
+    assert_wrong_state(world.api.settle(&merchant.captures(&payment, Some("500"))).await, "captured");
     let refused = merchant.voids(&payment);
-    let first = stands(world.api.settle(&refused).await, "captured");
+    let first = assert_wrong_state(world.api.settle(&refused).await, "captured");
     // After a refund, the stored responses are unchanged.
     let repeated = merchant.captures(&payment, None);
-    let stood = world.api.settle(&repeated).await.good();
+    let stored = world.api.settle(&repeated).await.good();
     let _ = world.api.settle(&merchant.refunds(&payment, "50")).await.good();
-    assert_eq!(world.api.send(&repeated).await.stored(), stood.stored());
+    assert_eq!(world.api.send(&repeated).await.stored(), stored.stored());
     assert_eq!(world.api.send(&refused).await.stored(), first.stored());
     let now = world.api.settle(&merchant.captures(&payment, Some("200"))).await.good().json();
     assert_eq!((&now["status"], &now["refundable"]), (&json!("partially_refunded"), &json!({"ECOPAY": "150"})));
     let after = world.check_books().await;
     assert_eq!((after.entries_of("capture"), after.entries_of("void")), (1, 0));
     assert_eq!(after.under("TXN#").count() - before.under("TXN#").count(), 1);
-    assert_eq!(money(world, &customer).await, of("350", "0"));
+    assert_eq!(money(world, &customer).await, amounts("350", "0"));
 
     let (customer, payment) = stage.held("500").await;
     let voided = world.api.settle(&merchant.voids(&payment).field("reason", "sold out")).await.good().json();
@@ -189,17 +189,17 @@ async fn late_capture_or_void_gets_the_payment_status() {
     );
     assert_eq!(world.api.settle(&merchant.voids(&payment)).await.good().json(), voided);
     for amount in [None, Some("500"), Some("501")] {
-        stands(world.api.settle(&merchant.captures(&payment, amount)).await, "canceled");
+        assert_wrong_state(world.api.settle(&merchant.captures(&payment, amount)).await, "canceled");
     }
-    stands(world.api.settle(&merchant.refunds(&payment, "1")).await, "canceled");
-    assert_eq!(money(world, &customer).await, of("500", "0"));
+    assert_wrong_state(world.api.settle(&merchant.refunds(&payment, "1")).await, "canceled");
+    assert_eq!(money(world, &customer).await, amounts("500", "0"));
     let lines = history(world, &customer).await;
     assert_eq!(lines[1..], [line("charge", "authorized", "-500"), line("void", "canceled", "500")]);
 
     // A payment captured at once counts as captured.
     let (_, payment) = stage.paid("300").await;
     assert_eq!(world.api.settle(&merchant.captures(&payment, None)).await.good().text("/status"), "captured");
-    stands(world.api.settle(&merchant.voids(&payment)).await, "captured");
+    assert_wrong_state(world.api.settle(&merchant.voids(&payment)).await, "captured");
     let _ = world.api.settle(&merchant.captures(&new_id(), None)).await.problem(404, "not_found");
     world.check_books().await;
 }
@@ -207,19 +207,19 @@ async fn late_capture_or_void_gets_the_payment_status() {
 /// A charge's key is the same with and without `capture`, and a code can be used once.
 #[tokio::test]
 async fn charge_and_authorization_under_one_key_mismatch() {
-    let stage = Stage::set(World::new("hold-keys").await).await;
+    let stage = Stage::new(World::new("hold-keys").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let customer = world.customer_with("900").await;
     let code = customer.code(world).await;
     let charge = merchant.charges(&code, "300");
-    let said = charge.clone().field("capture", true);
+    let explicit = charge.clone().field("capture", true);
     let paid = world.api.settle(&charge).await.good();
-    assert_eq!(world.api.send(&said).await.stored(), paid.stored(), "to capture is what is meant");
+    assert_eq!(world.api.send(&explicit).await.stored(), paid.stored(), "`capture` defaults to true");
     let held = charge.clone().field("capture", false);
     let _ = world.api.send(&held).await.problem(422, "idempotency_key_fingerprint_mismatch");
     let _ = world.api.settle(&merchant.authorizes(&code, "300")).await.problem(400, "wrong_state");
     assert!(paid.json().get("authorized").is_none() && paid.json().get("expires_at").is_none(), "{paid:?}");
-    assert_eq!(money(world, &customer).await, of("600", "0"));
+    assert_eq!(money(world, &customer).await, amounts("600", "0"));
     world.check_books().await;
 }
 
@@ -227,7 +227,7 @@ async fn charge_and_authorization_under_one_key_mismatch() {
 #[tokio::test]
 async fn concurrent_capture_void_and_expiry_apply_once() {
     let host = Host::fresh();
-    let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-race", |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(Arc::clone(&host), "hold-race", |_| {}).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let workers = [worker(&host, WEEK + HOUR).await, worker(&host, WEEK + HOUR).await];
     let mut ends = Vec::new();
@@ -255,16 +255,16 @@ async fn concurrent_capture_void_and_expiry_apply_once() {
         let (answers, one, two) = futures::join!(merchants, late(&workers[0]), late(&workers[1]));
         let by_workers: usize = [one, two].into_iter().map(|run| run.map_or(0, |run| run.expired)).sum();
         // Payments with too many conflicts are left to the next run.
-        let by_workers = by_workers + run(&workers[0], world).await.expect("a whole run").expired;
+        let by_workers = by_workers + run(&workers[0], world).await.expect("the run succeeds").expired;
         let mut expired = 0;
         for ((customer, payment), answers) in held.iter().zip(&answers) {
             let end = detail(&stage, payment).await;
             let end = end["status"].as_str().expect("a status").to_owned();
             let (balance, taken) = match &answers[..] {
-                [part, more, void] => won(&end, part, more, void),
+                [part, more, void] => check_answers(&end, part, more, void),
                 other => panic!("{other:?}"),
             };
-            assert_eq!(money(world, customer).await, of(&balance.to_string(), "0"), "{end}");
+            assert_eq!(money(world, customer).await, amounts(&balance.to_string(), "0"), "{end}");
             assert_eq!(world.balance(customer, "POINT").await, (taken / 100).to_string());
             expired += usize::from(end == "expired");
             ends.push(end);
@@ -272,7 +272,7 @@ async fn concurrent_capture_void_and_expiry_apply_once() {
         // A run that failed does not state how many it expired.
         assert!(by_workers <= expired, "{by_workers} of {expired}");
     }
-    assert!(ends.iter().any(|end| end != &ends[0]), "nobody else ever wins: {ends:?}");
+    assert!(ends.iter().any(|end| end != &ends[0]), "every payment ended in the same way: {ends:?}");
     let books = world.check_books().await;
     for (operation, end) in [("capture", "captured"), ("void", "canceled"), ("hold_expire", "expired")] {
         assert_eq!(books.entries_of(operation), ends.iter().filter(|name| *name == end).count(), "{operation}");
@@ -282,23 +282,23 @@ async fn concurrent_capture_void_and_expiry_apply_once() {
 }
 
 /// The customer's money left and the captured amount; asserts that the answers agree with the payment's end.
-fn won(end: &str, part: &Answer, more: &Answer, void: &Answer) -> (u32, u32) {
+fn check_answers(end: &str, part: &Answer, more: &Answer, void: &Answer) -> (u32, u32) {
     match end {
         "captured" => {
-            stands(void.clone(), "captured");
+            assert_wrong_state(void.clone(), "captured");
             let (won, lost, taken) = if part.status == 200 { (part, more, 200) } else { (more, part, 300) };
             assert_eq!((won.status, won.text("/amount")), (200, taken.to_string()));
-            stands(lost.clone(), "captured");
+            assert_wrong_state(lost.clone(), "captured");
             (500 - taken, taken)
         }
         "canceled" | "expired" => {
             assert_eq!((void.status, void.text("/status")), (200, end.to_owned()), "{void:?}");
             for lost in [part, more] {
-                stands(lost.clone(), end);
+                assert_wrong_state(lost.clone(), end);
             }
             (500, 0)
         }
-        other => panic!("it ends {other}"),
+        other => panic!("unexpected end: {other}"),
     }
 }
 
@@ -311,42 +311,42 @@ async fn uncaptured_hold_expires_and_is_released() {
     let host =
         Host::with_app(|backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) });
     let for_an_hour = |terms: &mut ledger_core::terms::TenantTerms| terms.hold_hours = HoldHours::new(1);
-    let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-expiry", for_an_hour).await).await;
+    let stage = Stage::new(World::with_terms(Arc::clone(&host), "hold-expiry", for_an_hour).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, late) = stage.held("500").await;
     let (_, in_time) = stage.held("500").await;
     let (frozen, of_frozen) = stage.held("500").await;
-    let (_, given_up) = stage.held("500").await;
+    let (_, voided) = stage.held("500").await;
     let freeze = json!({"status": "frozen", "reason": "for a test"});
     world.change(&format!("/v1/admin/customers/{}", frozen.id), &freeze).await;
 
     // Nothing expires before its time.
     let held = world.check_books().await;
     assert_eq!(run(&worker(&host, HOUR - Duration::from_secs(60)).await, world).await, Ok(Progress::default()));
-    world.books().await.unchanged_since(&held, "a worker came too early");
+    world.books().await.unchanged_since(&held, "a hold expired before its time");
     ahead_s.store(HOUR.as_secs() - 60, Ordering::SeqCst);
     let _ = world.api.settle(&merchant.captures(&in_time, None)).await.good();
 
     // After the time, even before the worker runs, it cannot be captured but can be voided.
     ahead_s.store(HOUR.as_secs() + 60, Ordering::SeqCst);
     let capture = merchant.captures(&late, Some("100"));
-    let refused = stands(world.api.settle(&capture).await, "authorized");
+    let refused = assert_wrong_state(world.api.settle(&capture).await, "authorized");
     assert_eq!(refused.text("/expired_at"), detail(&stage, &late).await["expires_at"].as_str().expect("a time"));
-    assert_eq!(money(world, &customer).await, of("0", "500"));
-    assert_eq!(world.api.settle(&merchant.voids(&given_up)).await.good().text("/status"), "canceled");
+    assert_eq!(money(world, &customer).await, amounts("0", "500"));
+    assert_eq!(world.api.settle(&merchant.voids(&voided)).await.good().text("/status"), "canceled");
     world.check_books().await;
 
     let over = worker(&host, HOUR + Duration::from_secs(60)).await;
     assert_eq!(run(&over, world).await, Ok(expired(2)));
     let done = world.check_books().await;
     assert_eq!(run(&over, world).await, Ok(Progress::default()));
-    world.books().await.unchanged_since(&done, "a hold expired twice");
-    assert_eq!(money(world, &customer).await, of("500", "0"));
-    assert_eq!(money(world, &frozen).await, of("500", "0"), "a freeze stops no expiry");
+    world.books().await.unchanged_since(&done, "a second run changed an expired hold");
+    assert_eq!(money(world, &customer).await, amounts("500", "0"));
+    assert_eq!(money(world, &frozen).await, amounts("500", "0"), "a freeze does not stop expiry");
     assert_eq!(history(world, &customer).await.last(), Some(&line("hold_expire", "expired", "500")));
     let shown = detail(&stage, &late).await;
     assert_eq!(shown["status"], "expired", "{shown}");
-    stands(world.api.settle(&merchant.captures(&late, None)).await, "expired");
+    assert_wrong_state(world.api.settle(&merchant.captures(&late, None)).await, "expired");
     assert_eq!(world.api.settle(&merchant.voids(&of_frozen)).await.good().text("/status"), "expired");
     // The refusal stored under the key is unchanged.
     assert_eq!(world.api.send(&capture).await.stored(), refused.stored());
@@ -357,7 +357,7 @@ async fn uncaptured_hold_expires_and_is_released() {
 /// A freeze and a suspension stop new authorizations, not captures and voids.
 #[tokio::test]
 async fn freeze_and_suspension_stop_only_new_authorizations() {
-    let stage = Stage::set(World::alone("hold-frozen").await).await;
+    let stage = Stage::new(World::alone("hold-frozen").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (customer, captured) = stage.held("500").await;
     world.adjust(&json!({"customer_id": customer.id}), "credit", "600").await;
@@ -371,7 +371,7 @@ async fn freeze_and_suspension_stop_only_new_authorizations() {
     let _ = world.api.settle(&merchant.authorizes(&code, "1")).await.problem(400, "account_frozen");
     let _ = world.api.settle(&merchant.captures(&captured, Some("300"))).await.good();
     let _ = world.api.settle(&merchant.voids(&voided)).await.good();
-    assert_eq!(money(world, &customer).await, of("800", "0"));
+    assert_eq!(money(world, &customer).await, amounts("800", "0"));
     status(format!("/v1/admin/customers/{}", customer.id), "active").await;
 
     let late = world.api.settle(&merchant.authorizes(&code, "100")).await.good().text("/payment_id");
@@ -379,7 +379,7 @@ async fn freeze_and_suspension_stop_only_new_authorizations() {
     status(format!("/v1/admin/merchants/{}", merchant.id), "suspended").await;
     let _ = world.api.settle(&merchant.authorizes(&code, "1")).await.problem(400, "wrong_state");
     let _ = world.api.settle(&merchant.captures(&late, None)).await.good();
-    assert_eq!(money(world, &customer).await, of("700", "0"));
+    assert_eq!(money(world, &customer).await, amounts("700", "0"));
     world.check_books().await;
 }
 
@@ -388,7 +388,7 @@ async fn freeze_and_suspension_stop_only_new_authorizations() {
 #[tokio::test]
 async fn failing_hold_or_job_does_not_block_others() {
     let host = Host::fresh();
-    let stage = Stage::set(World::with_terms(Arc::clone(&host), "hold-rogue", |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(Arc::clone(&host), "hold-rogue", |_| {}).await).await;
     let world = &stage.world;
     let table = host::client(host.stack().dynamodb_url()).await;
     let (customer, _) = stage.held("500").await;
@@ -396,18 +396,18 @@ async fn failing_hold_or_job_does_not_block_others() {
     let _ = world.operator("/v1/admin/grants", &bulk).await;
     plant(&table, world, "hold", ("payment_id", &new_id())).await;
     let later = worker(&host, WEEK + HOUR).await;
-    let failed = run(&later, world).await.expect_err("it is told of");
+    let failed = run(&later, world).await.expect_err("the run fails");
     assert_eq!(failed.code(), "not_found");
     assert_eq!(
         (money(world, &customer).await, world.balance(&customer, "POINT").await),
-        (of("500", "0"), "25".to_owned())
+        (amounts("500", "0"), "25".to_owned())
     );
 
     let (customer, _) = stage.held("500").await;
     plant(&table, world, "job", ("job_id", "no id")).await;
-    let failed = run(&later, world).await.expect_err("it is told of");
+    let failed = run(&later, world).await.expect_err("the run fails");
     assert_eq!(failed.code(), "not_found");
-    assert_eq!(money(world, &customer).await, of("500", "0"));
+    assert_eq!(money(world, &customer).await, amounts("500", "0"));
     let _ = world.api.settle(&customer.pays(&stage.merchant, "500").key(new_key())).await.good();
     world.check_books().await;
 }

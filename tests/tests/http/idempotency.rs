@@ -19,13 +19,13 @@ macro_rules! endpoints {
     ($($name:ident = $endpoint:ident,)*) => {
         $(#[tokio::test]
         async fn $name() {
-            Box::pin(every_promise(Endpoint::$endpoint)).await;
+            Box::pin(check_every_promise(Endpoint::$endpoint)).await;
         })*
 
         mod stored_response_comes_first {
             $(#[tokio::test]
             async fn $name() {
-                Box::pin(super::changed::a_stored_response_comes_first(super::Endpoint::$endpoint)).await;
+                Box::pin(super::changed::check_stored_response_comes_first(super::Endpoint::$endpoint)).await;
             })*
         }
 
@@ -85,24 +85,24 @@ endpoints! {
     admin_migration_contract = MigrationContract,
 }
 
-async fn every_promise(endpoint: Endpoint) {
+async fn check_every_promise(endpoint: Endpoint) {
     let host = Host::fresh();
-    let stage = Stage::set(World::with_terms(host.clone(), "mandatory", |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(host.clone(), "mandatory", |_| {}).await).await;
     // Stripe's events arrive at any time, and would count as an effect.
     stage.world.hold_deliveries().await;
-    the_same_key_twice(endpoint, &stage).await;
-    the_same_key_in_parallel(endpoint, &stage).await;
-    keys_that_are_none(endpoint, &stage).await;
-    keys_by_their_age(endpoint, &stage).await;
-    a_field_that_there_is_not(endpoint, &stage).await;
-    a_name_twice_in_one_object(endpoint, &stage).await;
+    check_repeated_requests(endpoint, &stage).await;
+    check_concurrent_requests(endpoint, &stage).await;
+    check_invalid_keys(endpoint, &stage).await;
+    check_key_age(endpoint, &stage).await;
+    check_unknown_field(endpoint, &stage).await;
+    check_repeated_names(endpoint, &stage).await;
     stage.world.check_books().await;
     let world = World::with_terms(host, "optional", |terms| terms.key_phase = KeyPhase::Optional).await;
-    no_key_where_it_is_optional(endpoint, &Stage::set(world).await).await;
+    check_optional_key(endpoint, &Stage::new(world).await).await;
 }
 
 /// A retry gets the same bytes, another request under the key is refused, and nothing moves.
-async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
+async fn check_repeated_requests(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
     assert_eq!(contract::operation_id(&call.method, &call.path).as_deref(), Some(endpoint.operation_id()));
@@ -132,7 +132,7 @@ async fn the_same_key_twice(endpoint: Endpoint, stage: &Stage) {
 }
 
 /// Many concurrent requests have the effect of one, and one response for all.
-async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
+async fn check_concurrent_requests(endpoint: Endpoint, stage: &Stage) {
     let world = &stage.world;
     let single = endpoint.prepare(stage).await;
     let before = world.books().await;
@@ -144,7 +144,7 @@ async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
     let answers = join_all((0..PARALLEL).map(|_| world.api.settle(&prepared.call))).await;
     let mut fresh = answers.iter().filter(|answer| !answer.replayed());
     let (Some(first), None) = (fresh.next(), fresh.next()) else {
-        panic!("{endpoint:?}: one answer is the first: {answers:?}")
+        panic!("{endpoint:?}: exactly one answer must not be a replay: {answers:?}")
     };
     assert_eq!(first.status, prepared.status, "{endpoint:?}: {first:?}");
     for answer in &answers {
@@ -155,7 +155,7 @@ async fn the_same_key_in_parallel(endpoint: Endpoint, stage: &Stage) {
 }
 
 /// A missing, malformed or ambiguous key is refused and nothing is done. A key in the body is accepted.
-async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
+async fn check_invalid_keys(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
     let before = world.books().await;
@@ -176,7 +176,7 @@ async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
     } else {
         let _ = twice.problem(400, "idempotency_key_invalid");
     }
-    world.books().await.unchanged_since(&before, "a request without a good key moved something");
+    world.books().await.unchanged_since(&before, "a request without a valid key moved something");
 
     let first = world.api.settle(&in_body(&bare, json!(key))).await;
     assert_eq!((first.status, first.replayed()), (prepared.status, false), "{endpoint:?}: {first:?}");
@@ -187,7 +187,7 @@ async fn keys_that_are_none(endpoint: Endpoint, stage: &Stage) {
 }
 
 /// A UUIDv7 contains its time, and a terminal's key the epoch of its enrolment.
-async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
+async fn check_key_age(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let (world, call) = (&stage.world, &prepared.call);
     let before = world.books().await;
@@ -221,11 +221,11 @@ async fn keys_by_their_age(endpoint: Endpoint, stage: &Stage) {
         let answer = world.api.send(&early).await.problem(400, "idempotency_key_invalid");
         assert!(answer.text("/server_time").ends_with('Z'), "{answer:?}");
     }
-    world.books().await.unchanged_since(&before, "a key of another time moved something");
+    world.books().await.unchanged_since(&before, "an expired or future key moved something");
 }
 
 /// An unknown field is named, and nothing is done.
-async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
+async fn check_unknown_field(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let before = stage.world.books().await;
     let call = with_field(&prepared.call, "amuont", json!("s3cret"));
@@ -238,7 +238,7 @@ async fn a_field_that_there_is_not(endpoint: Endpoint, stage: &Stage) {
 }
 
 /// A name repeated in an object of the body, at any depth, is named, and nothing is done.
-async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
+async fn check_repeated_names(endpoint: Endpoint, stage: &Stage) {
     let prepared = endpoint.prepare(stage).await;
     let Some(body) = prepared.call.body.as_deref() else { return };
     let mut body: Value = serde_json::from_str(body).expect("JSON");
@@ -246,7 +246,7 @@ async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
         body["regional"] = json!({"aoba": "1"});
     }
     let before = stage.world.books().await;
-    for (text, name) in with_a_repeated_name(&body) {
+    for (text, name) in texts_with_repeated_name(&body) {
         let call = prepared.call.clone().raw(&text);
         let answer = stage.world.api.send(&call).await.problem(400, "invalid_request");
         assert!(answer.text("/field").ends_with(&name), "{text}: {answer:?}");
@@ -255,7 +255,7 @@ async fn a_name_twice_in_one_object(endpoint: Endpoint, stage: &Stage) {
 }
 
 /// The JSON texts in which one name of one object is repeated, each with that name.
-fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
+fn texts_with_repeated_name(value: &Value) -> Vec<(String, String)> {
     match value {
         Value::Object(members) => {
             let text = |without: &str| {
@@ -266,13 +266,13 @@ fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
             for (name, value) in members {
                 let (rest, quoted) = (text(name), json!(name));
                 texts.push((format!("{{{rest}{quoted}:{value},{quoted}:{value}}}"), name.clone()));
-                let nested = with_a_repeated_name(value).into_iter();
+                let nested = texts_with_repeated_name(value).into_iter();
                 texts.extend(nested.map(|(inner, name)| (format!("{{{rest}{quoted}:{inner}}}"), name)));
             }
             texts
         }
         Value::Array(elements) => {
-            let nested = elements.iter().flat_map(with_a_repeated_name);
+            let nested = elements.iter().flat_map(texts_with_repeated_name);
             nested.map(|(inner, name)| (format!("[{inner}]"), name)).collect()
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
@@ -280,7 +280,7 @@ fn with_a_repeated_name(value: &Value) -> Vec<(String, String)> {
 }
 
 /// In a tenant where keys are optional, each request without a key is executed.
-async fn no_key_where_it_is_optional(endpoint: Endpoint, stage: &Stage) {
+async fn check_optional_key(endpoint: Endpoint, stage: &Stage) {
     for _ in 0..2 {
         let prepared = endpoint.prepare(stage).await;
         let answer = stage.world.api.send(&prepared.call.clone().keyless()).await;

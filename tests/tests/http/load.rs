@@ -79,11 +79,11 @@ async fn thousand_repeated_payments_are_each_applied_once() {
         let spent: u64 = payments.iter().filter(|payment| payment.customer == at).map(|payment| payment.yen).sum();
         assert_eq!(world.balance(customer, "ECOPAY").await, (OPENING - spent).to_string());
     }
-    nothing_is_shared(&tap);
+    assert_nothing_shared(&tap);
 }
 
 /// Asserts from the transactions sent that each item belongs to one customer's payments.
-fn nothing_is_shared(tap: &Tap) {
+fn assert_nothing_shared(tap: &Tap) {
     let mut touched_by = BTreeMap::<(String, String), BTreeSet<String>>::new();
     let mut writes = 0;
     for seen in tap.take().into_iter().filter(|seen| seen.target == "TransactWriteItems") {
@@ -95,7 +95,7 @@ fn nothing_is_shared(tap: &Tap) {
         }
         writes += 1;
     }
-    assert!(writes >= 2 * PAYMENTS - 1, "every sending writes: {writes}");
+    assert!(writes >= 2 * PAYMENTS - 1, "every request must write: {writes}");
     let shared: Vec<_> = touched_by.iter().filter(|(_, payers)| payers.len() > 1).collect();
-    assert!(shared.is_empty(), "items that several customers' payments touch: {shared:?}");
+    assert!(shared.is_empty(), "no item may be in the payments of several customers: {shared:?}");
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The customer's profile, wallet and history by the customer API, without `updated_at`.
-async fn face(world: &World, customer: &Customer) -> [Value; 3] {
+async fn customer_view(world: &World, customer: &Customer) -> [Value; 3] {
     let get = async |path: &str| world.api.send(&Call::get(path, &customer.who)).await.good().json();
     let mut wallet = get("/v1/me/balances").await;
     for balance in wallet["balances"].as_array_mut().expect("balances") {
@@ -32,7 +32,7 @@ async fn patch(world: &World, customer: &Customer, body: &Value) {
 }
 
 /// Makes a request of every kind; in all, 100 yen move from the customer to the other one.
-async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &Customer, at: u8) {
+async fn make_requests(world: &World, merchant: &Merchant, customer: &Customer, other: &Customer, at: u8) {
     let before = (money(world, customer, "ECOPAY").await, money(world, other, "ECOPAY").await);
     let points = money(world, customer, "POINT").await;
     // 500 are paid and 300 of them refunded: five points are earned and three taken back.
@@ -65,33 +65,33 @@ async fn a_day(world: &World, merchant: &Merchant, customer: &Customer, other: &
     let after = (money(world, customer, "ECOPAY").await, money(world, other, "ECOPAY").await);
     assert_eq!(after, (before.0 - 100, before.1 + 100), "phase {at}");
     assert_eq!(money(world, customer, "POINT").await, points + 2 + 10, "phase {at}");
-    let profile = &face(world, customer).await[0];
+    let profile = &customer_view(world, customer).await[0];
     assert_eq!(profile["email"], json!(format!("phase{at}@example.com")));
     assert_eq!(profile.get("phone"), None, "phase {at}");
 }
 
 /// Runs all phases, and checks the customers' money in each.
-async fn all_the_way(tenant: &str, model: Model) {
+async fn run_all_phases(tenant: &str, model: Model) {
     let migrating = Migrating::start(tenant, model, 9).await;
     let (world, merchant) = (&migrating.world, &migrating.merchant);
     let [one, two, quiet] = [migrating.customer(0).await, migrating.customer(1).await, migrating.customer(4).await];
-    let had = face(world, &quiet).await;
-    a_day(world, merchant, &one, &two, 0).await;
+    let before = customer_view(world, &quiet).await;
+    make_requests(world, merchant, &one, &two, 0).await;
     let mut opened = Vec::new();
     for phase in migrating.phases() {
-        let seen = [face(world, &one).await, face(world, &two).await];
+        let seen = [customer_view(world, &one).await, customer_view(world, &two).await];
         migrating.enter(phase).await;
         // Reads agree in environments that have not read the phase yet.
         for (customer, seen) in [&one, &two].into_iter().zip(&seen) {
-            for (part, seen) in face(world, customer).await.iter().zip(seen) {
+            for (part, seen) in customer_view(world, customer).await.iter().zip(seen) {
                 assert!(part == seen, "phase {phase}:\n{seen}\n{part}");
             }
         }
-        a_day(world, merchant, &one, &two, phase.number()).await;
+        make_requests(world, merchant, &one, &two, phase.number()).await;
         migrating.settle();
-        a_day(world, merchant, &two, &one, phase.number()).await;
+        make_requests(world, merchant, &two, &one, phase.number()).await;
         let new = world.customer_with("1000").await;
-        a_day(world, merchant, &new, &two, phase.number()).await;
+        make_requests(world, merchant, &new, &two, phase.number()).await;
         opened.push(new);
         let _ = world.check_books().await;
     }
@@ -99,15 +99,15 @@ async fn all_the_way(tenant: &str, model: Model) {
     for customer in &opened {
         assert_eq!(money(world, customer, "ECOPAY").await, 900);
     }
-    a_day(world, merchant, &one, &two, 99).await;
+    make_requests(world, merchant, &one, &two, 99).await;
     let _ = world.check_books().await;
-    let now = face(world, &quiet).await;
-    assert_eq!((&now[0], &now[1]), (&had[0], &had[1]), "who did nothing has what they had");
-    left_behind(world, model).await;
+    let now = customer_view(world, &quiet).await;
+    assert_eq!((&now[0], &now[1]), (&before[0], &before[1]), "an idle customer keeps profile and wallet");
+    check_legacy_remains(world, model).await;
 }
 
 /// After the contraction the legacy items keep only attributes unknown to the ledger.
-async fn left_behind(world: &World, model: Model) {
+async fn check_legacy_remains(world: &World, model: Model) {
     let rows = world.books().await;
     let mut records = 0;
     for row in rows.rows.values() {
@@ -129,12 +129,12 @@ async fn left_behind(world: &World, model: Model) {
 
 #[tokio::test]
 async fn migration_from_god_record_keeps_all_money() {
-    all_the_way("legacy-god", Model::GodRecord).await;
+    run_all_phases("legacy-god", Model::GodRecord).await;
 }
 
 #[tokio::test]
 async fn migration_from_half_way_model_keeps_all_money() {
-    all_the_way("legacy-half", Model::HalfWay).await;
+    run_all_phases("legacy-half", Model::HalfWay).await;
 }
 
 #[tokio::test]
@@ -145,16 +145,16 @@ async fn migration_goes_back_to_first_phase_and_forward_again() {
     for phase in migrating.phases() {
         migrating.enter(phase).await;
     }
-    a_day(world, merchant, &one, &two, 28).await;
+    make_requests(world, merchant, &one, &two, 28).await;
     for phase in (0..28).rev() {
         migrating.settle();
         let _ = world.put_phase(phase).await.good();
-        a_day(world, merchant, &one, &two, phase).await;
+        make_requests(world, merchant, &one, &two, phase).await;
         let _ = world.check_books().await;
     }
     for phase in migrating.phases() {
         migrating.enter(phase).await;
-        a_day(world, merchant, &two, &one, phase.number()).await;
+        make_requests(world, merchant, &two, &one, phase.number()).await;
     }
     migrating.contract().await;
     let _ = world.check_books().await;
@@ -171,13 +171,13 @@ async fn phase_is_entered_only_after_its_passes() {
     refused(2, "invalid_request", "one before or the one after").await;
     refused(29, "invalid_request", "from 0 to 28").await;
     let _ = world.put_phase(1).await.good();
-    refused(2, "wrong_state", "a moment ago").await;
+    refused(2, "wrong_state", "just changed").await;
     migrating.settle();
-    refused(2, "wrong_state", "there has been none").await;
+    refused(2, "wrong_state", "no pass has been run").await;
     migrating.clean("backfill").await;
     let _ = world.put_phase(2).await.good();
     migrating.settle();
-    refused(3, "wrong_state", "there has been none").await;
+    refused(3, "wrong_state", "no pass has been run").await;
     migrating.clean("verify").await;
     let _ = world.put_phase(1).await.good();
     migrating.settle();
@@ -186,7 +186,7 @@ async fn phase_is_entered_only_after_its_passes() {
     let _ = world.put_phase(2).await.good();
     migrating.settle();
     refused(3, "wrong_state", "under another setting").await;
-    let detail = world.ask_for("contract", &json!({})).await.problem(400, "wrong_state").text("/detail");
+    let detail = world.request_pass("contract", &json!({})).await.problem(400, "wrong_state").text("/detail");
     assert!(detail.contains("last phase"), "{detail}");
 }
 
@@ -196,14 +196,14 @@ async fn pass_continues_where_it_stopped() {
     let world = &migrating.world;
     let _ = world.put_phase(1).await.good();
     migrating.settle();
-    let asked = world.ask_for("backfill", &json!({"customers_per_second": 5})).await.good();
-    assert_eq!(asked.json()["status"], "requested");
+    let answer = world.request_pass("backfill", &json!({"customers_per_second": 5})).await.good();
+    assert_eq!(answer.json()["status"], "requested");
     migrating.slice(Duration::from_millis(900)).await;
     let pass = world.last_pass("backfill").await;
     let seen = pass["customers"].as_i64().expect("a count");
     assert!((5..30).contains(&seen) && pass["status"] == "running", "{pass}");
     let pass = migrating.clean("backfill").await;
     assert_eq!((&pass["customers"], &pass["changed"]), (&json!(30), &json!(30)));
-    assert_eq!(migrating.clean("backfill").await["changed"], json!(0), "again without effect");
+    assert_eq!(migrating.clean("backfill").await["changed"], json!(0), "a repeated backfill changes nothing");
     assert_eq!(Phase::all(Model::HalfWay).count(), 25);
 }

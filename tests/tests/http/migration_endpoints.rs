@@ -22,10 +22,10 @@ async fn split_tenant_has_no_migration() {
     assert_eq!(world.migration().await, json!({"status": "split", "stages": [], "passes": []}));
     let _ = world.put_phase(1).await.problem(404, "not_found");
     for kind in PASSES {
-        let _ = world.ask_for(kind, &json!({})).await.problem(404, "not_found");
+        let _ = world.request_pass(kind, &json!({})).await.problem(404, "not_found");
     }
     assert_eq!(world.migrate().await, Ok(Migrated::default()));
-    world.books().await.unchanged_since(&before, "a migration that there is not moved something");
+    world.books().await.unchanged_since(&before, "a request without a migration moved something");
 }
 
 #[tokio::test]
@@ -38,22 +38,22 @@ async fn phases_are_entered_in_order_and_after_their_passes() {
         let answer = world.put_phase(skipped).await.problem(400, "invalid_request");
         assert_eq!(answer.text("/field"), "phase");
     }
-    let _ = world.ask_for("contract", &json!({})).await.problem(400, "wrong_state");
+    let _ = world.request_pass("contract", &json!({})).await.problem(400, "wrong_state");
     for wrong in [0, 1001] {
-        let answer = world.ask_for("backfill", &json!({"customers_per_second": wrong})).await;
+        let answer = world.request_pass("backfill", &json!({"customers_per_second": wrong})).await;
         assert_eq!(answer.problem(400, "invalid_request").text("/field"), "customers_per_second");
     }
     assert_eq!(phase().await, json!(0));
     assert_eq!(world.put_phase(1).await.good().json()["phase"], 1);
     // Some environments may still use the phase before.
     let _ = world.put_phase(2).await.problem(400, "wrong_state");
-    world.stand_at(at(1)).await;
+    world.set_phase(at(1)).await;
     let _ = world.put_phase(2).await.problem(400, "wrong_state");
-    let _ = world.ask_for("backfill", &json!({})).await.good();
+    let _ = world.request_pass("backfill", &json!({})).await.good();
     let _ = world.put_phase(2).await.problem(400, "wrong_state");
     assert_eq!(world.migrate().await, Ok(Migrated { customers: 0, passes: 1 }));
     assert_eq!(world.put_phase(2).await.good().json()["phase"], 2);
-    world.stand_at(at(2)).await;
+    world.set_phase(at(2)).await;
     assert_eq!(world.put_phase(1).await.good().json()["phase"], 1);
 }
 
@@ -64,7 +64,7 @@ async fn pass_keeps_the_requested_pace() {
     for _ in 0..3 {
         let _ = world.customer().await;
     }
-    let _ = world.ask_for("verify", &json!({"customers_per_second": 4})).await.good();
+    let _ = world.request_pass("verify", &json!({"customers_per_second": 4})).await.good();
     let began = Instant::now();
     let done = world.migrate().await;
     assert_eq!(done, Ok(Migrated { customers: 3, passes: 1 }));
@@ -86,19 +86,22 @@ async fn migrate_command_runs_the_steps() {
     let world = World::legacy(Host::fresh(), "migration-shell", Model::GodRecord).await;
     let customer = world.legacy_customer(&[("balance", n(10_000))], &[]).await;
     let refused = world.legacy_customer(&[("balance", n(-1))], &[]).await;
-    let said = Mutex::new(Vec::new());
+    let shown_lines = Mutex::new(Vec::new());
     let run = async |step| {
-        let progress = |line: &str| said.lock().expect("no panic").push(line.to_owned());
+        let progress = |line: &str| shown_lines.lock().expect("no panic").push(line.to_owned());
         migrate_command::run(&command(&world, step), progress).await
     };
     let (shown, clean) = run(Step::Status).await.expect("a status");
     assert!(clean && shown.starts_with("migrating from god_record: phase 0 of 28, since "), "{shown}");
     assert!(shown.ends_with("\nnext: phase 1, profile dual_write: may be entered"), "{shown}");
-    assert_eq!(run(Step::Back).await.expect_err("there is none").to_string(), "this is the first phase");
+    assert_eq!(
+        run(Step::Back).await.expect_err("the first phase has none before it").to_string(),
+        "this is the first phase"
+    );
 
     // It waits for the worker, and names the customers that were left.
     let work = async {
-        while said.lock().expect("no panic").is_empty() {
+        while shown_lines.lock().expect("no panic").is_empty() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         world.migrate().await
@@ -106,7 +109,10 @@ async fn migrate_command_runs_the_steps() {
     let (pass, worked) = tokio::join!(run(Step::Pass("backfill", Some(100))), work);
     assert_eq!(worked, Ok(Migrated { customers: 2, passes: 1 }));
     let (shown, clean) = pass.expect("a pass");
-    assert_eq!(said.lock().expect("no panic")[0], "backfill in phase 0: requested, 0 customers, 0 changed, 0 left");
+    assert_eq!(
+        shown_lines.lock().expect("no panic")[0],
+        "backfill in phase 0: requested, 0 customers, 0 changed, 0 left"
+    );
     assert!(!clean && shown.contains("\nbackfill in phase 0: done, 2 customers, 1 changed, 1 left\n"), "{shown}");
     assert!(shown.contains(&format!("    {} the God Record's `balance` ", refused.id)), "{shown}");
     assert!(!shown.contains(&customer.id), "{shown}");
@@ -115,7 +121,7 @@ async fn migrate_command_runs_the_steps() {
     assert!(clean && shown.starts_with("migrating from god_record: phase 1 of 28, "), "{shown}");
     for step in [Step::Next, Step::Back] {
         let why = run(step).await.expect_err("it has not settled").to_string();
-        assert!(why.starts_with("400 wrong_state: the phase was changed a moment ago: wait "), "{why}");
+        assert!(why.starts_with("400 wrong_state: the phase was just changed: wait "), "{why}");
     }
 }
 
@@ -124,31 +130,36 @@ async fn migrate_command_runs_the_steps() {
 async fn migrate_command_without_answer_says_that_the_pass_continues() {
     let world = World::legacy(Host::fresh(), "migration-unseen", Model::GodRecord).await;
     let verify = command(&world, Step::Pass("verify", None));
-    let (asked, was_asked) = tokio::sync::oneshot::channel();
-    let asked = Mutex::new(Some(asked));
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    let sender = Mutex::new(Some(sender));
     let progress = |_: &str| {
-        let _ = asked.lock().expect("no panic").take().map(|asked| asked.send(()));
+        let _ = sender.lock().expect("no panic").take().map(|sender| sender.send(()));
     };
-    let gone = async {
-        was_asked.await.expect("a first look");
+    let stop_stack = async {
+        receiver.await.expect("the command shows the pass once");
         drop(world);
     };
-    let (watched, ()) = tokio::join!(migrate_command::run(&verify, progress), gone);
-    let lost = watched.expect_err("nobody answers any more");
+    let (watched, ()) = tokio::join!(migrate_command::run(&verify, progress), stop_stack);
+    let lost = watched.expect_err("the stack has stopped");
     assert!(matches!(&lost, MigrateError::OutOfSight { .. }), "{lost}");
     let why = lost.to_string();
-    assert!(why.starts_with("the pass was asked for and does not need this command; `migrate status` "), "{why}");
+    assert!(why.starts_with("the pass was requested and continues without this command; `migrate status` "), "{why}");
     assert!(why.contains(&format!("no answer from {}/v1/admin/migration", verify.url)), "{why}");
 }
 
 /// The customer's profile, balances and history by the customer API.
-async fn seen(world: &World, customer: &Customer) -> [Answer; 3] {
+async fn customer_answers(world: &World, customer: &Customer) -> [Answer; 3] {
     let get = async |path: &str| world.api.settle(&Call::get(path, &customer.who)).await;
     [get("/v1/me").await, get("/v1/me/balances").await, get("/v1/me/transactions?limit=100").await]
 }
 
 /// Sends every kind of request that touches a customer; asserts that none is answered with a 5xx.
-async fn requests(world: &World, merchant: &Merchant, rich: &Customer, customer: &Customer) -> Vec<(String, Answer)> {
+async fn send_requests(
+    world: &World,
+    merchant: &Merchant,
+    rich: &Customer,
+    customer: &Customer,
+) -> Vec<(String, Answer)> {
     let operator = &world.operator.who;
     let path = format!("/v1/admin/customers/{}", customer.id);
     let grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "1", "reason": "for a test"});
@@ -188,53 +199,53 @@ async fn legacy_attribute_of_any_type_is_kept_or_named() {
     let mut customers = Vec::new();
     for case in legacy_types::cases() {
         let (customer, before) = case.customer(&world).await;
-        let said = format!("{case:?}");
-        let [profile, balances, history] = seen(&world, &customer).await;
-        assert!([&profile, &balances, &history].iter().all(|answer| answer.status < 500), "{said}");
-        let answers = requests(&world, &merchant, &rich, &customer).await;
+        let label = format!("{case:?}");
+        let [profile, balances, history] = customer_answers(&world, &customer).await;
+        assert!([&profile, &balances, &history].iter().all(|answer| answer.status < 500), "{label}");
+        let answers = send_requests(&world, &merchant, &rich, &customer).await;
         if case.is_kept {
             for name in ["profile", "balances", "history", "operator", "grant", "patch", "freeze", "unfreeze"] {
-                assert!(status(&answers, name) < 300, "{said} {name}: {answers:?}");
+                assert!(status(&answers, name) < 300, "{label} {name}: {answers:?}");
             }
             let created_at = profile.good().json()["created_at"].clone();
             if let Some(AttributeValue::N(number)) = before.get("created_at") {
                 let millis = if number == legacy_types::MILLIS { "123" } else { "000" };
-                assert_eq!(created_at, json!(format!("2021-04-01T00:00:00.{millis}Z")), "{said}");
+                assert_eq!(created_at, json!(format!("2021-04-01T00:00:00.{millis}Z")), "{label}");
             }
         } else {
             for name in ["grant", "paid", "pay", "patch", "freeze", "unfreeze"] {
-                assert_eq!(status(&answers, name), 400, "{said} {name}: {answers:?}");
+                assert_eq!(status(&answers, name), 400, "{label} {name}: {answers:?}");
             }
             let answer = |name: &str| answers.iter().find(|(called, _)| called == name).expect("a request").1.clone();
             let grant = answer("grant").problem(400, "legacy_record_unreadable");
-            assert!(case.is_named(&grant.text("/attribute")), "{said}: {grant:?}");
+            assert!(case.is_named(&grant.text("/attribute")), "{label}: {grant:?}");
             // Another customer does not see the attribute.
             let paid = answer("paid").problem(400, "legacy_record_unreadable");
-            assert_eq!(paid.json().get("attribute"), None, "{said}");
+            assert_eq!(paid.json().get("attribute"), None, "{label}");
         }
         customers.push((case, customer, before));
     }
-    left_alone(&world, &customers).await;
+    check_rows_unchanged(&world, &customers).await;
     let refused = customers.iter().filter(|(case, ..)| !case.is_kept).count();
-    let _ = world.ask_for("backfill", &json!({"customers_per_second": 1000})).await.good();
+    let _ = world.request_pass("backfill", &json!({"customers_per_second": 1000})).await.good();
     let _ = world.migrate_for(Duration::from_secs(60)).await.expect("a slice");
     let pass = world.last_pass("backfill").await;
     assert_eq!((&pass["status"], &pass["left"]), (&json!("done"), &json!(refused)), "{pass}");
     for phase in [phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite), last(Model::GodRecord)] {
-        world.stand_at(phase).await;
+        world.set_phase(phase).await;
         // The functions read the setting again.
         assert_eq!(world.migration().await["phase"], json!(phase.number()));
         for (case, customer, _) in &customers {
-            let answers = requests(&world, &merchant, &rich, customer).await;
+            let answers = send_requests(&world, &merchant, &rich, customer).await;
             let good = status(&answers, "grant") < 300;
             assert_eq!(good, case.is_kept, "phase {phase} {case:?}: {answers:?}");
         }
-        left_alone(&world, &customers).await;
+        check_rows_unchanged(&world, &customers).await;
     }
 }
 
 /// An unreadable record is unchanged; in a kept one, attributes that the ledger does not use are unchanged.
-async fn left_alone(world: &World, customers: &[(Case, Customer, Row)]) {
+async fn check_rows_unchanged(world: &World, customers: &[(Case, Customer, Row)]) {
     let books = world.books().await;
     for (case, customer, before) in customers {
         let row = books.row(&format!("{}#customer#{}", world.tenant, customer.id), "customer");
@@ -265,7 +276,7 @@ async fn kept_legacy_attributes_survive_the_whole_migration() {
     let (_, historian) = customers.first().expect("a customer");
     let rows = legacy_types::plant_history(world, historian).await;
     let shown = async |customer: &Customer| {
-        let [profile, balances, history] = seen(world, customer).await.map(|answer| answer.good().json());
+        let [profile, balances, history] = customer_answers(world, customer).await.map(|answer| answer.good().json());
         let mut shown = [profile, balances, history["items"].clone()];
         drop(shown[0].as_object_mut().expect("a profile").remove("updated_at"));
         for balance in shown[1]["balances"].as_array_mut().expect("balances") {
@@ -274,18 +285,18 @@ async fn kept_legacy_attributes_survive_the_whole_migration() {
         shown
     };
     let _ = migrating.pass("backfill").await;
-    let mut had = Vec::new();
-    for (said, customer) in &customers {
-        had.push((said, customer, shown(customer).await));
+    let mut before = Vec::new();
+    for (label, customer) in &customers {
+        before.push((label, customer, shown(customer).await));
     }
-    let lines = had[0].2[2].as_array().map(Vec::len).unwrap_or_default();
+    let lines = before[0].2[2].as_array().map(Vec::len).unwrap_or_default();
     assert!(lines >= rows.min(100), "{lines} of {rows} rows");
     for phase in migrating.phases() {
         let _ = migrating.enter(phase).await;
     }
     let _ = migrating.clean("verify").await;
     let _ = migrating.contract().await;
-    for (said, customer, had) in &had {
-        assert_eq!(&shown(customer).await, had, "{said}");
+    for (label, customer, before) in &before {
+        assert_eq!(&shown(customer).await, before, "{label}");
     }
 }

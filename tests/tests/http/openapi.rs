@@ -37,7 +37,7 @@ fn openapi_json_equals_the_generated_document() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../openapi.json");
     let kept = std::fs::read_to_string(path).expect("openapi.json is in the repository");
     let ours = ledger_local::faces::openapi_json();
-    assert!(kept == ours, "openapi.json is behind the code: cargo run -- openapi > openapi.json");
+    assert!(kept == ours, "openapi.json is out of date: run `cargo run -- openapi > openapi.json`");
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn operations_and_schemas_are_distinct() {
     let mut ids = BTreeSet::new();
     for (method, path, operation) in operations(&document) {
         let id = operation["operationId"].as_str().unwrap_or_else(|| panic!("{method} {path}"));
-        assert!(ids.insert(id.to_owned()), "{method} {path}: {id} is taken");
+        assert!(ids.insert(id.to_owned()), "{method} {path}: {id} is not unique");
         assert!(!operation["tags"].as_array().unwrap().is_empty(), "{method} {path} has no tag");
     }
     assert!(ids.len() > 40, "{} operations", ids.len());
@@ -87,7 +87,10 @@ fn every_operation_states_its_refusals() {
         }
         let body = &operation["requestBody"]["content"]["application/json"];
         assert!(body.is_null() || body.get("example").is_some(), "{method} {path}: no example of a request");
-        assert!(operation.get("x-permission").is_some() != is_open, "{method} {path}: which permission?");
+        assert!(
+            operation.get("x-permission").is_some() != is_open,
+            "{method} {path}: a permission is stated unless the endpoint is open"
+        );
     }
 }
 

@@ -117,7 +117,7 @@ async fn exact_number_of_requests_pass_and_others_leave_no_trace() {
     let others: Vec<_> = (0..200).map(|_| balances(&busy.who)).collect();
     let (answers, theirs) = tokio::join!(all_at_once(&slow.api, &payments), all_at_once(&other.api, &others));
     assert_eq!(passed(&answers), SLOW_PASSES);
-    assert!(theirs.iter().all(|answer| answer.status == 200), "another tenant's requests are not touched");
+    assert!(theirs.iter().all(|answer| answer.status == 200), "another tenant's requests are not limited");
     assert_eq!(rig.leased(&slow, 1).await.as_deref(), Some("20"));
     assert_eq!(rig.counted(Metric::RateLimited), 60 - 21);
     assert_eq!([Metric::RateLimitUnknown, Metric::TransactionConflict].map(|metric| rig.counted(metric)), [0, 0]);
@@ -214,7 +214,7 @@ async fn two_environments_share_one_budget() {
     let calls: Vec<_> = (0..120).map(|_| balances(&customer.who)).collect();
     assert_eq!(passed(&all_at_once(&world.api, &calls).await), 101);
     let late = other.send(&balances(&Who::Bearer(token.clone()))).await;
-    assert_eq!(late.status, 200, "each environment has one for nothing: {late:?}");
+    assert_eq!(late.status, 200, "each environment has one free request: {late:?}");
     let _ = other.send(&balances(&Who::Bearer(token))).await.problem(429, "rate_limited");
     second.stop().await;
 }
@@ -237,7 +237,11 @@ async fn unavailable_store_lets_requests_pass() {
         rig.tap.next_writes([Some(Fault::Cancelled(0, fault))]);
         let _ = (pay().await.good(), pay().await.good());
     }
-    assert_eq!((leases(), rig.counted(Metric::RateLimitUnknown)), (2, 2), "a second's rest after each");
+    assert_eq!(
+        (leases(), rig.counted(Metric::RateLimitUnknown)),
+        (2, 2),
+        "no lease is requested for a second after a failure"
+    );
     // A conflict of a lease is retried, and not counted as a transaction conflict.
     rig.at(1, 2_000);
     rig.tap.next_writes([Some(Fault::Cancelled(0, "TransactionConflict"))]);
@@ -276,13 +280,13 @@ async fn unauthenticated_requests_do_not_count() {
     let (private_key, _) = Credential::key_pair().expect("a key pair");
     let imposter = Who::Terminal(Credential { private_key, ..terminal.credential.clone() });
     let replaced = Who::Terminal(Credential { epoch: terminal.credential.epoch + 1, ..terminal.credential.clone() });
-    let event = world.paid_event(&new_id(), "pi_of_nobody", 300).to_string();
+    let event = world.paid_event(&new_id(), "pi_unknown", 300).to_string();
     let unverified = [
         (balances(&stranger), 401),
-        (balances(&Who::Nobody), 401),
+        (balances(&Who::Anonymous), 401),
         (Call::get(&format!("/v1/terminal/cards/{card}"), &imposter), 401),
         (Call::get(&format!("/v1/terminal/cards/{card}"), &replaced), 401),
-        (delivery(&event, &signature("whsec_of_nobody", rig.start.seconds(), &event)), 400),
+        (delivery(&event, &signature("whsec_unknown", rig.start.seconds(), &event)), 400),
         (Call::get("/v1/me/nothing", &customer.who), 404),
         (Call::new(Method::DELETE, "/v1/me/balances", &customer.who), 405),
     ];
@@ -326,11 +330,11 @@ async fn unknown_tenant_is_refused_and_not_limited() {
     let rig = Rig::new(false);
     let world = rig.tenant("rate-known", Some(SLOW)).await;
     let mut grant = world.grant_of("customer", &new_id(), None);
-    "rate-nobody".clone_into(&mut grant.tenant);
-    let nobody = world.issue(&grant, ledger_local::clock::epoch_s(), 3_600);
+    "rate-unknown".clone_into(&mut grant.tenant);
+    let caller = world.issue(&grant, ledger_local::clock::epoch_s(), 3_600);
     let body = json!({"merchant_id": new_id(), "amount": "10"});
     for _ in 0..50 {
-        let call = Call::post("/v1/me/payments", &nobody, &body).key(new_key());
+        let call = Call::post("/v1/me/payments", &caller, &body).key(new_key());
         let _ = world.api.send(&call).await.problem(403, "tenant_unknown");
     }
     assert_eq!(rig.counted(Metric::RateLimited), 0);

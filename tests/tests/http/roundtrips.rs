@@ -21,7 +21,7 @@ async fn tapped(tenant: &str) -> (Stage, Tap) {
     let host = Host::with_app(|backend| async move {
         of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
     });
-    let stage = Stage::set(World::with_terms(host, tenant, |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(host, tenant, |_| {}).await).await;
     // Stripe's events arrive at any time, and would be counted.
     stage.world.hold_deliveries().await;
     let _ = stage.paid("1").await;
@@ -143,13 +143,13 @@ async fn uncached_merchant_costs_one_read_once() {
     let (stage, tap) = tapped("round-trips-cold").await;
     let (customer, merchant) = (stage.world.customer_with("10").await, stage.world.merchant().await);
     let first = calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await;
-    assert_eq!(first, ["GetItem", WRITE], "a merchant that was never asked for");
+    assert_eq!(first, ["GetItem", WRITE], "the first request reads the merchant");
     assert_eq!(calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await, [WRITE]);
 }
 
 /// What each operation writes. The expected form of a differing line is printed.
 #[tokio::test]
-async fn costs() {
+async fn every_write_costs_as_listed() {
     let (stage, tap) = tapped("costs").await;
     let mut measured = Vec::new();
     // Operations that start the tenant's migration come last, since they change customers' writes.
@@ -160,14 +160,14 @@ async fn costs() {
         measured.extend(costs_of(&stage, &tap, &[name], &call).await);
     }
     measured.extend(costs_of_all(&stage, &tap, migrations).await);
-    let stands: Vec<&str> = COSTS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
+    let expected: Vec<&str> = COSTS.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
     let lines: Vec<&str> = measured.iter().map(String::as_str).collect();
     let mut report = String::new();
-    for line in lines.iter().filter(|line| !stands.contains(line)) {
+    for line in lines.iter().filter(|line| !expected.contains(line)) {
         let _ = writeln!(report, "{line}");
     }
     assert!(report.is_empty(), "tests/costs.txt lacks:\n{report}");
-    assert_eq!(stands, lines, "tests/costs.txt has lines too many, or in another order");
+    assert_eq!(expected, lines, "tests/costs.txt has extra lines, or lines in another order");
 }
 
 /// The lines of the endpoints.
@@ -200,10 +200,10 @@ async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call) -> Vec<
 fn names(endpoint: Endpoint) -> Vec<&'static str> {
     let name = match endpoint {
         Endpoint::Topup => {
-            return vec!["top-up asked for, before Stripe is", "top-up asked for, after Stripe answered"];
+            return vec!["top-up requested, before Stripe is called", "top-up requested, after Stripe answered"];
         }
         Endpoint::TopupRefund => {
-            return vec!["top-up refunded, before Stripe is asked", "top-up refunded, after Stripe answered"];
+            return vec!["top-up refunded, before Stripe is called", "top-up refunded, after Stripe answered"];
         }
         Endpoint::Pay => "customer pays, in money",
         Endpoint::Transfer => "customer sends to another",
@@ -239,15 +239,15 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::Void => "merchant voids an authorization",
         Endpoint::SettlementOpen => "merchant's period closed",
         Endpoint::SettlementResume => "stuck settlement resumed",
-        Endpoint::ResendRequest => "bank file asked for again",
-        Endpoint::ResendApprove => "bank file approved to be sent again",
+        Endpoint::ResendRequest => "resend of a bank file requested",
+        Endpoint::ResendApprove => "resend of a bank file approved",
         Endpoint::ReturnRequest => "return of a transfer requested",
         Endpoint::ReturnApprove => "transfer booked as returned",
-        Endpoint::ReconciliationRequest => "reconciliation asked for",
+        Endpoint::ReconciliationRequest => "reconciliation requested",
         Endpoint::BreakAdjustment => "break's adjustment requested",
-        Endpoint::MigrationBackfill => "migration's backfill asked for",
-        Endpoint::MigrationVerify => "migration's comparison asked for",
-        Endpoint::MigrationContract => "migration's contraction asked for",
+        Endpoint::MigrationBackfill => "migration's backfill requested",
+        Endpoint::MigrationVerify => "migration's verification requested",
+        Endpoint::MigrationContract => "migration's contraction requested",
     };
     vec![name]
 }
@@ -269,10 +269,10 @@ async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
     let mixed = customer.pays(merchant, "1").json(&body);
     let (paid, payment) = stage.paid("10").await;
     let payment_by_id = merchant.refunds(&payment, "10");
-    let never_came = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    let unknown_original = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
     let topup = world.topup(&world.customer().await, "1000").await;
     let credited = signed(&world.paid_event(&topup.id, &topup.intent, 1000).to_string());
-    let unheard_of = world.paid_event(&new_id(), "pi_of_nobody", 300);
+    let unknown = world.paid_event(&new_id(), "pi_unknown", 300);
     let disputed = world.paid_topup(&world.customer().await, "1000").await;
     let dispute = world.stripe(&format!("/payment_intents/{}/dispute", disputed.intent), &json!({})).await;
     let dispute = world.stripe_event("charge.dispute.funds_withdrawn", dispute["id"].as_str().expect("an id")).await;
@@ -280,11 +280,11 @@ async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
         ("customer pays, in money, points and regional", mixed),
         ("payment without points refunded", payment_by_id),
         ("refusal stored", terminal.does("topup", &new_id(), &json!({"amount": "20001"}))),
-        ("reversal of what never came", terminal.reverses("card_pay", &never_came)),
+        ("reversal of an unknown operation", terminal.reverses("card_pay", &unknown_original)),
         ("top-up credited by an event", credited),
-        ("event kept for a person", signed(&unheard_of.to_string())),
+        ("event kept for review", signed(&unknown.to_string())),
         ("dispute's money taken by an event", signed(&dispute.to_string())),
-        ("capture of what has been captured", stage.merchant.captures(&payment_held(stage).await, None)),
+        ("repeated capture", stage.merchant.captures(&payment_held(stage).await, None)),
         ("profile patched with nothing", Call::patch("/v1/me", &paid.who, &json!({})).key(new_key())),
     ]
 }

@@ -86,7 +86,7 @@ async fn terminal_retry_after_lost_answer_is_applied_once() {
         ("pay", json!({"amount": "250"}), "500"),
     ] {
         let call = terminal.does(verb, &card, &body);
-        lose(&world, &call);
+        send_and_disconnect(&world, &call);
         let retry = world.api.settle(&call).await.good();
         let again = world.api.settle(&call).await;
         assert_eq!(again.stored(), retry.stored());
@@ -229,7 +229,7 @@ async fn till(world: &World, on_card: &str) -> (Merchant, String, Terminal) {
 
 /// Sends a request and closes the connection without reading the answer: it may be executed, interrupted, or never
 /// begun.
-fn lose(world: &World, call: &Call) {
+fn send_and_disconnect(world: &World, call: &Call) {
     use std::io::Write;
     let address = world.api.base().trim_start_matches("http://");
     let body = call.body.clone().unwrap_or_default();
@@ -270,7 +270,7 @@ async fn insufficient_balance_names_the_short_asset() {
     let body = json!({"merchant_id": merchant.id, "amount": "3240", "regional": {"aoba": "1000"}});
     let call = Call::post("/v1/me/payments", &customer.who, &body).key("short");
     let refused = world.api.settle(&call).await.problem(400, "insufficient_balance");
-    let said = (refused.text("/balance_short"), refused.text("/asset"));
-    assert_eq!(said, ("995".to_owned(), "REGIONAL#aoba".to_owned()));
+    let shortfall = (refused.text("/balance_short"), refused.text("/asset"));
+    assert_eq!(shortfall, ("995".to_owned(), "REGIONAL#aoba".to_owned()));
     world.check_books().await;
 }

@@ -15,7 +15,7 @@ async fn with_signature_of(world: &World, signed: &Call, call: &Call) -> Answer 
 
 #[tokio::test]
 async fn request_changed_after_signing_is_refused() {
-    let stage = Stage::set(World::alone("tampered").await).await;
+    let stage = Stage::new(World::alone("tampered").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let (card, other) = (world.card(None, "1000").await, world.card(None, "1000").await);
     let call = terminal.does("pay", &card, &json!({"amount": "100"}));
@@ -75,7 +75,7 @@ async fn request_changed_after_signing_is_refused() {
 
 #[tokio::test]
 async fn signature_outside_its_time_is_refused() {
-    let stage = Stage::set(World::alone("signed-late").await).await;
+    let stage = Stage::new(World::alone("signed-late").await).await;
     let (world, credential) = (&stage.world, &stage.terminal.credential);
     let card = world.card(None, "1000").await;
     let call = stage.terminal.does("pay", &card, &json!({"amount": "100"}));
@@ -85,7 +85,7 @@ async fn signature_outside_its_time_is_refused() {
         let answer = world.api.exchange(&call, &headers).await.expect("an answer").problem(401, "signature_expired");
         assert!(answer.text("/server_time").ends_with('Z'), "{answer:?}");
     }
-    world.books().await.unchanged_since(&before, "a request of another time moved something");
+    world.books().await.unchanged_since(&before, "a request with an expired or future signature moved something");
     for off_s in [-290, 290] {
         let headers = world.api.signed(&call, credential, clock::epoch_s() + off_s);
         let _ = world.api.exchange(&call, &headers).await.expect("an answer").good();
@@ -95,7 +95,7 @@ async fn signature_outside_its_time_is_refused() {
 
 #[tokio::test]
 async fn signature_of_another_terminal_or_enrolment_is_refused() {
-    let stage = Stage::set(World::alone("impostor").await).await;
+    let stage = Stage::new(World::alone("impostor").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let neighbour = world.terminal(&stage.merchant).await;
     let card = world.card(None, "1000").await;
@@ -133,8 +133,8 @@ async fn signature_of_another_terminal_or_enrolment_is_refused() {
     let _ = world.api.send(&call).await.problem(401, "signature_invalid");
     let retried = world.api.send(&call.clone().by(&fresh.who)).await;
     assert_eq!((retried.stored(), retried.replayed()), (done.stored(), true));
-    let never_came = call.clone().by(&fresh.who).key(terminal.next_key());
-    let _ = world.api.send(&never_came).await.problem(410, "idempotency_key_expired");
+    let unknown_operation = call.clone().by(&fresh.who).key(terminal.next_key());
+    let _ = world.api.send(&unknown_operation).await.problem(410, "idempotency_key_expired");
     world.books().await.unchanged_since(&before, "an earlier enrolment moved something");
     let _ = world.api.settle(&fresh.does("pay", &card, &json!({"amount": "100"}))).await.good();
     // The enrolment code works once; a repetition with the same public key gets the same answer.
@@ -142,7 +142,7 @@ async fn signature_of_another_terminal_or_enrolment_is_refused() {
         world.operator(&format!("/v1/admin/terminals/{}/enrolment", terminal.id), &json!({})).await.text("/code");
     let [one, another] = [(); 2].map(|()| Credential::key_pair().expect("a key pair").1);
     let answer_code = |code: &str, public_key: &str| {
-        Call::post("/v1/terminal/enrolments", &Who::Nobody, &json!({"code": code, "public_key": public_key}))
+        Call::post("/v1/terminal/enrolments", &Who::Anonymous, &json!({"code": code, "public_key": public_key}))
     };
     let enrolled = world.api.send(&answer_code(&code, &one)).await.good();
     let again = world.api.send(&answer_code(&code, &one)).await;
@@ -150,14 +150,14 @@ async fn signature_of_another_terminal_or_enrolment_is_refused() {
     let _ = world.api.send(&answer_code(&code, &another)).await.problem(400, "wrong_state");
     let unknown = format!("{}.{}.AAAAAAAAAAAAAAAAAAAAAA", world.tenant, terminal.id);
     let _ = world.api.send(&answer_code(&unknown, &one)).await.problem(404, "not_found");
-    let nobodys = format!("{}.{}.AAAAAAAAAAAAAAAAAAAAAA", world.tenant, new_id());
-    let _ = world.api.send(&answer_code(&nobodys, &one)).await.problem(404, "not_found");
+    let of_unknown_terminal = format!("{}.{}.AAAAAAAAAAAAAAAAAAAAAA", world.tenant, new_id());
+    let _ = world.api.send(&answer_code(&of_unknown_terminal, &one)).await.problem(404, "not_found");
     world.check_books().await;
 }
 
 #[tokio::test]
 async fn frozen_terminal_is_refused() {
-    let stage = Stage::set(World::alone("frozen-terminal").await).await;
+    let stage = Stage::new(World::alone("frozen-terminal").await).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let card = world.card(None, "1000").await;
     let call = terminal.does("pay", &card, &json!({"amount": "100"}));

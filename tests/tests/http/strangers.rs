@@ -25,7 +25,7 @@ fn reads(stage: &Stage, customer: &Who) -> Vec<Call> {
 
 #[tokio::test]
 async fn invalid_tokens_and_tokens_of_another_api_are_refused() {
-    let stage = Stage::set(World::alone("tokens").await).await;
+    let stage = Stage::new(World::alone("tokens").await).await;
     let world = &stage.world;
     let customer = world.customer().await;
     let mut calls = reads(&stage, &customer.who);
@@ -47,17 +47,17 @@ async fn invalid_tokens_and_tokens_of_another_api_are_refused() {
         format!("{head}."),
         "x".to_owned(),
     ];
-    let mut nobodies = vec![Who::Nobody, expired, early, elsewhere];
-    nobodies.extend(forged.into_iter().map(Who::Bearer));
+    let mut unauthenticated = vec![Who::Anonymous, expired, early, elsewhere];
+    unauthenticated.extend(forged.into_iter().map(Who::Bearer));
     let unknown = ledger_local::issuer::Grant { tenant: "unheard-of".to_owned(), ..admin };
     let unknown = world.issue(&unknown, now_s, 3_600);
 
     let before = world.books().await;
     for call in &calls {
         let is_terminals = call.path.starts_with("/v1/terminal/");
-        for nobody in &nobodies {
-            let answer = world.api.send(&call.clone().by(nobody)).await;
-            assert_eq!(answer.status, 401, "{call:?} by {nobody:?}: {answer:?}");
+        for caller in &unauthenticated {
+            let answer = world.api.send(&call.clone().by(caller)).await;
+            assert_eq!(answer.status, 401, "{call:?} by {caller:?}: {answer:?}");
             assert!(is_terminals || answer.header("www-authenticate").is_some(), "{answer:?}");
         }
         for other in [&customer.who, &stage.merchant.who, &world.operator.who] {
@@ -71,7 +71,7 @@ async fn invalid_tokens_and_tokens_of_another_api_are_refused() {
             let _ = world.api.send(&call.clone().by(&unknown)).await.problem(403, "tenant_unknown");
         }
     }
-    world.books().await.unchanged_since(&before, "another's token moved something");
+    world.books().await.unchanged_since(&before, "a refused token moved something");
 }
 
 /// The `face` claim of a caller's token.
@@ -91,7 +91,7 @@ async fn indistinguishable(world: &World, call: &Call, others: &[String]) {
         call.body = call.body.as_deref().map(fill);
         let key = match &call.who {
             Who::Terminal(credential) => format!("{}-{}-{}", credential.terminal_id, credential.epoch, fresh_number()),
-            Who::Nobody | Who::Bearer(_) => new_key(),
+            Who::Anonymous | Who::Bearer(_) => new_key(),
         };
         call.key(key)
     };
@@ -105,7 +105,7 @@ async fn indistinguishable(world: &World, call: &Call, others: &[String]) {
     };
     for id in others {
         let answer = world.api.send(&to(id)).await;
-        assert!(same(&answer), "{call:?} for {id}: {answer:?} where an absent one gets {absent:?}");
+        assert!(same(&answer), "{call:?} for {id}: {answer:?} but an absent id gets {absent:?}");
     }
 }
 
@@ -147,7 +147,7 @@ async fn others(stage: &Stage) -> Others {
     let code = world.api.settle(&issue).await.good().text("/code");
     let topup = world.paid_topup(&customer, "1000").await;
     let topup_refund = world.api.settle(&topup.refund(world, "300")).await.good().text("/refund_id");
-    let event = world.paid_event(&new_id(), "pi_of_nobody", 300);
+    let event = world.paid_event(&new_id(), "pi_unknown", 300);
     let _ = world.webhook(&event).await.problem(503, "event_kept");
     let parked = parked::topup(world, &world.customer().await, "300").await.id;
     Others {
@@ -170,12 +170,12 @@ async fn others(stage: &Stage) -> Others {
 
 #[tokio::test]
 async fn ids_of_another_tenant_are_not_found() {
-    let (stage, foreign) = (Stage::set(World::new("own").await).await, Stage::set(World::new("foreign").await).await);
+    let (stage, foreign) = (Stage::new(World::new("own").await).await, Stage::new(World::new("foreign").await).await);
     let world = &stage.world;
     let theirs = others(&foreign).await;
     let (customer, card) = (world.customer_with("500").await, world.card(None, "500").await);
     let own_topup = world.paid_topup(&customer, "100").await.id;
-    let (because, back) = (json!({"reason": "x"}), json!({"amount": "1", "reason": "x"}));
+    let (reason, refund) = (json!({"reason": "x"}), json!({"amount": "1", "reason": "x"}));
     let give_up = json!({"action": "give_up", "reason": "x"});
     let before = (world.books().await, foreign.world.books().await);
     let (operator, merchant, terminal) = (&world.operator.who, &stage.merchant.who, &stage.terminal.who);
@@ -216,10 +216,10 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.adjustment, Call::post("/v1/admin/adjustments/<id>/reject", operator, &json!({}))),
         (&theirs.topup, Call::get("/v1/me/topups/<id>", &customer.who)),
         (&theirs.topup, Call::get("/v1/admin/topups/<id>", operator)),
-        (&theirs.topup, Call::post("/v1/admin/topups/<id>/refunds", operator, &back)),
+        (&theirs.topup, Call::post("/v1/admin/topups/<id>/refunds", operator, &refund)),
         (&theirs.topup_refund, Call::get(&format!("/v1/admin/topups/{}/refunds/<id>", theirs.topup), operator)),
         (&theirs.topup_refund, Call::get(&format!("/v1/admin/topups/{own_topup}/refunds/<id>"), operator)),
-        (&theirs.event, Call::post("/v1/admin/attention/events/<id>/dismiss", operator, &because)),
+        (&theirs.event, Call::post("/v1/admin/attention/events/<id>/dismiss", operator, &reason)),
         (&theirs.parked, Call::post("/v1/admin/attention/operations/<id>/resolve", operator, &give_up)),
         (&theirs.card, Call::get("/v1/terminal/cards/<id>", terminal)),
         (&theirs.card, Call::post("/v1/terminal/cards/<id>/topup", terminal, &amount)),
@@ -245,7 +245,7 @@ async fn ids_of_another_tenant_are_not_found() {
 
 #[tokio::test]
 async fn ids_of_another_customer_or_merchant_are_not_found() {
-    let stage = Stage::set(World::alone("neighbours").await).await;
+    let stage = Stage::new(World::alone("neighbours").await).await;
     let world = &stage.world;
     let theirs = others(&stage).await;
     let neighbours_card = world.card(Some(&world.customer().await), "0").await;

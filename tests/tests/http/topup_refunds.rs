@@ -31,7 +31,8 @@ async fn refund_view(world: &World, refund: &Answer) -> Value {
 
 /// Stripe's refunds of a top-up, oldest first.
 async fn at_stripe(world: &World, topup: &Topup) -> Vec<Value> {
-    let events = world.api.send(&Call::get("/dev/stripe/events", &ledger_tests::http::Who::Nobody)).await.good().json();
+    let events =
+        world.api.send(&Call::get("/dev/stripe/events", &ledger_tests::http::Who::Anonymous)).await.good().json();
     let created = events["events"].as_array().expect("events").iter().filter(|event| event["type"] == "refund.created");
     let objects = created.map(|event| event["data"]["object"].clone());
     objects.filter(|refund| refund["payment_intent"] == topup.intent).collect()
@@ -50,8 +51,8 @@ async fn topup_is_refunded_in_parts() {
     let (world, customer, topup) = topped_up("refund-parts").await;
     let part = refunded(&world, &topup, "4000").await.json();
     let expected = ("pending", "4000", "4000", "200");
-    let told = |name: &str| part[name].as_str().unwrap_or_default();
-    assert_eq!((told("status"), told("amount"), told("paid"), told("points_taken_back")), expected, "{part}");
+    let field = |name: &str| part[name].as_str().unwrap_or_default();
+    assert_eq!((field("status"), field("amount"), field("paid"), field("points_taken_back")), expected, "{part}");
     assert_eq!(wallet(&world, &customer).await, ["6000", "0", "300", "0"]);
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "6000");
 
@@ -87,8 +88,8 @@ async fn spent_points_are_kept_from_the_refund() {
     let spend = json!({"merchant_id": merchant.id, "amount": "400", "points": "400"});
     let _ = world.api.settle(&customer.pays(&merchant, "1").json(&spend)).await.good();
     let refund = refunded(&world, &topup, "10000").await.json();
-    let told = |name: &str| refund[name].as_str().unwrap_or_default();
-    assert_eq!((told("paid"), told("kept"), told("points_taken_back")), ("9600", "400", "100"), "{refund}");
+    let field = |name: &str| refund[name].as_str().unwrap_or_default();
+    assert_eq!((field("paid"), field("kept"), field("points_taken_back")), ("9600", "400", "100"), "{refund}");
     assert_eq!(wallet(&world, &customer).await, ["0", "0", "0", "0"]);
     assert_eq!(at_stripe(&world, &topup).await[0]["amount"], 9600);
     let books = world.check_books().await;
@@ -179,7 +180,7 @@ async fn invalid_topup_refunds_are_refused() {
     let _ = world.api.settle(&customer.pays(&merchant, "9950")).await.good();
     let short = world.api.settle(&topup.refund(&world, "100")).await.problem(400, "insufficient_balance");
     assert_eq!((short.text("/balance_short"), short.text("/asset")), ("50".to_owned(), "ECOPAY".to_owned()));
-    assert!(at_stripe(&world, &topup).await.is_empty(), "what is refused is not asked for");
+    assert!(at_stripe(&world, &topup).await.is_empty(), "a refused refund must not be sent to Stripe");
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "10000");
     world.check_books().await;
 }
@@ -344,7 +345,7 @@ async fn dispute_of_spent_money_leaves_a_debt_of_the_whole_amount() {
     let _ = world.stripe(&format!("/disputes/{}/lose", id(&dispute)), &json!({})).await;
     let before = world.books().await;
     assert_eq!(world.deliver("charge.dispute.closed", id(&dispute)).await, 200);
-    world.books().await.unchanged_since(&before, "a dispute that is lost takes nothing more");
+    world.books().await.unchanged_since(&before, "a lost dispute moved something");
 }
 
 /// The events of a dispute in the wrong order: nothing is taken that was reinstated.
@@ -426,7 +427,7 @@ async fn refund_with_edited_metadata_is_not_booked_twice() {
         event["data"]["object"]["metadata"] = metadata;
         assert_eq!(world.webhook(&event).await.good().text("/status"), "behind", "{event}");
     }
-    world.books().await.unchanged_since(&before, "our own refund was taken once more");
+    world.books().await.unchanged_since(&before, "our own refund was booked again");
     // It succeeds, then fails: the events still concern our refund.
     for (at, (status, expected)) in
         [("succeeded", ["6000", "0", "300", "0"]), ("failed", ["10000", "0", "500", "0"])].into_iter().enumerate()

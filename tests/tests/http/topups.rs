@@ -29,7 +29,7 @@ async fn recover_after(host: &Host, world: &World, ahead: Duration) -> Recovered
     let (app, _) =
         host::app((host::functions_client(stack.dynamodb_url()).await, stack.table()), clock, stack.stripe());
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
-    gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("a whole run")
+    gate::as_function("outbox", outbox::run_due(&app, &tenant)).await.expect("the run succeeds")
 }
 
 /// The available and the reserved money.
@@ -39,7 +39,7 @@ async fn money(world: &World, customer: &Customer) -> (String, String) {
     (wallet["balance"].as_str().expect("a balance").to_owned(), reserved)
 }
 
-fn of(balance: &str, reserved: &str) -> (String, String) {
+fn amounts(balance: &str, reserved: &str) -> (String, String) {
     (balance.to_owned(), reserved.to_owned())
 }
 
@@ -57,10 +57,10 @@ async fn repeated_payment_events_credit_once() {
     assert_eq!((&answer["status"], &answer["amount"]), (&json!("pending"), &json!("10000")), "{answer}");
     assert!(topup.answer.text("/client_secret").starts_with(&format!("{}_secret_", topup.intent)), "{answer}");
     assert_eq!(topup.answer.header("location"), Some(format!("/v1/me/topups/{}", topup.id).as_str()));
-    assert_eq!(money(&world, &customer).await, of("0", "10000"));
+    assert_eq!(money(&world, &customer).await, amounts("0", "10000"));
     let view = own_view(&world, &customer, &topup).await;
     assert_eq!((&view["status"], &view["points"]), (&json!("pending"), &json!("500")), "{view}");
-    assert!(view.get("client_secret").is_none(), "a secret is told once: {view}");
+    assert!(view.get("client_secret").is_none(), "the client secret is returned only once: {view}");
 
     let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
     let event = world.stripe_event("payment_intent.succeeded", &topup.intent).await;
@@ -70,7 +70,7 @@ async fn repeated_payment_events_credit_once() {
         let attempts = attempts["attempts"].as_array().expect("attempts");
         assert!(attempts.iter().all(|attempt| attempt["status"] == 200), "{attempts:?}");
     }
-    assert_eq!(money(&world, &customer).await, of("10000", "0"));
+    assert_eq!(money(&world, &customer).await, amounts("10000", "0"));
     assert_eq!(world.balance(&customer, "POINT").await, "500");
     let books = world.check_books().await;
     assert_eq!(books.entries_of("topup"), 1);
@@ -108,8 +108,8 @@ async fn concurrent_topups_with_headroom_for_one_reserve_once() {
         let [made, refused] = <[_; 2]>::try_from(answers).expect("two answers");
         assert_eq!(made.status, 201, "{made:?}");
         let _ = refused.problem(400, "cap_exceeded");
-        assert_eq!(world.intents().await, round, "what is refused is not made at Stripe");
-        assert_eq!(money(&world, &customer).await, of("45000", "5000"));
+        assert_eq!(world.intents().await, round, "a refused top-up must not be made at Stripe");
+        assert_eq!(money(&world, &customer).await, amounts("45000", "5000"));
         waiting.push((customer, made.text("/topup_id")));
     }
     let (customer, topup) = &waiting[0];
@@ -127,20 +127,24 @@ async fn concurrent_topups_with_headroom_for_one_reserve_once() {
     let _ = world.stripe("/faults", &cancel).await;
     assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, waiting.len());
     for (customer, _) in &waiting {
-        assert_eq!(money(&world, customer).await, of("45000", "5000"));
+        assert_eq!(money(&world, customer).await, amounts("45000", "5000"));
     }
-    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &ledger_tests::http::Who::Nobody);
+    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &ledger_tests::http::Who::Anonymous);
     let _ = world.api.send(&clear).await.good();
-    assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, 0, "not before its next time");
+    assert_eq!(
+        recover_after(&host, &world, HOUR * 2).await.checked,
+        0,
+        "a top-up is checked again only when it is due"
+    );
     assert_eq!(recover_after(&host, &world, HOUR * 3).await.checked, waiting.len());
     for (customer, topup) in &waiting {
-        assert_eq!(money(&world, customer).await, of("45000", "0"));
+        assert_eq!(money(&world, customer).await, amounts("45000", "0"));
         assert_eq!(world.topup_view(topup).await["status"], "canceled");
     }
     assert_eq!(recover_after(&host, &world, HOUR * 9).await, Recovered::default());
     let next = world.paid_topup(customer, "5000").await;
     assert_ne!(next.id, *topup);
-    assert_eq!(money(&world, customer).await, of("50000", "0"));
+    assert_eq!(money(&world, customer).await, amounts("50000", "0"));
     world.check_books().await;
 }
 
@@ -152,7 +156,7 @@ async fn paid_topup_without_event_is_credited_by_recovery() {
     let topup = world.topup(&customer, "3000").await;
     let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
     assert_eq!(recover_after(&host, &world, HOUR * 2).await.checked, 1);
-    assert_eq!(money(&world, &customer).await, of("3000", "0"));
+    assert_eq!(money(&world, &customer).await, amounts("3000", "0"));
     let before = world.check_books().await;
     assert_eq!(world.deliver("payment_intent.succeeded", &topup.intent).await, 200);
     assert_eq!(world.deliver("payment_intent.created", &topup.intent).await, 200);
@@ -166,20 +170,20 @@ async fn declined_payment_keeps_and_cancellation_releases_headroom() {
     let customer = world.customer().await;
     let topup = world.topup(&customer, "1000").await;
     let canceled = world.topup(&customer, "2000").await;
-    assert_eq!(money(&world, &customer).await, of("0", "3000"));
+    assert_eq!(money(&world, &customer).await, amounts("0", "3000"));
     let _ = world.stripe(&format!("/payment_intents/{}/fail", topup.intent), &json!({})).await;
     assert_eq!(world.deliver("payment_intent.payment_failed", &topup.intent).await, 200);
-    assert_eq!(money(&world, &customer).await, of("0", "3000"));
+    assert_eq!(money(&world, &customer).await, amounts("0", "3000"));
     assert_eq!(world.topup_view(&topup.id).await["status"], "pending");
 
     let _ = world.stripe(&format!("/payment_intents/{}/cancel", canceled.intent), &json!({})).await;
     assert_eq!(world.deliver("payment_intent.canceled", &canceled.intent).await, 200);
-    assert_eq!(money(&world, &customer).await, of("0", "1000"));
+    assert_eq!(money(&world, &customer).await, amounts("0", "1000"));
     assert_eq!(world.deliver("payment_intent.canceled", &canceled.intent).await, 200);
     assert_eq!(world.topup_view(&canceled.id).await["status"], "canceled");
 
     world.pay(&topup).await;
-    assert_eq!(money(&world, &customer).await, of("1000", "0"));
+    assert_eq!(money(&world, &customer).await, amounts("1000", "0"));
     // A canceled top-up cannot be refunded, and its key does not start another.
     let _ = world.api.settle(&canceled.refund(&world, "1")).await.problem(400, "wrong_state");
     let again = world.api.send(&canceled.call).await;
@@ -198,7 +202,7 @@ async fn paid_topup_is_credited_by_the_local_stack() {
         let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
         world.until_topup(&topup.id, "succeeded").await;
     }
-    assert_eq!(money(&world, &frozen).await, of("1019", "0"));
+    assert_eq!(money(&world, &frozen).await, amounts("1019", "0"));
     assert_eq!(world.balance(&frozen, "POINT").await, "50", "five in a hundred, rounded down");
     world.check_books().await;
 }
@@ -219,16 +223,16 @@ async fn refused_topup_is_never_made_at_stripe() {
         let call = customer.tops_up("100").json(&wrong);
         let _ = world.api.send(&call).await.problem(400, "invalid_request");
     }
-    world.books().await.unchanged_since(&before, "a request that makes no sense was kept");
+    world.books().await.unchanged_since(&before, "an invalid request left something");
     let above = customer.tops_up("50001");
     let refused = world.api.settle(&above).await.problem(400, "cap_exceeded");
     let again = world.api.send(&above).await;
     assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
-    assert_eq!(money(&world, &customer).await, of("0", "0"));
+    assert_eq!(money(&world, &customer).await, amounts("0", "0"));
     // A token of a customer without a wallet.
     let id = new_id();
-    let nobody = Customer { who: world.token("customer", &id, None).await, id };
-    let _ = world.api.settle(&nobody.tops_up("100")).await.problem(404, "not_found");
+    let unknown = Customer { who: world.token("customer", &id, None).await, id };
+    let _ = world.api.settle(&unknown.tops_up("100")).await.problem(404, "not_found");
     assert_eq!(world.intents().await, 0);
     world.check_books().await;
 }
@@ -241,7 +245,7 @@ async fn stripe_refusal_is_stored_and_releases_headroom() {
     let small = customer.tops_up("10");
     let refused = world.api.settle(&small).await.problem(400, "psp_refused");
     assert_eq!(refused.text("/psp_code"), "amount_too_small");
-    assert_eq!(money(&world, &customer).await, of("49990", "0"));
+    assert_eq!(money(&world, &customer).await, amounts("49990", "0"));
     let again = world.api.send(&small).await;
     assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
     let _ =
@@ -270,13 +274,13 @@ async fn concurrent_requests_wait_for_the_first_response() {
     let _ = world.stripe("/faults", &fault("held")).await;
     let call = customer.tops_up("2000");
     let second = async {
-        while money(&world, &customer).await != of("0", "3000") {
+        while money(&world, &customer).await != amounts("0", "3000") {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let other = call.clone().field("amount", "2001");
         let _ = world.api.send(&other).await.problem(422, "idempotency_key_fingerprint_mismatch");
-        let told = world.api.send(&call).await.problem(409, "idempotency_key_in_use");
-        assert!(told.json()["retry_after_ms"].as_u64().is_some_and(|ms| ms > 0), "{told:?}");
+        let refused = world.api.send(&call).await.problem(409, "idempotency_key_in_use");
+        assert!(refused.json()["retry_after_ms"].as_u64().is_some_and(|ms| ms > 0), "{refused:?}");
         let _ = world.stripe("/faults/release", &json!({})).await;
     };
     let (first, ()) = tokio::join!(world.api.send(&call), second);
@@ -294,14 +298,14 @@ async fn tenant_without_topups_refuses_them() {
     let before = world.books().await;
     let answer = world.api.send(&customer.tops_up("100")).await.problem(400, "invalid_request");
     assert!(answer.text("/detail").contains("not offered"), "{answer:?}");
-    world.books().await.unchanged_since(&before, "what is not offered left something");
+    world.books().await.unchanged_since(&before, "a refused top-up left something");
     assert_eq!(world.intents().await, 0);
 }
 
 /// Only the customer and the operator can read a top-up, and only the operator can refund it.
 #[tokio::test]
 async fn topup_is_visible_to_its_customer_and_the_operator() {
-    let (_host, world) = quiet("whose").await;
+    let (_host, world) = quiet("visibility").await;
     let (customer, neighbour, merchant) = (world.customer().await, world.customer().await, world.merchant().await);
     let topup = world.paid_topup(&customer, "1000").await;
     let path = format!("/v1/me/topups/{}", topup.id);

@@ -90,7 +90,7 @@ async fn foreign_and_unknown_events_are_acknowledged() {
         let _ = rig.world.webhook(&event).await.problem(400, "invalid_request");
     }
     assert_eq!(rig.counted(Metric::EventUnreadable), 2);
-    rig.world.books().await.unchanged_since(&before, "an event that is not ours left something");
+    rig.world.books().await.unchanged_since(&before, "a foreign event left something");
     assert_eq!(rig.status(&event).await, "applied");
     rig.world.check_books().await;
 }
@@ -99,7 +99,7 @@ async fn foreign_and_unknown_events_are_acknowledged() {
 async fn event_without_record_is_kept_until_dismissed() {
     let rig = Rig::new("no-record").await;
     let world = &rig.world;
-    let event = world.paid_event(&new_id(), "pi_of_nobody", 1000);
+    let event = world.paid_event(&new_id(), "pi_unknown", 1000);
     let id = event["id"].as_str().expect("an id");
     for _ in 0..3 {
         let answer = world.webhook(&event).await.problem(503, "event_kept");
@@ -108,8 +108,8 @@ async fn event_without_record_is_kept_until_dismissed() {
     assert_eq!(rig.counted(Metric::EventKept), 3);
     let listed = world.attention().await;
     let [kept] = listed["events"].as_array().expect("events").as_slice() else { panic!("kept once: {listed}") };
-    let told = ["event_id", "kind", "why", "object_id"].map(|name| kept[name].as_str().unwrap_or_default());
-    assert_eq!(told, [id, "payment_intent.succeeded", "no_record", "pi_of_nobody"]);
+    let fields = ["event_id", "kind", "why", "object_id"].map(|name| kept[name].as_str().unwrap_or_default());
+    assert_eq!(fields, [id, "payment_intent.succeeded", "no_record", "pi_unknown"]);
 
     let path = format!("/v1/admin/attention/events/{id}/dismiss");
     let dismiss = Call::post(&path, &world.operator.who, &json!({"reason": "a test of theirs"})).key(new_key());
@@ -117,7 +117,7 @@ async fn event_without_record_is_kept_until_dismissed() {
     assert_eq!(world.attention().await, json!({"operations": [], "events": []}));
     let again = dismiss.clone().key(new_key());
     let _ = world.api.settle(&again).await.problem(400, "wrong_state");
-    let absent = dismiss.clone().key(new_key()).at(path.replace(id, "evt_of_nobody"));
+    let absent = dismiss.clone().key(new_key()).at(path.replace(id, "evt_unknown"));
     let _ = world.api.settle(&absent).await.problem(404, "not_found");
     // It still contradicts our records, but needs no review any more.
     assert_eq!(rig.status(&event).await, "dismissed");
@@ -128,7 +128,7 @@ async fn event_without_record_is_kept_until_dismissed() {
     world.check_books().await;
 }
 
-/// Disputes and dashboard refunds have no metadata of the ledger: their PaymentIntent shows whose they are.
+/// Disputes and dashboard refunds have no metadata of the ledger: their PaymentIntent names the ledger.
 #[tokio::test]
 async fn disputes_and_refunds_of_foreign_payments_are_acknowledged() {
     let rig = Rig::new("elsewhere").await;
@@ -150,27 +150,27 @@ async fn disputes_and_refunds_of_foreign_payments_are_acknowledged() {
     for event in &events {
         assert_eq!(rig.status(event).await, "foreign", "{event}");
     }
-    let mut of_nothing = events[2].clone();
-    object(&mut of_nothing)["payment_intent"] = json!("pi_of_nobody");
-    assert_eq!(rig.status(&of_nothing).await, "foreign");
-    object(&mut of_nothing)["payment_intent"] = json!(null);
-    assert_eq!(rig.status(&of_nothing).await, "foreign");
+    let mut unknown_intent = events[2].clone();
+    object(&mut unknown_intent)["payment_intent"] = json!("pi_unknown");
+    assert_eq!(rig.status(&unknown_intent).await, "foreign");
+    object(&mut unknown_intent)["payment_intent"] = json!(null);
+    assert_eq!(rig.status(&unknown_intent).await, "foreign");
     assert_eq!(rig.counted(Metric::EventForeign), 5);
     // The lookup fails: Stripe must deliver the event again.
     let lost = json!({"kind": "error_before", "method": "GET", "path_prefix": "/v1/", "times": 20});
     let _ = world.stripe("/faults", &lost).await;
     let _ = world.webhook(&events[2]).await.problem(503, "outcome_unknown");
-    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Nobody);
+    let clear = Call::new(reqwest::Method::DELETE, "/dev/stripe/faults", &Who::Anonymous);
     let _ = world.api.send(&clear).await.good();
     assert_eq!(rig.status(&events[2]).await, "foreign");
-    world.books().await.unchanged_since(&before, "what is not ours left something");
+    world.books().await.unchanged_since(&before, "a foreign event left something");
 
     // Its metadata names a refund of ours that does not exist.
     let (_, event) = rig.paid(1000).await;
-    let mut unasked = events[1].clone();
-    object(&mut unasked)["metadata"] = event["data"]["object"]["metadata"].clone();
-    object(&mut unasked)["metadata"]["ecopay_refund"] = json!(new_id());
-    let _ = world.webhook(&unasked).await.problem(503, "event_kept");
+    let mut unknown = events[1].clone();
+    object(&mut unknown)["metadata"] = event["data"]["object"]["metadata"].clone();
+    object(&mut unknown)["metadata"]["ecopay_refund"] = json!(new_id());
+    let _ = world.webhook(&unknown).await.problem(503, "event_kept");
     assert_eq!(world.attention().await["events"][0]["why"], "no_record");
     world.check_books().await;
 }
@@ -195,17 +195,17 @@ async fn contradicting_event_moves_nothing_and_is_kept() {
     ];
     let mut expected = Vec::new();
     for (at, (pointer, value, why)) in changes.iter().enumerate() {
-        let mut odd = event.clone();
-        odd["account"] = json!(null);
-        *odd.pointer_mut(pointer).expect("it is there") = value.clone();
-        odd["id"] = json!(format!("evt_odd_{at}"));
-        let _ = world.webhook(&odd).await.problem(503, "event_kept");
-        expected.push(((*why).to_owned(), format!("evt_odd_{at}")));
+        let mut changed = event.clone();
+        changed["account"] = json!(null);
+        *changed.pointer_mut(pointer).expect("the pointer exists") = value.clone();
+        changed["id"] = json!(format!("evt_changed_{at}"));
+        let _ = world.webhook(&changed).await.problem(503, "event_kept");
+        expected.push(((*why).to_owned(), format!("evt_changed_{at}")));
     }
     let listed = world.attention().await;
     let events = listed["events"].as_array().expect("events").iter();
-    let told: Vec<_> = events.map(|event| (event["why"].clone(), event["event_id"].clone())).collect();
-    assert_eq!(told, expected.iter().map(|(why, id)| (json!(why), json!(id))).collect::<Vec<_>>());
+    let kept: Vec<_> = events.map(|event| (event["why"].clone(), event["event_id"].clone())).collect();
+    assert_eq!(kept, expected.iter().map(|(why, id)| (json!(why), json!(id))).collect::<Vec<_>>());
     assert_eq!(world.wallet(&customer, "ECOPAY").await, before);
     assert_eq!(world.books().await.under("TXN#").count(), 0);
     // The correct event is applied afterwards.
@@ -261,7 +261,7 @@ async fn event_completes_an_interrupted_request() {
         let lookup = Call::get(&format!("/v1/me/operations/topup/{key}"), &customer.who);
         assert_eq!(world.api.send(&lookup).await.good().text("/state"), "in_flight");
 
-        let events = world.api.send(&Call::get("/dev/stripe/events", &Who::Nobody)).await.good().json();
+        let events = world.api.send(&Call::get("/dev/stripe/events", &Who::Anonymous)).await.good().json();
         let intent = events["events"].as_array().expect("events").last().expect("one")["data"]["object"].clone();
         let id = intent["id"].as_str().expect("an id");
         if kind == "payment_intent.succeeded" {
@@ -270,8 +270,8 @@ async fn event_completes_an_interrupted_request() {
         assert_eq!(world.deliver(kind, id).await, 200);
         let found = world.api.send(&call).await;
         assert_eq!((found.status, found.replayed()), (201, true), "{found:?}");
-        let told = ["/payment_intent_id", "/client_secret", "/status"].map(|member| found.text(member));
-        assert_eq!(told, [id, intent["client_secret"].as_str().expect("a secret"), "pending"]);
+        let members = ["/payment_intent_id", "/client_secret", "/status"].map(|member| found.text(member));
+        assert_eq!(members, [id, intent["client_secret"].as_str().expect("a secret"), "pending"]);
         assert_eq!(world.api.send(&lookup).await.good().json()["answer"], found.json());
         if kind == "payment_intent.created" {
             let _ = world.stripe(&format!("/payment_intents/{id}/succeed"), &json!({})).await;
@@ -305,7 +305,7 @@ async fn failed_delivery_leaves_no_marker() {
         rig.tap.next_writes(faults);
         let _ = world.webhook(&event).await.problem(503, code);
     }
-    world.books().await.unchanged_since(&before, "a delivery that failed left something");
+    world.books().await.unchanged_since(&before, "a failed delivery left something");
     // It was applied and the answer lost: the next delivery changes nothing.
     rig.tap.next_writes([Some(Fault::AnswerCut)]);
     let _ = world.webhook(&event).await.problem(503, "outcome_unknown");
@@ -350,7 +350,7 @@ async fn malformed_signed_bodies_are_refused_and_unknown_fields_ignored() {
         ("/data/object/metadata/ecopay_tenant", json!(1)),
     ] {
         let mut changed = event.clone();
-        *changed.pointer_mut(pointer).expect("it is there") = value;
+        *changed.pointer_mut(pointer).expect("the pointer exists") = value;
         wrong.push(changed.to_string());
     }
     for body in &wrong {
@@ -362,7 +362,7 @@ async fn malformed_signed_bodies_are_refused_and_unknown_fields_ignored() {
         );
         assert!(!answer.body.contains("secret"), "{answer:?}");
     }
-    world.books().await.unchanged_since(&before, "an event that cannot be read left something");
+    world.books().await.unchanged_since(&before, "an unreadable event left something");
     // Unknown fields of any size and depth are accepted.
     let extra = format!("{{\"new_in_2027\":{{\"a\":[{huge},1.5e300,-0.0,null]}},\"created_at\":{huge},");
     let answer = world.api.send(&signed(&text.replacen('{', &extra, 1))).await;

@@ -16,7 +16,7 @@ const SECRET: &str = WEBHOOK_SECRET_DEFAULT;
 const LIMIT: usize = 64 * 1024;
 
 /// A tenant on a new stack whose webhook has these secrets, and the stack's counters.
-async fn knowing(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<OnceLock<Counting>>) {
+async fn world_with_secrets(tenant: &str, secrets: &'static [&'static str]) -> (World, Arc<OnceLock<Counting>>) {
     let counters = Arc::new(OnceLock::new());
     let of_app = Arc::clone(&counters);
     let host = Host::with_app(move |backend| async move {
@@ -38,7 +38,7 @@ async fn event_of(world: &World) -> String {
 
 #[tokio::test]
 async fn every_invalid_signature_gets_the_same_answer() {
-    let (world, counters) = knowing("signatures", &[SECRET]).await;
+    let (world, counters) = world_with_secrets("signatures", &[SECRET]).await;
     world.hold_deliveries().await;
     let (event, now_s) = (event_of(&world).await, clock::epoch_s());
     let (good, at) = (signature(SECRET, now_s, &event), format!("t={now_s}"));
@@ -96,11 +96,11 @@ async fn every_invalid_signature_gets_the_same_answer() {
     assert_eq!(bodies.len(), 1, "{bodies:?}");
     let counted = counters.get().expect("mounted").total(Metric::WebhookRefused);
     assert_eq!(counted, calls.len() as u64);
-    world.books().await.unchanged_since(&before, "an event that nobody signed moved something");
+    world.books().await.unchanged_since(&before, "an event with an invalid signature moved something");
 
     // The event is valid, and so is its signature among others and in another order.
-    let beside = format!("v1={},v0=x,{at},scheme=1,v1={hex}", "0".repeat(64));
-    assert_eq!(world.api.send(&delivery(&event, &beside)).await.good().text("/status"), "applied");
+    let among_others = format!("v1={},v0=x,{at},scheme=1,v1={hex}", "0".repeat(64));
+    assert_eq!(world.api.send(&delivery(&event, &among_others)).await.good().text("/status"), "applied");
     assert_eq!(world.api.send(&delivery(&event, &good)).await.good().text("/status"), "behind");
     world.check_books().await;
 }
@@ -108,7 +108,7 @@ async fn every_invalid_signature_gets_the_same_answer() {
 /// The signature covers the bytes, whatever the content type.
 #[tokio::test]
 async fn signature_covers_bytes_of_any_content_type() {
-    let (world, _) = knowing("bytes", &[SECRET]).await;
+    let (world, _) = world_with_secrets("bytes", &[SECRET]).await;
     world.hold_deliveries().await;
     for content_type in ["application/json; charset=utf-8", "text/plain", "application/octet-stream"] {
         let call = signed(&event_of(&world).await).header("content-type", content_type);
@@ -125,7 +125,7 @@ async fn signature_covers_bytes_of_any_content_type() {
 
 #[tokio::test]
 async fn body_above_64_kb_is_refused() {
-    let (world, counters) = knowing("sizes", &[SECRET]).await;
+    let (world, counters) = world_with_secrets("sizes", &[SECRET]).await;
     let mut event = world.paid_event("x", "pi_x", 1);
     event["type"] = json!("customer.created");
     let short = event.to_string();
@@ -143,7 +143,7 @@ async fn body_above_64_kb_is_refused() {
 async fn either_of_two_secrets_is_accepted() {
     const OLD: &str = "whsec_old_1";
     const NEW: &str = "whsec_new_2";
-    let (world, _) = knowing("rotation", &[OLD, NEW]).await;
+    let (world, _) = world_with_secrets("rotation", &[OLD, NEW]).await;
     world.hold_deliveries().await;
     let now_s = clock::epoch_s();
     let both = |event: &str| {

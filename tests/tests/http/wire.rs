@@ -19,14 +19,14 @@ use std::collections::HashMap;
 const CONFIG: &str = "CONFIG";
 
 /// Stores the vector's configuration, by which its transaction is placed; one without a migration if it has none.
-#[expect(clippy::disallowed_methods, reason = "what stands in the table is the test's own")]
+#[expect(clippy::disallowed_methods, reason = "the test writes the table's content itself")]
 async fn configure(client: &Client, vector: &Vector) {
     let state = vector.given.state.iter().map(wire::item_from_json);
     let own = state.into_iter().find(|item: &Item| item.get(attr::SK) == Some(&Value::s(CONFIG)));
     let tenant = format!("{}#tenant#root", vector.given.command.tenant);
     let none = Item::from([(attr::PK.to_owned(), Value::s(tenant)), (attr::SK.to_owned(), Value::s(CONFIG))]);
     let item: HashMap<_, _> = own.unwrap_or(none).into_iter().map(|(name, value)| (name, sdk(value))).collect();
-    let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("it is taken");
+    let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("the item is written");
 }
 
 fn sdk(value: Value) -> AttributeValue {

@@ -70,8 +70,8 @@ async fn topup_is_credited_by_the_stripe_event() {
         let received = http(&webhook, &rig.fresh(paid.clone())).await;
         assert_eq!((received.status, received.json()), (200, json!({"status": status})));
     }
-    let strangers = http(&webhook, &rig.event("stripe-webhook-payment")).await;
-    assert_eq!((strangers.status, strangers.json()), (200, json!({"status": "foreign"})));
+    let foreign = http(&webhook, &rig.event("stripe-webhook-payment")).await;
+    assert_eq!((foreign.status, foreign.json()), (200, json!({"status": "foreign"})));
     assert_eq!(balance(&rig, &customer, "ECOPAY").await, "13000");
     let _ = rig.world.check_books().await;
 }
@@ -80,8 +80,8 @@ async fn topup_is_credited_by_the_stripe_event() {
 async fn merchant_charges_a_customers_code() {
     let rig = Rig::new().await;
     let (customer, merchant) = (rig.function("customer").await, rig.function("merchant").await);
-    let ask = events::at(rig.event("customer-payment"), "POST", "/v1/me/payment-code");
-    let code = http(&customer, &events::edited(ask, |body| *body = json!({}))).await.good().text("/code");
+    let code_request = events::at(rig.event("customer-payment"), "POST", "/v1/me/payment-code");
+    let code = http(&customer, &events::edited(code_request, |body| *body = json!({}))).await.good().text("/code");
     let charge = events::edited(rig.event("merchant-charge"), |body| body["code"] = code.into());
     let charged = http(&merchant, &charge).await;
     assert_eq!(charged.status, 201, "{charged:?}");
@@ -142,13 +142,13 @@ async fn workers_process_schedule_events() {
         let events = json!({"published": published, "dead_letters": 0, "waiting": 0});
         assert_eq!(did, json!({"recovered": recovered, "events": events}));
     }
-    let told = rig.queue.messages();
+    let messages = rig.queue.messages();
     let is_of_its_group = |message: &Value| {
         let event: Value = serde_json::from_str(message["MessageBody"].as_str().expect("a text")).expect("JSON");
         let group = format!("demo#{}", event["subject"].as_str().expect("an account"));
         message["MessageGroupId"] == group && message["MessageDeduplicationId"] == event["id"]
     };
-    assert!(told.len() == entries && entries > 0 && told.iter().all(is_of_its_group), "{told:#?}");
+    assert!(messages.len() == entries && entries > 0 && messages.iter().all(is_of_its_group), "{messages:#?}");
     let customer = rig.function("customer").await;
     let _ = http(&customer, &rig.event("customer-payment")).await.good();
     let crediting = rig.function("crediting").await;
@@ -157,7 +157,7 @@ async fn workers_process_schedule_events() {
         assert_eq!(did, json!({"records": records, "left": 0}));
     }
     // No customer has a God Record, so the first run finishes the pass.
-    rig.world.stand_at(last(Model::GodRecord)).await;
+    rig.world.set_phase(last(Model::GodRecord)).await;
     let _ = rig.world.operator("/v1/admin/migration/verify", &json!({})).await;
     let migrate = rig.function("migrate").await;
     for passes in [1, 0] {
@@ -165,8 +165,8 @@ async fn workers_process_schedule_events() {
         assert_eq!(did, json!({"customers": 0, "passes": passes}));
     }
     for worker in [&jobs, &outbox, &crediting, &migrate] {
-        let (_, said) = worker.invoke(&json!({"tenant": "no tenant"})).await.error();
-        assert!(!said.is_empty());
+        let (_, message) = worker.invoke(&json!({"tenant": "no tenant"})).await.error();
+        assert!(!message.is_empty());
     }
     let books = rig.world.check_books().await;
     books.check_credited();
@@ -183,9 +183,9 @@ async fn workers_process_queue_and_stream_events() {
             // The stream record of an existing payment.
             let books = rig.world.books().await;
             let (pk, sk, payment) = books.under("PAYMENT").next().expect("a payment");
-            let told = &mut event["Records"][0]["dynamodb"];
-            told["Keys"] = json!({"uuid": {"S": pk}, "type": {"S": sk}});
-            told["NewImage"] = payment.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect();
+            let record = &mut event["Records"][0]["dynamodb"];
+            record["Keys"] = json!({"uuid": {"S": pk}, "type": {"S": sk}});
+            record["NewImage"] = payment.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect();
         }
         if function.kind == Kind::Worker && event["Records"].is_array() {
             let did = rig.function(function.name).await.invoke(&event).await.response();
@@ -269,11 +269,12 @@ async fn export_is_reconciled_task_by_task() {
 async fn cognito_trigger_adds_the_token_claims() {
     let rig = Rig::new().await;
     let trigger = rig.function("token-claims").await;
-    let said = trigger.invoke(&rig.event("token-claims-cognito")).await.response();
-    let claims = &said["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]["claimsToAddOrOverride"];
+    let response = trigger.invoke(&rig.event("token-claims-cognito")).await.response();
+    let claims =
+        &response["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"]["claimsToAddOrOverride"];
     let merchant = &Demo::fixed().merchants[0];
     let expected = json!({"tenant": "demo", "face": "merchant", "merchant_id": merchant, "roles": ["cashier"]});
-    assert_eq!(*claims, expected, "{said}");
+    assert_eq!(*claims, expected, "{response}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -295,8 +296,8 @@ async fn malformed_event_is_an_error_and_the_next_is_served() {
     for function in FUNCTIONS {
         let started = rig.function(function.name).await;
         for garbage in ["", "no event", "[]", r#"{"tenant":["hanako@example.com"]}"#] {
-            let (kind, said) = started.invoke_raw(garbage).await.error();
-            assert!(!kind.is_empty() && !said.contains("hanako"), "{}: {kind} {said}", function.name);
+            let (kind, message) = started.invoke_raw(garbage).await.error();
+            assert!(!kind.is_empty() && !message.contains("hanako"), "{}: {kind} {message}", function.name);
         }
         let _ = started.invoke(&rig.event(function.event)).await.response();
         let lines = started.lines();
@@ -345,11 +346,11 @@ async fn idle_function_ends_on_sigterm() {
     for function in FUNCTIONS {
         let started = rig.function(function.name).await;
         let _ = started.invoke(&rig.event(function.event)).await.response();
-        let told = Instant::now();
+        let signalled = Instant::now();
         started.terminate();
         let ended = started.ended().await;
         assert_eq!(ended.status.code(), Some(0), "{}: {ended:?}", function.name);
-        assert!(told.elapsed() < GRACE, "{} took {:?}", function.name, told.elapsed());
+        assert!(signalled.elapsed() < GRACE, "{} took {:?}", function.name, signalled.elapsed());
     }
 }
 
@@ -362,7 +363,7 @@ async fn ends_after_its_request(rig: &Rig, name: &str, event: &Value) -> Value {
     gate.holds().await;
     function.terminate();
     tokio::time::sleep(A_MOMENT).await;
-    assert!(!function.has_ended(), "{name} leaves its request alone");
+    assert!(!function.has_ended(), "{name} ended before its request");
     gate.open();
     let reply = function.replied(reply).await.response();
     let replied = Instant::now();
@@ -394,7 +395,7 @@ fn grown_size_is_reported_as_bad_and_shrunk_as_good() {
         (compared.bad.len(), compared.good.len())
     };
     assert_eq!([1_050_001, 1_050_000, 952_381, 952_380].map(compared), [(1, 0), (0, 0), (0, 0), (0, 1)]);
-    assert_eq!(kept::compare(&Sizes::new(), &sizes(1)).bad.len(), 1, "what is not kept is not let through");
+    assert_eq!(kept::compare(&Sizes::new(), &sizes(1)).bad.len(), 1, "a size that is not recorded is reported as bad");
 }
 
 #[test]
@@ -404,7 +405,7 @@ fn size_of_every_function_is_recorded() {
     let build = |name: &String| name.splitn(3, ' ').take(2).collect::<Vec<_>>().join(" ");
     let builds: BTreeSet<String> = kept.keys().map(build).collect();
     for kept in ["ci x86_64-linux", "release aarch64-linux", "release x86_64-linux"] {
-        assert!(builds.contains(kept), "nothing to hold the sizes of `{kept}` against: {builds:?}");
+        assert!(builds.contains(kept), "no sizes of `{kept}` are recorded: {builds:?}");
     }
     for build in builds {
         for function in FUNCTIONS {

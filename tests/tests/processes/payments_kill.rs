@@ -145,7 +145,7 @@ async fn interrupted_stack_keeps_everything_after_restart() {
     let before = at_rest(&world).await;
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
-    assert!(world.api.try_send(&calls[0]).await.is_err(), "nobody listens any more");
+    assert!(world.api.try_send(&calls[0]).await.is_err(), "the process no longer listens");
 
     let process = tokio::task::block_in_place(|| start(&again));
     at_rest(&world).await.unchanged_since(&before, "a restart changed something");
@@ -163,6 +163,6 @@ async fn interrupted_stack_keeps_everything_after_restart() {
     // The sealed trail is verified in the data file.
     let place = process::place(&folder.0.join("ledger.db"));
     let verify = VerifyCommand { slug: world.tenant.clone(), from: None, to: None, head: None, place };
-    let (said, is_whole) = audit_command::run(&verify).await.expect("a trail");
-    assert!(is_whole && said.ends_with("nothing is wrong") && !said.starts_with("0 segments"), "{said}");
+    let (report, is_whole) = audit_command::run(&verify).await.expect("a trail");
+    assert!(is_whole && report.ends_with("nothing is wrong") && !report.starts_with("0 segments"), "{report}");
 }

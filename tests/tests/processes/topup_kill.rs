@@ -1,4 +1,4 @@
-//! The real binary, killed while it calls Stripe: the simulator lives on in this process, and the claim and reservation
+//! The real binary, killed while it calls Stripe: the simulator continues in this process, and the claim and reservation
 //! remain. Stripe's events complete what the killed process began.
 use ledger_local::stack::{Stack, StackConfig};
 use ledger_tests::http::process::{self, Process};

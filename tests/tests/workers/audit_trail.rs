@@ -32,8 +32,8 @@ async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Veri
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let shards = gate::as_test(world.app.terms(&tenant)).await.expect("terms").due_shards;
     let (from, to, now) = (UtcDay::MIN, UtcDay::MAX, world.app.now().plus(later));
-    let asked = Verify { tenant, from, to, head: head.map(str::to_owned), shards, now };
-    gate::as_test(verify(world.app.dynamo(), &asked)).await.expect("the store is there")
+    let request = Verify { tenant, from, to, head: head.map(str::to_owned), shards, now };
+    gate::as_test(verify(world.app.dynamo(), &request)).await.expect("the store is available")
 }
 
 async fn verified(world: &World) -> Verified {
@@ -54,12 +54,12 @@ async fn busy(rig: &Rig, name: &str) -> World {
     for _ in 0..3 {
         let _ = scene.world.api.settle(&customer.pays(&merchant, "10")).await.good();
     }
-    let _ = scene.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    let _ = scene.world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
     scene.world
 }
 
 /// Asserts that every record is sealed once, its due index entry is removed, and verification finds nothing.
-async fn all_is_sealed(world: &World, name: &str) {
+async fn assert_all_sealed(world: &World, name: &str) {
     let found = verified_in(world, OVERDUE_AFTER * 2, None).await;
     assert_eq!(found.findings, [], "{name}");
     let books = world.books().await;
@@ -73,7 +73,7 @@ async fn all_is_sealed(world: &World, name: &str) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_staff_act_is_on_record() {
-    let stage = Stage::set(World::with_terms(Host::fresh(), "acts", |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(Host::fresh(), "acts", |_| {}).await).await;
     let acts = async || stage.world.books().await.under("AUDIT#").count();
     let mut looked_at = 0;
     for endpoint in Endpoint::ALL {
@@ -109,13 +109,13 @@ async fn trail_of(world: &World, resource: &str) -> Vec<Value> {
 }
 
 /// One step as a line: action, attempt, outcomes, states.
-fn told(step: &Value) -> String {
-    let heard = step["heard"].as_array().cloned().unwrap_or_default();
-    let heard: Vec<&str> = heard.iter().filter_map(|heard| heard["outcome"].as_str()).collect();
+fn line_of_step(step: &Value) -> String {
+    let outcomes = step["heard"].as_array().cloned().unwrap_or_default();
+    let outcomes: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome["outcome"].as_str()).collect();
     let states = step["states"].as_object().cloned().unwrap_or_default();
     let states: Vec<String> = states.iter().map(|(of, state)| format!("{of}={}", state.as_str().unwrap())).collect();
     let parts = [step["action"].as_str().unwrap(), step["attempt"].as_str().unwrap_or("-")];
-    format!("{} {} {}", parts.join(" "), heard.join(","), states.join(",")).trim_end().to_owned()
+    format!("{} {} {}", parts.join(" "), outcomes.join(","), states.join(",")).trim_end().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -126,12 +126,12 @@ async fn every_topup_attempt_and_answer_is_on_record() {
     let call = scene.topup();
     assert_eq!(client.send(&call).await.status, 503);
     worker.clock.ahead(LEASE_OVER);
-    assert_eq!(worker.recover(&scene).await.expect("a whole run").completed, 1);
+    assert_eq!(worker.recover(&scene).await.expect("the run succeeds").completed, 1);
     scene.pay();
     worker.deliver_all(&scene, &scene.events()).await;
     let id = client.settle(&call).await.good().text("/topup_id");
     let trail = trail_of(&scene.world, &format!("topup:{id}")).await;
-    let words: Vec<String> = trail.iter().map(told).collect();
+    let words: Vec<String> = trail.iter().map(line_of_step).collect();
     assert_eq!(
         words,
         [
@@ -178,9 +178,9 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
     // Verification passes between the crash and the recovery.
     assert_eq!(verified(&world).await.findings, [], "{name}");
     rescuer.clock.ahead(LEASE_OVER);
-    let _ = seal(&rescuer, &world.tenant).await.expect("a whole run");
-    all_is_sealed(&world, &name).await;
-    let again = seal(&rescuer, &world.tenant).await.expect("a whole run");
+    let _ = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
+    assert_all_sealed(&world, &name).await;
+    let again = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
     assert_eq!((again.records, again.segments), (0, 0), "{name}");
 }
 
@@ -196,9 +196,9 @@ async fn concurrent_sealing_seals_each_record_once() {
     let rig = Rig::new().await;
     let (world, one, two) = (busy(&rig, "two-seal").await, rig.actor().await, rig.actor().await);
     let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
-    let sealed = by_one.expect("a whole run").records + by_two.expect("a whole run").records;
+    let sealed = by_one.expect("the run succeeds").records + by_two.expect("the run succeeds").records;
     assert_eq!(sealed, records(&world.books().await).len());
-    all_is_sealed(&world, "two at once").await;
+    assert_all_sealed(&world, "two at once").await;
     // A late publication restores the due index entry; the next run removes it.
     let books = world.books().await;
     let (_, sk, row) = books.under("TXN#").next().expect("an entry");
@@ -206,8 +206,8 @@ async fn concurrent_sealing_seals_each_record_once() {
     let id = AttributeValue::S(sk.trim_start_matches("TXN#").to_owned());
     world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
     one.clock.ahead(LEASE_OVER);
-    assert_eq!(seal(&one, &world.tenant).await.expect("a whole run").records, 0);
-    all_is_sealed(&world, "a late mark").await;
+    assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
+    assert_all_sealed(&world, "a late due index entry").await;
 }
 
 /// The faults found, each with the sort key of its record.
@@ -221,13 +221,13 @@ async fn planted_edits_and_deletions_are_found() {
     let (world, worker) = (busy(&rig, "planted").await, rig.actor().await);
     let overdue = verified_in(&world, OVERDUE_AFTER * 2, None).await.findings;
     assert!(!overdue.is_empty() && overdue.iter().all(|found| found.fault == Wrong::Unsealed), "{overdue:?}");
-    let _ = seal(&worker, &world.tenant).await.expect("a whole run");
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
     world.grant(&world.customer().await, "POINT", "5").await;
-    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
     worker.clock.ahead(LEASE_OVER);
-    let _ = seal(&worker, &world.tenant).await.expect("a whole run");
-    all_is_sealed(&world, "planted").await;
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_all_sealed(&world, "planted").await;
 
     let books = world.books().await;
     let first = |prefix: &'static str| books.under(prefix).map(|(_, _, row)| row.clone()).next().expect("a row");
@@ -269,7 +269,7 @@ fn with(row: &Row, attribute: &str, value: AttributeValue) -> Row {
 async fn remove(world: &World, row: &Row) {
     let delete = world.table().delete_item().table_name(world.table_name());
     let key = |name: &str| row[name].clone();
-    let _ = delete.key("uuid", key("uuid")).key("type", key("type")).send().await.expect("the row goes");
+    let _ = delete.key("uuid", key("uuid")).key("type", key("type")).send().await.expect("the row is deleted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -279,8 +279,8 @@ async fn verify_command_reports_the_head_of_the_seals_endpoint() {
     let world = World::with_terms(host, "commanded", |_| {}).await;
     let (merchant, customer) = join(world.merchant(), world.customer_with("100")).await;
     let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
-    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
-    let sealed = world.seal().await.expect("a whole run");
+    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
+    let sealed = world.seal().await.expect("the run succeeds");
     let seals = world.api.send(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good().json();
     assert_eq!(seals["segments"], json!(sealed.segments));
     let head = seals["last"]["hash"].as_str().expect("a hash").to_owned();
@@ -291,12 +291,12 @@ async fn verify_command_reports_the_head_of_the_seals_endpoint() {
         head: head.map(str::to_owned),
         place: Place::Table { name: table.clone(), endpoint_url: Some(url.clone()) },
     };
-    let (said, whole) = audit_command::run(&command(Some(&head), None)).await.expect("a whole run");
-    assert!(whole && said.contains(&head) && said.ends_with("nothing is wrong"), "{said}");
-    let (said, whole) = audit_command::run(&command(Some(&"0".repeat(64)), None)).await.expect("a whole run");
-    assert!(!whole && said.starts_with("other_head chain commanded#tenant#root SEALING"), "{said}");
-    let (said, whole) = audit_command::run(&command(None, Some("2999-01-01"))).await.expect("a whole run");
-    assert!(whole && said.contains("0 segments, 0 records"), "{said}");
+    let (report, whole) = audit_command::run(&command(Some(&head), None)).await.expect("the run succeeds");
+    assert!(whole && report.contains(&head) && report.ends_with("nothing is wrong"), "{report}");
+    let (report, whole) = audit_command::run(&command(Some(&"0".repeat(64)), None)).await.expect("the run succeeds");
+    assert!(!whole && report.starts_with("other_head chain commanded#tenant#root SEALING"), "{report}");
+    let (report, whole) = audit_command::run(&command(None, Some("2999-01-01"))).await.expect("the run succeeds");
+    assert!(whole && report.contains("0 segments, 0 records"), "{report}");
     assert!(audit_command::run(&command(None, Some("yesterday"))).await.is_err());
     let no_table = Place::File { data: "/nowhere/ledger.db".into(), table: TABLE_DEFAULT.to_owned() };
     assert!(audit_command::run(&VerifyCommand { place: no_table, ..command(None, None) }).await.is_err());

@@ -22,7 +22,7 @@ const STEPS_MAX: u64 = 40;
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Pays and refunds as one client; returns what each merchant is owed by it.
-async fn shops(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>, client: usize) -> Vec<i64> {
+async fn pay_and_refund(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>, client: usize) -> Vec<i64> {
     let mut owed = vec![0; merchants.len()];
     for number in 0..PAYMENTS {
         let at = (number + client) % merchants.len();
@@ -30,17 +30,17 @@ async fn shops(teller: Actor, customer: Customer, merchants: Arc<Vec<Merchant>>,
         let paid = teller.settle(&customer.pays(&merchants[at], &yen.to_string())).await.good();
         owed[at] += yen;
         if number % 3 == 0 {
-            let back = if number % 2 == 0 { yen } else { 1 };
-            let refund = merchants[at].refunds(&paid.text("/payment_id"), &back.to_string());
+            let refunded = if number % 2 == 0 { yen } else { 1 };
+            let refund = merchants[at].refunds(&paid.text("/payment_id"), &refunded.to_string());
             let _ = teller.settle(&refund).await.good();
-            owed[at] -= back;
+            owed[at] -= refunded;
         }
     }
     owed
 }
 
 /// Runs a worker that credits and publishes until the clients are done, and crashes it each time.
-async fn dies(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<AtomicBool>) -> [u32; 2] {
+async fn crash_worker(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<AtomicBool>) -> [u32; 2] {
     let (worker, mut dice, mut crashes) = (scene.rig.actor().await, Dice::new(seed), [0, 0]);
     for life in 1.. {
         if over.load(Ordering::SeqCst) {
@@ -73,21 +73,22 @@ async fn balances_equal_journal_after_ten_thousand_payments_with_worker_crashes(
     let merchants = Arc::new(join_all((0..MERCHANTS).map(|_| scene.world.merchant())).await);
     let over = Arc::new(AtomicBool::new(false));
 
-    let workers = [3, 5].map(|seed| tokio::spawn(dies(Arc::clone(&scene), tap.clone(), seed, Arc::clone(&over))));
+    let workers =
+        [3, 5].map(|seed| tokio::spawn(crash_worker(Arc::clone(&scene), tap.clone(), seed, Arc::clone(&over))));
     let clients = customers.into_iter().enumerate();
-    let clients =
-        clients.map(|(at, customer)| tokio::spawn(shops(teller.clone(), customer, Arc::clone(&merchants), at)));
+    let clients = clients
+        .map(|(at, customer)| tokio::spawn(pay_and_refund(teller.clone(), customer, Arc::clone(&merchants), at)));
     let owed: Vec<_> = join_all(clients).await.into_iter().map(|owed| owed.expect("a client is done")).collect();
     over.store(true, Ordering::SeqCst);
     let crashes = join_all(workers).await.into_iter().map(|crashes| crashes.expect("a worker is done"));
     let [credits, publishes] = crashes.fold([0, 0], |sum, of_one| [sum[0] + of_one[0], sum[1] + of_one[1]]);
-    println!("who credits died {credits} times, who publishes {publishes} times");
+    println!("crediting crashed {credits} times, publishing {publishes} times");
     assert!(credits > 20 && publishes > 10, "{credits} and {publishes} crashes");
 
     let last = rig.actor().await;
     last.clock.ahead(A_YEAR);
     credit(&last, &scene).await;
-    while scene.world.publish(&tap, Vec::new()).await.expect("a whole run").published > 0 {}
+    while scene.world.publish(&tap, Vec::new()).await.expect("the run succeeds").published > 0 {}
 
     let books = scene.world.check_books().await;
     assert_eq!(books.entries_of("pay"), CLIENTS * PAYMENTS);
@@ -103,8 +104,8 @@ async fn balances_equal_journal_after_ten_thousand_payments_with_worker_crashes(
     }
     let mut journal = BTreeMap::<String, Vec<String>>::new();
     for (pk, sk, row) in books.under("TXN#") {
-        let mark = opt_text(row, "due_pk").unwrap_or_default();
-        assert!(!mark.contains("#due#publish#"), "{pk} {sk} is still to be told");
+        let due_pk = opt_text(row, "due_pk").unwrap_or_default();
+        assert!(!due_pk.contains("#due#publish#"), "{pk} {sk} is still to be published");
         let account = pk.split_once('#').expect("a tenant").1.replacen('#', ":", 1);
         journal.entry(format!("crowd#{account}")).or_default().push(sk.trim_start_matches("TXN#").to_owned());
     }

@@ -6,10 +6,10 @@ fn event() -> Announcement {
     Announcement { detail_type: "ReconciliationBreak", detail: r#"{"run_id":"r"}"#.to_owned() }
 }
 
-async fn told(reply: Reply) -> (Result<(), String>, Server) {
+async fn announce(reply: Reply) -> (Result<(), String>, Server) {
     let server = Server::script([reply]).await;
-    let said = EventBus::new(&server.sdk(), "default").announce(&event()).await;
-    (said, server)
+    let result = EventBus::new(&server.sdk(), "default").announce(&event()).await;
+    (result, server)
 }
 
 fn answer(failed: u32, entries: Value) -> Reply {
@@ -18,14 +18,14 @@ fn answer(failed: u32, entries: Value) -> Reply {
 
 #[tokio::test]
 async fn event_has_bus_source_detail_type_and_detail() {
-    let (said, server) = told(answer(0, json!([{"EventId": "e"}]))).await;
-    assert_eq!(said, Ok(()));
+    let (result, server) = announce(answer(0, json!([{"EventId": "e"}]))).await;
+    assert_eq!(result, Ok(()));
     let [request] = &server.requests()[..] else { panic!("one request") };
     let entry = json!({
         "EventBusName": "default", "Source": "ecopay.ledger", "DetailType": "ReconciliationBreak",
         "Detail": r#"{"run_id":"r"}"#,
     });
-    assert_eq!(request.asked(), ("AWSEvents.PutEvents", json!({"Entries": [entry]})));
+    assert_eq!(request.received(), ("AWSEvents.PutEvents", json!({"Entries": [entry]})));
 }
 
 /// The bus may answer 200 for an event that it did not accept.
@@ -41,6 +41,6 @@ async fn event_not_confirmed_as_accepted_is_failed() {
         (Reply::Reset, NO_ANSWER),
         (Reply::Cut(b"HTTP/1.1 200 OK\r\ncontent-".to_vec()), NO_ANSWER),
     ] {
-        assert_eq!(told(reply).await.0, Err(code.to_owned()));
+        assert_eq!(announce(reply).await.0, Err(code.to_owned()));
     }
 }

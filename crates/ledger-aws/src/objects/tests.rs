@@ -10,19 +10,19 @@ use aws_smithy_types::body::SdkBody;
 use futures::stream::TryStreamExt;
 use std::sync::{Arc, Mutex};
 
-type Asked = (String, String, Vec<u8>);
+type ReceivedRequest = (String, String, Vec<u8>);
 
 /// A stand-in for S3 with one response, which records requests. Without a status the connection fails.
 #[derive(Clone, Debug)]
 struct Service {
     status: Option<u16>,
     answer: &'static str,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Service {
     fn answering(status: impl Into<Option<u16>>, answer: &'static str) -> Self {
-        Self { status: status.into(), answer, asked: Arc::default() }
+        Self { status: status.into(), answer, received: Arc::default() }
     }
 
     fn objects(&self) -> S3Objects {
@@ -50,7 +50,7 @@ impl Service {
 impl HttpConnector for Service {
     fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let body = request.body().bytes().map(<[u8]>::to_vec).unwrap_or_default();
-        self.asked.lock().unwrap().push((request.method().to_owned(), request.uri().to_owned(), body));
+        self.received.lock().unwrap().push((request.method().to_owned(), request.uri().to_owned(), body));
         HttpConnectorFuture::ready(match self.status {
             Some(status) => {
                 let status = http::StatusCode::from_u16(status).unwrap();
@@ -66,13 +66,13 @@ async fn object_is_read_and_written_by_name() {
     let service = Service::answering(200, "facts");
     assert_eq!(service.get().await.unwrap(), b"facts");
     service.put().await.unwrap();
-    let asked = service.asked.lock().unwrap();
+    let received = service.received.lock().unwrap();
     let url = "https://ecopay-exports.s3.ap-northeast-1.amazonaws.com/runs/r/facts/0000/a.json.gz";
     for (at, method) in ["GET", "PUT"].into_iter().enumerate() {
-        assert_eq!(asked[at].0, method);
-        assert_eq!(asked[at].1.split('?').next(), Some(url));
+        assert_eq!(received[at].0, method);
+        assert_eq!(received[at].1.split('?').next(), Some(url));
     }
-    assert!(asked[1].2.windows(5).any(|bytes| bytes == b"facts"), "{asked:?}");
+    assert!(received[1].2.windows(5).any(|bytes| bytes == b"facts"), "{received:?}");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ fn error(status: u16, code: &str) -> Reply {
     Reply::of(status, "content-type: application/xml\r\n", format!("<Error><Code>{code}</Code></Error>"))
 }
 
-fn stands() -> Reply {
+fn file_exists() -> Reply {
     error(412, "PreconditionFailed")
 }
 
@@ -46,7 +46,7 @@ async fn file_is_put_byte_for_byte_if_none_exists() {
 #[tokio::test]
 async fn existing_file_is_compared_and_kept() {
     for (stored, want) in [(BYTES.to_vec(), Stored::Same), (b"another".to_vec(), Stored::Other)] {
-        let (found, server) = put([stands(), Reply::of(200, "", stored)]).await;
+        let (found, server) = put([file_exists(), Reply::of(200, "", stored)]).await;
         assert_eq!(found, want);
         let [put, get] = &server.requests()[..] else { panic!("two requests") };
         assert!(put.line().starts_with("PUT "), "{put:?}");
@@ -67,6 +67,6 @@ async fn other_responses_are_unknown() {
     }
     let half = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n1".to_vec();
     for second in [error(403, "AccessDenied"), error(404, "NoSuchKey"), Reply::Reset, Reply::Cut(half)] {
-        assert!(unknown(put([stands(), second]).await.0));
+        assert!(unknown(put([file_exists(), second]).await.0));
     }
 }

@@ -23,9 +23,9 @@ async fn sent(status: u16, answer: Value) -> Vec<Sent> {
 }
 
 /// The only request that was made.
-fn asked(server: &Server) -> (String, Value) {
+fn received(server: &Server) -> (String, Value) {
     let [request] = &server.requests()[..] else { panic!("one request") };
-    let (target, body) = request.asked();
+    let (target, body) = request.received();
     (target.to_owned(), body)
 }
 
@@ -63,7 +63,7 @@ async fn batch_has_group_and_deduplication_ids() {
         })
     };
     let batch = json!({"QueueUrl": EVENTS, "Entries": [entry(0), entry(1)]});
-    assert_eq!(asked(&server), ("AmazonSQS.SendMessageBatch".to_owned(), batch));
+    assert_eq!(received(&server), ("AmazonSQS.SendMessageBatch".to_owned(), batch));
 }
 
 #[tokio::test]
@@ -79,8 +79,8 @@ async fn messages_of_a_batch_have_separate_results() {
         assert_eq!(sent(200, answer).await, [fate, Sent::Taken], "{code}");
     }
     // A message that the response does not mention counts as not accepted.
-    let silent = json!({"Successful": [taken("1")], "Failed": []});
-    assert_eq!(sent(200, silent).await, [later(NO_ANSWER), Sent::Taken]);
+    let incomplete = json!({"Successful": [taken("1")], "Failed": []});
+    assert_eq!(sent(200, incomplete).await, [later(NO_ANSWER), Sent::Taken]);
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn dead_letter_is_sent_to_its_own_queue() {
     let (server, sink) = answering(200, json!({"MessageId": "m", "MD5OfMessageBody": "x"})).await;
     assert_eq!(sink.keep(&letter()).await, Ok(()));
     let message = json!({"QueueUrl": DEAD_LETTERS, "MessageBody": letter().text()});
-    assert_eq!(asked(&server), ("AmazonSQS.SendMessage".to_owned(), message));
+    assert_eq!(received(&server), ("AmazonSQS.SendMessage".to_owned(), message));
 }
 
 fn letter() -> DeadLetter {

@@ -25,10 +25,10 @@ fn error(status: u16, code: &str) -> Reply {
 #[tokio::test]
 async fn execution_is_named_after_settlement_and_run() {
     let execution = json!({"executionArn": format!("{ARN}:x"), "startDate": 1_795_264_147.0});
-    let (said, server) = started(3, Reply::json(200, &execution)).await;
-    assert_eq!(said, Ok(()));
+    let (result, server) = started(3, Reply::json(200, &execution)).await;
+    assert_eq!(result, Ok(()));
     let [request] = &server.requests()[..] else { panic!("one request") };
-    let (operation, mut body) = request.asked();
+    let (operation, mut body) = request.received();
     let input: Value = serde_json::from_str(body["input"].take().as_str().unwrap()).unwrap();
     assert_eq!(operation, "AWSStepFunctions.StartExecution");
     assert_eq!(body, json!({"stateMachineArn": ARN, "name": format!("{SETTLEMENT}-3"), "input": null}));
@@ -37,7 +37,7 @@ async fn execution_is_named_after_settlement_and_run() {
 
 #[tokio::test]
 async fn run_started_before_is_success_and_other_errors_are_returned() {
-    for (reply, said) in [
+    for (reply, result) in [
         (error(400, "ExecutionAlreadyExists"), Ok(())),
         (error(400, "StateMachineDoesNotExist"), Err("StateMachineDoesNotExist")),
         (error(400, "ThrottlingException"), Err("ThrottlingException")),
@@ -45,6 +45,6 @@ async fn run_started_before_is_success_and_other_errors_are_returned() {
         (error(500, "InternalServerError"), Err("InternalServerError")),
         (Reply::Reset, Err("no answer")),
     ] {
-        assert_eq!(started(0, reply).await.0, said.map_err(str::to_owned));
+        assert_eq!(started(0, reply).await.0, result.map_err(str::to_owned));
     }
 }

@@ -60,12 +60,12 @@ fn dead_letter_is_read_as_a_message_that_names_its_item() {
     use ledger_core::events::DeadLetter;
     let tenant = Tenant::parse("one").unwrap();
     let key = Key::stored(&tenant, "one#customer#x", "TXN#y").unwrap();
-    let letter = DeadLetter { tenant: tenant.clone(), key: key.clone(), why: "it is odd".to_owned() }.text();
+    let letter = DeadLetter { tenant: tenant.clone(), key: key.clone(), why: "it is malformed".to_owned() }.text();
     let foreign = letter.replace("one#customer", "two#customer");
     let Event::Queue(event) = serde_json::from_value(queue(&[&letter, &foreign])).unwrap() else { panic!("no queue") };
-    let asked: Vec<Option<Due>> = of_queue(event).unwrap().into_iter().map(|record| record.due).collect();
+    let dues: Vec<Option<Due>> = of_queue(event).unwrap().into_iter().map(|record| record.due).collect();
     let named = Due { named: vec![key], ..Due::everything(tenant) };
-    assert_eq!(asked, [Some(named.clone()), None], "another tenant's item is nobody's to name");
+    assert_eq!(dues, [Some(named.clone()), None], "a message cannot name another tenant's item");
     let by_hand: Event = serde_json::from_str(&letter).unwrap();
     assert!(matches!(by_hand, Event::ByHand(tick) if tick.due() == Some(named)));
 }

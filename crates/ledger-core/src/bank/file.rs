@@ -72,23 +72,23 @@ impl BankFile {
             .exactly(b"21")?
             .exactly(b"0")?
             .exactly(from.code.as_bytes())?
-            .left(own.holder.bytes(), 40)?
+            .text_field(own.holder.bytes(), 40)?
             .exactly(day.as_bytes())?
             .bank(own)?
             .exactly(&[own.kind.digit()])?
             .exactly(own.number.expose().as_bytes())?;
         let data = Record::new(b"2")
             .bank(to)?
-            .left(b"", 4)?
+            .text_field(b"", 4)?
             .exactly(&[to.kind.digit()])?
             .exactly(to.number.expose().as_bytes())?
-            .left(to.holder.bytes(), 30)?
-            .right(&yen, 10)?
+            .text_field(to.holder.bytes(), 30)?
+            .number_field(&yen, 10)?
             .exactly(b"0")?
-            .left(reference.as_bytes(), 20)?
+            .text_field(reference.as_bytes(), 20)?
             .exactly(b"7")?
             .exactly(b"Y")?;
-        let trailer = Record::new(b"8").right("1", 6)?.right(&yen, 12)?;
+        let trailer = Record::new(b"8").number_field("1", 6)?.number_field(&yen, 12)?;
         let end = Record::new(b"9");
         let mut bytes = Vec::new();
         for record in [header, data, trailer, end] {
@@ -118,7 +118,7 @@ impl Record {
     }
 
     /// Appends text, left-aligned and padded with blanks.
-    fn left(mut self, text: &[u8], width: usize) -> Result<Self, FileError> {
+    fn text_field(mut self, text: &[u8], width: usize) -> Result<Self, FileError> {
         let blank = width.checked_sub(text.len()).ok_or(FileError::Field)?;
         self.0.extend_from_slice(text);
         self.0.extend(std::iter::repeat_n(b' ', blank));
@@ -126,7 +126,7 @@ impl Record {
     }
 
     /// Appends a number, right-aligned and padded with zeros.
-    fn right(mut self, digits: &str, width: usize) -> Result<Self, FileError> {
+    fn number_field(mut self, digits: &str, width: usize) -> Result<Self, FileError> {
         let zeros = width.checked_sub(digits.len()).ok_or(FileError::Field)?;
         self.0.extend(std::iter::repeat_n(b'0', zeros));
         self.0.extend_from_slice(digits.as_bytes());
@@ -137,9 +137,9 @@ impl Record {
     fn bank(self, account: &BankAccount) -> Result<Self, FileError> {
         let name = |kana: &Option<super::Kana>| kana.as_ref().map(|kana| kana.bytes().to_vec()).unwrap_or_default();
         self.exactly(account.bank.as_bytes())?
-            .left(&name(&account.bank_name), 15)?
+            .text_field(&name(&account.bank_name), 15)?
             .exactly(account.branch.as_bytes())?
-            .left(&name(&account.branch_name), 15)
+            .text_field(&name(&account.branch_name), 15)
     }
 
     fn ended(self) -> Result<Vec<u8>, FileError> {

@@ -27,7 +27,7 @@ pub enum KanaError {
 /// Full-width katakana from `ァ` (U+30A1) to `ヴ` (U+30F4) in JIS X 0201. Small kana become large ones, and a voiced
 /// kana is followed by a voicing mark. `ヮ`, `ヰ` and `ヱ` have no half-width form: they are written as `ワ`, `イ` and
 /// `エ`.
-const WIDE: [&[u8]; 84] = [
+const FULL_WIDTH_KANA: [&[u8]; 84] = [
     b"\xb1",
     b"\xb1",
     b"\xb2",
@@ -172,7 +172,9 @@ fn half_width(character: char) -> Option<Vec<u8>> {
         'ｬ'..='ｮ' => Some(vec![byte(0xff6c, 0xd4)?]),
         'ｯ' => Some(vec![0xc2]),
         'ｦ' | 'ｱ'..='ﾟ' => Some(vec![byte(0xff61, 0xa1)?]),
-        'ァ'..='ヴ' => WIDE.get(usize::try_from(code.checked_sub(0x30a1)?).ok()?).map(|bytes| bytes.to_vec()),
+        'ァ'..='ヴ' => {
+            FULL_WIDTH_KANA.get(usize::try_from(code.checked_sub(0x30a1)?).ok()?).map(|bytes| bytes.to_vec())
+        }
         _ => None,
     }
 }

@@ -147,14 +147,14 @@ fn projection_requires_the_holders_token() {
     let records = payments(2, &[("ECOPAY", "100")]);
     let projected = |holder| Transaction::projected(holder, (&tenant(), merchant(1)), &records, now());
     let key = || Partition::merchant(&tenant(), merchant(1)).crediting();
-    let alive = || Update::new().add("version", "one", Value::int(1));
+    let version_update = || Update::new().add("version", "one", Value::int(1));
     let mine = || vec![lease().held(Failure::StalePlan)];
-    assert!(projected(TransactItem::update(Role::Crediting, key(), alive(), mine())).is_ok());
-    let unguarded = TransactItem::update(Role::Crediting, key(), alive(), Vec::new());
+    assert!(projected(TransactItem::update(Role::Crediting, key(), version_update(), mine())).is_ok());
+    let unguarded = TransactItem::update(Role::Crediting, key(), version_update(), Vec::new());
     assert_eq!(projected(unguarded), Err(BuildError::Unfenced(Role::Crediting)));
-    let other = TransactItem::update(Role::Profile, key(), alive(), mine());
+    let other = TransactItem::update(Role::Profile, key(), version_update(), mine());
     assert_eq!(projected(other), Err(BuildError::Unfenced(Role::Profile)));
-    let balance = alive().add(attr::BALANCE, "delta", Value::int(1));
+    let balance = version_update().add(attr::BALANCE, "delta", Value::int(1));
     let moving = TransactItem::update(Role::Crediting, key(), balance, mine());
     assert_eq!(projected(moving), Err(BuildError::Unfenced(Role::Crediting)));
     // A merchant's balance cannot be written in any other way.

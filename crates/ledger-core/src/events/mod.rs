@@ -48,13 +48,13 @@ pub enum Unpublishable {
     #[error(transparent)]
     Unreadable(#[from] ItemError),
     /// The item is no journal entry.
-    #[error("this is no journal entry")]
+    #[error("the item is not a journal entry")]
     NoEntry,
     /// The item's id differs from that of its key.
-    #[error("its id is not its key's")]
+    #[error("the entry's id differs from the id in its key")]
     OtherId,
     /// The postings do not sum to zero, or there are none.
-    #[error("its postings do not sum to zero")]
+    #[error("the entry's postings do not sum to zero")]
     Unbalanced,
 }
 
@@ -102,17 +102,17 @@ fn group(tenant: &Tenant, home: Account) -> String {
 
 fn data(tenant: &Tenant, entry: &JournalEntry, item: &Item) -> Result<Value, ItemError> {
     let mut data = Map::new();
-    let mut tell = |name: &str, value: Value| {
+    let mut insert = |name: &str, value: Value| {
         data.insert(name.to_owned(), value);
     };
-    tell("tenant", json!(tenant.as_str()));
-    tell("transaction_id", json!(entry.id.to_string()));
-    tell("operation", json!(entry.operation));
-    tell("created_at", json!(entry.created_at.rfc3339()));
-    tell("postings", entry.postings.iter().map(posting).collect());
+    insert("tenant", json!(tenant.as_str()));
+    insert("transaction_id", json!(entry.id.to_string()));
+    insert("operation", json!(entry.operation));
+    insert("created_at", json!(entry.created_at.rfc3339()));
+    insert("postings", entry.postings.iter().map(posting).collect());
     for name in LINKS {
         if let Some(id) = item.opt_parsed(name, parse_uuid)? {
-            tell(name, json!(id.to_string()));
+            insert(name, json!(id.to_string()));
         }
     }
     Ok(Value::Object(data))

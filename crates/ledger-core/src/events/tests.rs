@@ -48,13 +48,13 @@ fn entry() -> Item {
     item
 }
 
-fn told(item: &Item) -> Result<Event, Unpublishable> {
+fn event_of(item: &Item) -> Result<Event, Unpublishable> {
     Event::of_entry("ecopay", &tenant(), &key(), item)
 }
 
 #[test]
 fn payment_event_equals_the_example() {
-    let event = told(&entry()).unwrap();
+    let event = event_of(&entry()).unwrap();
     let example = include_str!("../../../../events/v1/transaction.example.json");
     let example: Json = serde_json::from_str(example).unwrap();
     assert_eq!(serde_json::from_str::<Json>(&event.body).unwrap(), example);
@@ -63,7 +63,7 @@ fn payment_event_equals_the_example() {
 
 #[test]
 fn event_has_no_personal_data_and_no_key() {
-    let body = told(&entry()).unwrap().body;
+    let body = event_of(&entry()).unwrap().body;
     for secret in ["Hanako", "090", "k-secret", "staff", "000000000051", "000000000052", "pi_123", "due"] {
         assert!(!body.contains(secret), "{secret}: {body}");
     }
@@ -89,25 +89,25 @@ fn unpublishable_entry_gives_reason_without_content() {
     let no_text = |name: &str| Unpublishable::Unreadable(ItemError::wrong_type(name, AttributeKind::Text));
     let other = "019aa000-0000-7000-8000-000000000072";
     let lone = V::L(vec![side(&format!("customer:{PAYER}"), "-1240")]);
-    let odd = V::L(vec![side("customer:Hanako", "-1"), side("fees", "1")]);
+    let unreadable_postings = V::L(vec![side("customer:Hanako", "-1"), side("fees", "1")]);
     for (name, value, why) in [
         ("transaction_id", V::s(other), Unpublishable::OtherId),
         ("transaction_id", V::s("090-1234-5678"), unreadable("transaction_id")),
         ("created_at", V::int(1), no_text("created_at")),
         ("postings", V::L(Vec::new()), Unpublishable::Unbalanced),
         ("postings", lone, Unpublishable::Unbalanced),
-        ("postings", odd, unreadable("account")),
+        ("postings", unreadable_postings, unreadable("account")),
         ("payment_id", V::int(1), no_text("payment_id")),
         ("topup_id", V::s("090-1234-5678"), unreadable("topup_id")),
     ] {
         let mut item = entry();
         item.insert(name.to_owned(), value);
-        let error = told(&item).unwrap_err();
+        let error = event_of(&item).unwrap_err();
         assert_eq!(error, why, "{name}");
         assert!(!error.to_string().contains("090-") && !error.to_string().contains("Hanako"), "{error}");
     }
-    let stray = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
-    assert_eq!(Event::of_entry("ecopay", &tenant(), &stray, &entry()), Err(Unpublishable::NoEntry));
+    let config_key = Key::stored(&tenant(), "demo#tenant#root", "CONFIG").unwrap();
+    assert_eq!(Event::of_entry("ecopay", &tenant(), &config_key, &entry()), Err(Unpublishable::NoEntry));
 }
 
 #[test]

@@ -129,7 +129,7 @@ pub fn mirror(
 }
 
 /// Checks a balance without changing it. The caller adds the guards.
-pub(crate) fn look(tenant: &Tenant, role: Role, account: Account, asset: &Asset) -> Option<TransactItem> {
+pub(crate) fn check_balance(tenant: &Tenant, role: Role, account: Account, asset: &Asset) -> Option<TransactItem> {
     Some(TransactItem::check(role, balance_key(tenant, account, asset)?, Vec::new()))
 }
 

@@ -35,7 +35,7 @@ pub fn reserve(
 #[must_use]
 pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).exposure("back").reserved("back", charge.debit());
-    item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
+    item(tenant, Role::Payee, (account, charge), change, vec![exists(), at_least_held(attr::RESERVED, charge)], now)
 }
 
 /// Credits an inflow to its reserved headroom: `ADD balance :x, reserved :-x`, even if the account is frozen.
@@ -44,7 +44,7 @@ pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestam
 #[must_use]
 pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).available("delta", charge.credit()).reserved("back", charge.debit());
-    item(tenant, Role::Payee, (account, charge), change, vec![exists(), set_aside(attr::RESERVED, charge)], now)
+    item(tenant, Role::Payee, (account, charge), change, vec![exists(), at_least_held(attr::RESERVED, charge)], now)
 }
 
 /// Credits an inflow that differs from the reservation: `ADD balance :received, reserved :-x`.
@@ -62,7 +62,7 @@ pub fn receive_instead(
         .available("delta", received.credit())
         .reserved("back", reserved.debit())
         .exposure("difference");
-    item(tenant, Role::Payee, (account, reserved), change, vec![exists(), set_aside(attr::RESERVED, reserved)], now)
+    item(tenant, Role::Payee, (account, reserved), change, vec![exists(), at_least_held(attr::RESERVED, reserved)], now)
 }
 
 /// Holds money: `ADD balance :-x, held :x` if the account has it.
@@ -90,7 +90,7 @@ pub fn hold(
 #[must_use]
 pub fn pay_out(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).held("out", amount.debit()).exposure("out");
-    item(tenant, role, (account, amount), change, vec![exists(), set_aside(attr::HELD, amount)], now)
+    item(tenant, role, (account, amount), change, vec![exists(), at_least_held(attr::HELD, amount)], now)
 }
 
 /// Releases held money: `ADD held :-x, balance :x`, less `kept`, which pays a debt and leaves the account.
@@ -122,16 +122,23 @@ pub fn capture_hold(
         Some(taken) => amount.checked_sub(taken).ok()?,
         None => Some(amount.clone()),
     };
-    let back = match (released, earned) {
+    let returned = match (released, earned) {
         (Some(released), Some(earned)) => Some(released.checked_add(earned).ok()?),
         (released, earned) => released.or_else(|| earned.cloned()),
     };
     let change = BalanceChange::of(account).held("out", amount.debit());
-    let change = match &back {
-        Some(back) => change.available("in", back.credit()),
+    let change = match &returned {
+        Some(returned) => change.available("in", returned.credit()),
         None => change,
     };
-    item(tenant, role, (account, amount), change.exposure("kept"), vec![exists(), set_aside(attr::HELD, amount)], now)
+    item(
+        tenant,
+        role,
+        (account, amount),
+        change.exposure("kept"),
+        vec![exists(), at_least_held(attr::HELD, amount)],
+        now,
+    )
 }
 
 fn item(
@@ -146,7 +153,7 @@ fn item(
 }
 
 /// Requires that the amount is still set aside; the transition of its record ensures it.
-fn set_aside(attribute: &'static str, amount: &Amount) -> Clause {
+fn at_least_held(attribute: &'static str, amount: &Amount) -> Clause {
     Clause {
         condition: Condition::compare(attribute, Cmp::Ge, "set_aside", Value::N(amount.text())),
         failure: Failure::WrongState,

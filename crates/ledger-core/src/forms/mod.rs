@@ -10,7 +10,7 @@ mod one_time_code;
 mod patch;
 
 pub(crate) use approval::pending_of_another;
-pub(crate) use balance::{card_active, holds, look, not_frozen};
+pub(crate) use balance::{card_active, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub use correction::SeenCorrections;
 pub(crate) use correction::correction;

@@ -23,7 +23,7 @@ pub const CLAIM_LEASE: Duration = Duration::from_secs(30);
 const HOLDER_TIME_MAX: Duration = Duration::from_secs(180);
 /// After so many refusals by the provider the operation is parked and needs review.
 pub const MAX_ATTEMPTS: u32 = 5;
-/// How long after the first sending the request may be sent again. The provider forgets keys after 24 hours.
+/// How long after the first sending the request may be sent again. The provider deletes keys after 24 hours.
 pub const RESEND_WITHIN: Duration = Duration::from_secs(23 * 60 * 60);
 /// How long after the last sending the provider's lists are sure to show what it made. Includes the clock skew
 /// between two of our machines.
@@ -273,8 +273,8 @@ impl Flight {
         if let Some(location) = &answer.location {
             update = update.set("location", "location", Value::s(location));
         }
-        for gone in [attr::DUE_PK, attr::DUE_SK, "lease_until", "parked"] {
-            update = update.remove(gone);
+        for attribute in [attr::DUE_PK, attr::DUE_SK, "lease_until", "parked"] {
+            update = update.remove(attribute);
         }
         TransactItem::update(role, self.marker_key(), update, clauses)
     }

@@ -30,7 +30,7 @@ pub enum KeyError {
     #[error("the Idempotency-Key header and the body's idempotencyKey differ")]
     Differ,
     /// A UUIDv7 whose time is too far ahead of our clock.
-    #[error("this UUIDv7 was born in the future; the server's time is {now}")]
+    #[error("this UUIDv7's timestamp is in the future; the server's time is {now}")]
     FromTheFuture {
         /// The server's time.
         now: Timestamp,
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers() {
+    fn header_value_is_parsed_or_refused() {
         let cases: &[(&str, Result<&str, KeyError>)] = &[
             ("abc", Ok("abc")),
             (" abc ", Ok("abc")),

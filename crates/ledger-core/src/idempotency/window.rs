@@ -13,15 +13,15 @@ pub struct Window {
     /// For this long the stored response is replayed.
     pub replay: Duration,
     /// For this long after that the key is refused with 410.
-    pub gone: Duration,
+    pub refused: Duration,
 }
 
 impl Window {
     /// Operations whose every effect is in our table: 90 days, then 24 hours.
-    pub const WALLET: Self = Self { replay: Duration::from_secs(90 * 24 * 60 * 60), gone: DAY };
+    pub const WALLET: Self = Self { replay: Duration::from_secs(90 * 24 * 60 * 60), refused: DAY };
 
     /// Operations that call the payment provider: 24 hours, then 24 hours.
-    pub const PSP: Self = Self { replay: DAY, gone: DAY };
+    pub const PSP: Self = Self { replay: DAY, refused: DAY };
 
     /// The window of an operation.
     #[must_use]
@@ -33,6 +33,6 @@ impl Window {
     #[must_use]
     pub fn ttl(&self, processed_at: Timestamp, born: Option<Timestamp>) -> i64 {
         let from = born.map_or(processed_at, |born| born.max(processed_at));
-        from.plus(self.replay).plus(self.gone).plus(CLOCK_SKEW).seconds()
+        from.plus(self.replay).plus(self.refused).plus(CLOCK_SKEW).seconds()
     }
 }

@@ -25,7 +25,11 @@ fn step_always_has_the_same_id() {
     assert_eq!(credit.uuid().get_version_num(), 7);
     assert_eq!(credit.uuid().get_variant(), uuid::Variant::RFC4122);
     let later = at().plus(std::time::Duration::from_millis(1));
-    assert_eq!(born_at(TransactionId::of_step(topup, "paid", later).uuid()), Some(later), "it stands where it is put");
+    assert_eq!(
+        born_at(TransactionId::of_step(topup, "paid", later).uuid()),
+        Some(later),
+        "the id's timestamp is the given time"
+    );
 }
 
 #[test]

@@ -33,10 +33,10 @@ pub enum Adoption {
 }
 
 /// The timestamps of the legacy model.
-const TIMES: [&str; 2] = [attr::CREATED_AT, attr::UPDATED_AT];
-const UNWRITTEN: &str = "gives no opening entry that the books can take";
-const OURS: &str = "has a name under which the ledger keeps a value of its own";
-const UNKNOWN: &str = "is a balance in an asset that the tenant's terms do not name";
+const TIMESTAMPS: [&str; 2] = [attr::CREATED_AT, attr::UPDATED_AT];
+const NO_OPENING_ENTRY: &str = "gives no valid opening entry";
+const RESERVED_NAME: &str = "has a name that the ledger reserves";
+const UNKNOWN_ASSET: &str = "is a balance in an asset that is not in the tenant's terms";
 
 /// The update of one legacy item.
 struct Part {
@@ -53,28 +53,28 @@ struct Part {
 /// [`Unadoptable`] names an attribute that the ledger could not keep unchanged.
 pub fn adopt(
     migration: &Migration,
-    whose: &CustomerRef,
+    customer_ref: &CustomerRef,
     read: &Snapshot,
     now: Timestamp,
 ) -> Result<Adoption, Unadoptable> {
-    let Some(god) = read.record(whose) else {
-        let known = read.get(&whose.partition().profile()).is_some();
-        return Ok(if known { Adoption::Change(born_split(migration, whose)) } else { Adoption::Missing });
+    let Some(god) = read.record(customer_ref) else {
+        let known = read.get(&customer_ref.partition().profile()).is_some();
+        return Ok(if known { Adoption::Change(split_god_record(migration, customer_ref)) } else { Adoption::Missing });
     };
     if god.contains_key(FENCE) {
         return Ok(Adoption::Adopted);
     }
     let model = migration.phase.model();
-    let metrics = read.get(&crate::keys::metrics_of(&whose.partition()));
-    nothing_is_lost(migration, god, metrics, read)?;
-    let counterparts = migration.counterparts(whose);
-    let is_elsewhere = |counterpart: &Counterpart| counterpart.legacy(model) != whose.record();
+    let metrics = read.get(&crate::keys::metrics_of(&customer_ref.partition()));
+    check_sums(migration, god, metrics, read)?;
+    let counterparts = migration.counterparts(customer_ref);
+    let is_elsewhere = |counterpart: &Counterpart| counterpart.legacy(model) != customer_ref.record();
     for counterpart in &counterparts {
-        nothing_of_ours(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, |name| {
+        check_reserved_names(counterpart, if is_elsewhere(counterpart) { metrics } else { Some(god) }, |name| {
             read.unsupported(name)
         })?;
     }
-    let mut record = record_part(migration, god, read, whose, now);
+    let mut record = record_part(migration, god, read, customer_ref, now);
     let mut beside = Part { update: Update::new(), clauses: Vec::new() };
     let mut postings = Vec::new();
     let mut missing = Item::new();
@@ -86,7 +86,7 @@ pub fn adopt(
             let part = if elsewhere { &mut beside } else { &mut record };
             part.take(counterpart, item, opening.as_ref(), now, &mut missing);
             if let Some(opening) = opening {
-                postings.push(Posting::new(Account::Customer(whose.customer), opening.credit()));
+                postings.push(Posting::new(Account::Customer(customer_ref.customer), opening.credit()));
                 postings.push(Posting::new(Account::Tenant(TenantAccount::OpeningBalances), opening.debit()));
             }
         }
@@ -99,14 +99,14 @@ pub fn adopt(
         record.update = record.update.set(REGIONAL, REGIONAL, Value::M(missing));
         record.clauses.push(Clause { condition: Condition::absent(REGIONAL), failure: Failure::StalePlan });
     }
-    let actions = actions(migration, whose, record, beside, postings, now);
-    actions.map(|actions| Adoption::Change(Change(actions))).ok_or_else(|| wrong(attr::PK, UNWRITTEN))
+    let actions = actions(migration, customer_ref, record, beside, postings, now);
+    actions.map(|actions| Adoption::Change(Change(actions))).ok_or_else(|| wrong(attr::PK, NO_OPENING_ENTRY))
 }
 
 /// All actions; `None` if the opening entry cannot be built.
 fn actions(
     migration: &Migration,
-    whose: &CustomerRef,
+    customer_ref: &CustomerRef,
     record: Part,
     beside: Part,
     postings: Vec<Posting>,
@@ -115,14 +115,14 @@ fn actions(
     let mut items = Vec::new();
     if !postings.is_empty() {
         let entry = Entry {
-            id: TransactionId::of_step(whose.customer.uuid(), Operation::Opening.name(), before(now)),
-            home: Account::Customer(whose.customer),
+            id: TransactionId::of_step(customer_ref.customer.uuid(), Operation::Opening.name(), before(now)),
+            home: Account::Customer(customer_ref.customer),
             postings,
             references: Vec::new(),
             details: Item::new(),
             due_shards: migration.due_shards,
         };
-        let claim = claim(whose, before(now))?;
+        let claim = claim(customer_ref, before(now))?;
         items.push(claim.marker(&answer(), Some(entry.link())));
         for entry in entry.items(&Provenance::from(&claim))? {
             let (entry, legacy) = history::in_both(&entry, migration.phase.stage(Concern::History));
@@ -130,9 +130,9 @@ fn actions(
             items.extend(legacy);
         }
     }
-    items.push(TransactItem::update(Role::GodRecord, whose.record(), record.update, record.clauses));
+    items.push(TransactItem::update(Role::GodRecord, customer_ref.record(), record.update, record.clauses));
     if !beside.update.is_empty() {
-        let key = crate::keys::metrics_of(&whose.partition());
+        let key = crate::keys::metrics_of(&customer_ref.partition());
         items.push(TransactItem::update(Role::GodRecord, key, beside.update, beside.clauses));
     }
     Some(items)
@@ -145,16 +145,16 @@ fn before(now: Timestamp) -> Timestamp {
 }
 
 /// The claim of the opening entry: one for each customer.
-fn claim(whose: &CustomerRef, now: Timestamp) -> Option<Claim> {
+fn claim(customer_ref: &CustomerRef, now: Timestamp) -> Option<Claim> {
     Some(Claim {
-        tenant: whose.tenant.clone(),
-        principal: Principal::Customer(whose.customer),
+        tenant: customer_ref.tenant.clone(),
+        principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
         operation: Operation::Opening,
         key: IdempotencyKey::parse("opening").ok()?,
         request: CanonicalRequest {
             method: "POST",
-            path: format!("/customers/{}/opening", whose.customer),
+            path: format!("/customers/{}/opening", customer_ref.customer),
             fields: Fields::new(),
         },
         window: Window::WALLET,
@@ -167,14 +167,14 @@ fn answer() -> Answer {
     Answer { status: 200, content_type: "application/json".to_owned(), location: None, body }
 }
 
-/// Creates the God Record of a customer whom only split records hold.
-fn born_split(migration: &Migration, whose: &CustomerRef) -> Change {
+/// Creates the God Record of a customer that has split records only.
+fn split_god_record(migration: &Migration, customer_ref: &CustomerRef) -> Change {
     let item = record::made(migration, |_| BalanceLocation::Split);
-    Change(vec![TransactItem::put_new(Role::GodRecord, whose.record(), item, Failure::StalePlan)])
+    Change(vec![TransactItem::put_new(Role::GodRecord, customer_ref.record(), item, Failure::StalePlan)])
 }
 
 /// The update of the God Record that does not depend on balances.
-fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &CustomerRef, now: Timestamp) -> Part {
+fn record_part(migration: &Migration, god: &Item, read: &Snapshot, customer_ref: &CustomerRef, now: Timestamp) -> Part {
     let mut update = Update::new().set(FENCE, "fence", migration.fence.value());
     for concern in Concern::ALL {
         let truth = if migration.begins_split(concern) { BalanceLocation::Split } else { BalanceLocation::Legacy };
@@ -184,11 +184,11 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Custo
     update = update
         .set("profile_accounts", "accounts", Value::int(accounts))
         .set_if_absent("profile_status", "status", Value::s("active"))
-        .set_if_absent("profile_customer_id", "customer_id", Value::s(whose.customer));
+        .set_if_absent("profile_customer_id", "customer_id", Value::s(customer_ref.customer));
     let mut clauses = vec![exists(), new()];
-    for name in TIMES {
+    for name in TIMESTAMPS {
         // An empty or null timestamp is replaced: `set_if_absent` would keep it.
-        let says_nothing = match god.get(name) {
+        let still_blank = match god.get(name) {
             Some(text) if *text == Value::s("") => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
             }
@@ -201,11 +201,11 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Custo
             }
         };
         update = update.set(name, "now", Value::s(now));
-        clauses.push(record::stale(says_nothing));
+        clauses.push(record::stale(still_blank));
     }
     // Empty and null texts are removed, so that an absent text has one form; guarded on still being empty or null.
     for name in ["email", "phone_number", "name"] {
-        let says_nothing = match god.get(name) {
+        let still_blank = match god.get(name) {
             // The name is required, and may be empty.
             Some(text) if *text == Value::s("") && name != "name" => {
                 Condition::compare(name, Cmp::Eq, format!("{name}_seen"), text.clone())
@@ -216,7 +216,7 @@ fn record_part(migration: &Migration, god: &Item, read: &Snapshot, whose: &Custo
             Some(_) | None => continue,
         };
         update = update.remove(name);
-        clauses.push(record::stale(says_nothing));
+        clauses.push(record::stale(still_blank));
     }
     Part { update, clauses }
 }
@@ -270,20 +270,19 @@ fn opening(counterpart: &Counterpart, spec: &AssetSpec, item: Option<&Item>) -> 
     if number == "0" {
         return Ok(None);
     }
-    let refused =
-        "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
+    let refused = "is not a valid balance: it is negative, too large, or with more decimals than its asset has";
     Amount::parse(spec, &number).map(Some).map_err(|_| wrong(&name, refused))
 }
 
 /// Refuses an item that has attributes under names of the ledger, such as held amounts or a freeze.
-fn nothing_of_ours(
+fn check_reserved_names(
     counterpart: &Counterpart,
     item: Option<&Item>,
     unsupported: impl Fn(&str) -> Option<UnsupportedType>,
 ) -> Result<(), Unadoptable> {
-    let stands = |name: &String| unsupported(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
-    match counterpart.companions().find(stands) {
-        Some(name) => Err(wrong(&name, OURS)),
+    let is_present = |name: &String| unsupported(name).is_some() || item.is_some_and(|item| at(item, name).is_some());
+    match counterpart.companions().find(is_present) {
+        Some(name) => Err(wrong(&name, RESERVED_NAME)),
         None => Ok(()),
     }
 }
@@ -292,7 +291,7 @@ fn nothing_of_ours(
 ///
 /// # Errors
 /// [`Unadoptable`], as from [`adopt`].
-pub(super) fn is_adoptable(
+pub(super) fn check_adoptable(
     migration: &Migration,
     counterpart: &Counterpart,
     legacy: &LegacyItem,
@@ -300,7 +299,7 @@ pub(super) fn is_adoptable(
     let unsupported = |name: &str| {
         legacy.unsupported.iter().find(|(unsupported, _)| unsupported == name).map(|(_, unsupported)| *unsupported)
     };
-    nothing_of_ours(counterpart, Some(&legacy.item), unsupported)?;
+    check_reserved_names(counterpart, Some(&legacy.item), unsupported)?;
     counterpart.view_of(legacy)?;
     let spec = migration.assets.iter().find(|spec| counterpart.asset() == Some(spec.asset()));
     if let Some(spec) = spec {
@@ -313,13 +312,8 @@ pub(super) fn is_adoptable(
 }
 
 /// Refuses value that the ledger would not adopt, and numbers that it could not add to.
-fn nothing_is_lost(
-    migration: &Migration,
-    god: &Item,
-    metrics: Option<&Item>,
-    read: &Snapshot,
-) -> Result<(), Unadoptable> {
-    is_readable(god, read)?;
+fn check_sums(migration: &Migration, god: &Item, metrics: Option<&Item>, read: &Snapshot) -> Result<(), Unadoptable> {
+    check_types(god, read)?;
     // The item in which the tenant's model has points, J-Credits and aggregates, and the other item.
     let (units, others, totals): (_, _, &[&str]) = match migration.phase.model() {
         Model::GodRecord => (Some(god), metrics, &["co2_total"]),
@@ -332,18 +326,19 @@ fn nothing_is_lost(
     ];
     for (name, asset, here, elsewhere) in sums {
         let holds = |item: Option<&Item>| item.and_then(|item| item.get(name)).is_some_and(|value| !is_nothing(value));
-        if holds(here) && !runs(migration, &asset) {
-            return Err(wrong(name, UNKNOWN));
+        if holds(here) && !has_asset(migration, &asset) {
+            return Err(wrong(name, UNKNOWN_ASSET));
         }
         if holds(elsewhere) {
-            return Err(wrong(name, "is a balance in an item in which the tenant's model has none"));
+            return Err(wrong(name, "is a balance in an item that has none in the tenant's model"));
         }
     }
     is_map(god.get(REGIONAL), read.unsupported(REGIONAL))?;
     if let Some(Value::M(currencies)) = god.get(REGIONAL) {
-        let known = |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| runs(migration, &asset));
+        let known =
+            |name: &str| Asset::parse(&format!("REGIONAL#{name}")).is_ok_and(|asset| has_asset(migration, &asset));
         if let Some((name, _)) = currencies.iter().find(|(name, value)| !known(name) && !is_nothing(value)) {
-            return Err(wrong(&format!("{REGIONAL}.{name}"), UNKNOWN));
+            return Err(wrong(&format!("{REGIONAL}.{name}"), UNKNOWN_ASSET));
         }
     }
     totals.iter().try_for_each(|name| match units.and_then(|item| item.get(*name)) {
@@ -354,10 +349,10 @@ fn nothing_is_lost(
 }
 
 /// Refuses attributes that the ledger reads if they do not have the type that it reads.
-fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
+fn check_types(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     let known = ["name", "email", "phone_number", "balance", "point", "jcredit", REGIONAL, "co2_total"];
     if let Some(unsupported) =
-        known.into_iter().chain(TIMES).find(|name| read.unsupported(name) == Some(UnsupportedType::Other))
+        known.into_iter().chain(TIMESTAMPS).find(|name| read.unsupported(name) == Some(UnsupportedType::Other))
     {
         return Err(wrong(unsupported, KIND));
     }
@@ -370,10 +365,10 @@ fn is_readable(god: &Item, read: &Snapshot) -> Result<(), Unadoptable> {
     if let Some(text) = texts.into_iter().find(|text| !matches!(god.get(*text), None | Some(Value::S(_)))) {
         return Err(wrong(text, NO_TEXT));
     }
-    TIMES.into_iter().try_for_each(|name| LegacyKind::Time.read(name, god.get(name), None).map(drop))
+    TIMESTAMPS.into_iter().try_for_each(|name| LegacyKind::Time.read(name, god.get(name), None).map(drop))
 }
 
-fn runs(migration: &Migration, asset: &Asset) -> bool {
+fn has_asset(migration: &Migration, asset: &Asset) -> bool {
     migration.assets.iter().any(|spec| spec.asset() == asset)
 }
 
@@ -385,7 +380,7 @@ fn is_nothing(value: &Value) -> bool {
 }
 
 fn exact(name: &str, number: &str) -> Result<String, Unadoptable> {
-    crate::money::stored_text(number).map_err(|_| wrong(name, "is no number that can be held exactly"))
+    crate::money::stored_text(number).map_err(|_| wrong(name, "is not a number that can be stored exactly"))
 }
 
 fn exists() -> Clause {

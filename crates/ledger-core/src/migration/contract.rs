@@ -35,8 +35,8 @@ pub enum Contraction {
 ///
 /// # Errors
 /// [`ItemError`] if the God Record does not say where a concern is in the expected format.
-pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> Result<Contraction, ItemError> {
-    let Some(god) = seen.record(whose) else { return Ok(Contraction::Done) };
+pub fn contract(migration: &Migration, customer_ref: &CustomerRef, seen: &Snapshot) -> Result<Contraction, ItemError> {
+    let Some(god) = seen.record(customer_ref) else { return Ok(Contraction::Done) };
     let Some(fence) = god.opt_int::<i64>(FENCE)? else { return Ok(Contraction::NotCopied(Concern::Profile)) };
     if fence > migration.fence.number() {
         return Ok(Contraction::Fenced);
@@ -47,8 +47,8 @@ pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> 
             Some(BalanceLocation::Both | BalanceLocation::Split) | None => {}
         }
     }
-    let mut gone: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
-    for counterpart in migration.counterparts(whose) {
+    let mut removed: BTreeMap<Key, BTreeSet<String>> = BTreeMap::new();
+    for counterpart in migration.counterparts(customer_ref) {
         let key = counterpart.legacy(migration.phase.model());
         // A concern that was in split records from the beginning has nothing to remove.
         if migration.begins_split(counterpart.concern()) {
@@ -57,13 +57,13 @@ pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> 
         let names = counterpart.attributes().iter().filter_map(|(attribute, _)| counterpart.name(attribute));
         let item = seen.get(&key);
         let there = names.filter(|name| item.is_some_and(|item| at(item, name).is_some()));
-        gone.entry(key).or_default().extend(there);
+        removed.entry(key).or_default().extend(there);
     }
-    let record = gone.entry(whose.record()).or_default();
+    let record = removed.entry(customer_ref.record()).or_default();
     record.extend(Concern::ALL.map(record::attribute).into_iter().filter(|name| god.contains_key(name)));
     let mut clauses = vec![record::not_fenced(migration.fence)];
     clauses.extend(whole_map(migration, god, record));
-    if record.is_empty() && fence == migration.fence.number() && gone.values().all(BTreeSet::is_empty) {
+    if record.is_empty() && fence == migration.fence.number() && removed.values().all(BTreeSet::is_empty) {
         return Ok(Contraction::Done);
     }
     for concern in Concern::ALL {
@@ -76,8 +76,8 @@ pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> 
     }
     let mut clauses = Some(clauses);
     let mut items = Vec::new();
-    for (key, names) in gone {
-        let is_record = key == whose.record();
+    for (key, names) in removed {
+        let is_record = key == customer_ref.record();
         let update = if is_record { Update::new().set(FENCE, "fence", migration.fence.value()) } else { Update::new() };
         let update = names.into_iter().fold(update, Update::remove);
         if !update.is_empty() {
@@ -89,7 +89,7 @@ pub fn contract(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> 
 }
 
 /// Removes the whole map of regional currencies if the tenant's terms have all of them, else only the known ones.
-fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> Option<crate::transaction::Clause> {
+fn whole_map(migration: &Migration, god: &Item, removed: &mut BTreeSet<String>) -> Option<crate::transaction::Clause> {
     let map = god.get(REGIONAL)?;
     let known = |name: &String| {
         migration.assets.iter().any(|spec| matches!(spec.asset(), Asset::Regional(key) if key.as_str() == name))
@@ -98,8 +98,8 @@ fn whole_map(migration: &Migration, god: &Item, gone: &mut BTreeSet<String>) -> 
     if !currencies.keys().all(known) {
         return None;
     }
-    gone.retain(|name| !name.starts_with(REGIONAL) || !name.contains(crate::dynamo::STEP));
-    gone.insert(REGIONAL.to_owned());
+    removed.retain(|name| !name.starts_with(REGIONAL) || !name.contains(crate::dynamo::STEP));
+    removed.insert(REGIONAL.to_owned());
     Some(record::stale(Condition::compare(REGIONAL, Cmp::Eq, "regional", map.clone())))
 }
 

@@ -34,7 +34,7 @@ pub enum Copying {
 
 /// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum Direction {
     ToSplit,
     ToLegacy,
 }
@@ -46,25 +46,25 @@ enum Way {
 /// that does not have the expected format.
 pub fn copy(
     migration: &Migration,
-    whose: &CustomerRef,
+    customer_ref: &CustomerRef,
     concern: Concern,
     seen: &Snapshot,
     now: Timestamp,
 ) -> Result<Copying, ItemError> {
-    let (Some(fence), Some(truth)) = (seen.fence(whose)?, seen.truth(whose, concern)?) else {
-        return Ok(if seen.is_adopted(whose) { Copying::Done } else { Copying::NotAdopted });
+    let (Some(fence), Some(truth)) = (seen.fence(customer_ref)?, seen.truth(customer_ref, concern)?) else {
+        return Ok(if seen.is_adopted(customer_ref) { Copying::Done } else { Copying::NotAdopted });
     };
     if fence > migration.fence.number() {
         return Ok(Copying::Fenced);
     }
-    let Some(way) = needed(migration.phase.stage(concern), truth) else { return Ok(Copying::Done) };
+    let Some(direction) = needed(migration.phase.stage(concern), truth) else { return Ok(Copying::Done) };
     if fence < migration.fence.number() {
-        return Ok(Copying::Raise(raised(migration, whose)));
+        return Ok(Copying::Raise(raised(migration, customer_ref)));
     }
-    let mut items = vec![marker(migration, whose, concern, now).ok_or_else(unbuilt)?];
+    let mut items = vec![marker(migration, customer_ref, concern, now).ok_or_else(unbuildable)?];
     let mut record = TransactItem::update(
         Role::GodRecord,
-        whose.record(),
+        customer_ref.record(),
         Update::new().set(record::attribute(concern), "copied", BalanceLocation::Both.value()),
         vec![
             record::stale(Condition::compare(FENCE, Cmp::Eq, "fence", migration.fence.value())),
@@ -72,10 +72,10 @@ pub fn copy(
         ],
     );
     let mut rest = Vec::new();
-    for counterpart in migration.counterparts_of(whose, concern) {
-        for item in brought(migration, &counterpart, seen, way)? {
+    for counterpart in migration.counterparts_of(customer_ref, concern) {
+        for item in copy_actions(migration, &counterpart, seen, direction)? {
             if item.key() == record.key() {
-                record = record.and(item).ok_or_else(unbuilt)?;
+                record = record.and(item).ok_or_else(unbuildable)?;
             } else {
                 rest.push(item);
             }
@@ -87,39 +87,39 @@ pub fn copy(
 }
 
 /// The direction in which a stage needs a concern copied; `None` if no copy is needed.
-fn needed(stage: Stage, truth: BalanceLocation) -> Option<Way> {
+fn needed(stage: Stage, truth: BalanceLocation) -> Option<Direction> {
     match (stage, truth) {
         (_, BalanceLocation::Both)
         | (Stage::LegacyOnly, BalanceLocation::Legacy)
         | (Stage::NewOnly, BalanceLocation::Split) => None,
         (Stage::DualWrite | Stage::Backfilled | Stage::ReadNew | Stage::NewOnly, BalanceLocation::Legacy) => {
-            Some(Way::ToSplit)
+            Some(Direction::ToSplit)
         }
         (Stage::LegacyOnly | Stage::DualWrite | Stage::Backfilled | Stage::ReadNew, BalanceLocation::Split) => {
-            Some(Way::ToLegacy)
+            Some(Direction::ToLegacy)
         }
     }
 }
 
 /// Raises the fence, so that no writer with an earlier setting writes to the customer.
-fn raised(migration: &Migration, whose: &CustomerRef) -> Change {
+fn raised(migration: &Migration, customer_ref: &CustomerRef) -> Change {
     let update = Update::new().set(FENCE, "fence", migration.fence.value());
     let clauses = vec![record::stale(Condition::compare(FENCE, Cmp::Lt, "fence", migration.fence.value()))];
-    Change(vec![TransactItem::update(Role::GodRecord, whose.record(), update, clauses)])
+    Change(vec![TransactItem::update(Role::GodRecord, customer_ref.record(), update, clauses)])
 }
 
 /// The marker of a copy, one for each concern and fence: under one setting, a concern is never copied twice.
-fn marker(migration: &Migration, whose: &CustomerRef, concern: Concern, now: Timestamp) -> Option<TransactItem> {
+fn marker(migration: &Migration, customer_ref: &CustomerRef, concern: Concern, now: Timestamp) -> Option<TransactItem> {
     let (concern, fence) = (concern.name(), migration.fence.number());
     let claim = Claim {
-        tenant: whose.tenant.clone(),
-        principal: Principal::Customer(whose.customer),
+        tenant: customer_ref.tenant.clone(),
+        principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
         operation: Operation::MigrationCopy,
         key: IdempotencyKey::parse(&format!("{concern}:{fence}")).ok()?,
         request: CanonicalRequest {
             method: "POST",
-            path: format!("/customers/{}/copies/{concern}", whose.customer),
+            path: format!("/customers/{}/copies/{concern}", customer_ref.customer),
             fields: Fields::new(),
         },
         window: Window::WALLET,
@@ -135,11 +135,11 @@ fn marker(migration: &Migration, whose: &CustomerRef, concern: Concern, now: Tim
 /// Sums are changed by their difference, unguarded, because writers do not change the difference. Fields are set as
 /// they were read, guarded on still being so, so that a field cleared meanwhile is not restored. Equal models give no
 /// update.
-fn brought(
+fn copy_actions(
     migration: &Migration,
     counterpart: &Counterpart,
     seen: &Snapshot,
-    way: Way,
+    direction: Direction,
 ) -> Result<Vec<TransactItem>, ItemError> {
     let nothing = Item::new();
     let (legacy_key, split_key) = (counterpart.legacy(migration.phase.model()), counterpart.split());
@@ -147,17 +147,17 @@ fn brought(
     let split = seen.get(&split_key).unwrap_or(&nothing);
     let view = counterpart.view(legacy, |name| seen.unsupported(name));
     let view = view.map_err(|error| ItemError::invalid(error.attribute))?;
-    let (from, source_key, target_key) = match way {
-        Way::ToSplit => (&view, legacy_key, split_key),
-        Way::ToLegacy => (split, split_key, legacy_key),
+    let (from, source_key, target_key) = match direction {
+        Direction::ToSplit => (&view, legacy_key, split_key),
+        Direction::ToLegacy => (split, split_key, legacy_key),
     };
     let mut update = Update::new();
     let mut as_read = Vec::new();
     for (attribute, nature) in counterpart.attributes() {
         let named = counterpart.name(attribute).unwrap_or_default();
-        let (source, target, to) = match way {
-            Way::ToSplit => (at(legacy, &named), (*attribute).to_owned(), split.get(*attribute)),
-            Way::ToLegacy => (split.get(*attribute), named.clone(), at(legacy, &named)),
+        let (source, target, to) = match direction {
+            Direction::ToSplit => (at(legacy, &named), (*attribute).to_owned(), split.get(*attribute)),
+            Direction::ToLegacy => (split.get(*attribute), named.clone(), at(legacy, &named)),
         };
         let placeholder = format!("{}_{attribute}", counterpart.word());
         let value = from.get(*attribute);
@@ -170,23 +170,23 @@ fn brought(
                 }
             }
             Nature::Field => {
-                let name = match way {
-                    Way::ToSplit => named,
-                    Way::ToLegacy => (*attribute).to_owned(),
+                let name = match direction {
+                    Direction::ToSplit => named,
+                    Direction::ToLegacy => (*attribute).to_owned(),
                 };
                 as_read.push(record::stale(match source {
                     Some(source) => Condition::compare(name, Cmp::Eq, format!("{placeholder}_read"), source.clone()),
                     None => Condition::absent(name),
                 }));
-                let meant = match way {
-                    Way::ToSplit => to,
-                    Way::ToLegacy => to.and(view.get(*attribute)),
+                let current = match direction {
+                    Direction::ToSplit => to,
+                    Direction::ToLegacy => to.and(view.get(*attribute)),
                 };
                 update = match value {
-                    Some(value) if meant != Some(value) => {
-                        let written = match way {
-                            Way::ToSplit => value.clone(),
-                            Way::ToLegacy => counterpart.as_stored(attribute, value, to),
+                    Some(value) if current != Some(value) => {
+                        let written = match direction {
+                            Direction::ToSplit => value.clone(),
+                            Direction::ToLegacy => counterpart.as_stored(attribute, value, to),
                         };
                         update.set(target, placeholder, written)
                     }
@@ -222,6 +222,6 @@ fn number<'a>(attribute: &str, value: Option<&'a Value>) -> Result<&'a str, Item
 }
 
 /// The error of a copy whose parts cannot be merged. Not reachable: they write no attribute twice.
-fn unbuilt() -> ItemError {
+fn unbuildable() -> ItemError {
     ItemError::invalid(FENCE)
 }

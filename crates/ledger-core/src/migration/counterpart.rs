@@ -190,7 +190,7 @@ impl Counterpart {
     }
 
     /// Whether the legacy item holds the record: always for a profile or aggregates, for a balance if its sum exists.
-    pub(super) fn stands_in(&self, legacy: &Item) -> bool {
+    pub(super) fn is_present_in(&self, legacy: &Item) -> bool {
         self.name(attr::PK).is_some_and(|name| at(legacy, &name).is_some())
     }
 

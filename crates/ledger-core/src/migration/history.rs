@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::ids::{CustomerId, Tenant};
     use crate::keys::Partition;
-    use crate::migration::{tells, told_by};
+    use crate::migration::{reference_keys, refers_to};
 
     const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
     const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
@@ -236,7 +236,7 @@ mod tests {
         // The legacy system may have ids of any form.
         let kept = made.map("legacy").unwrap();
         assert_eq!(kept["transaction_id"], Value::s("A-17"));
-        assert!(is_of_legacy(&made) && told_by(&legacy) == [key] && tells(&made, &legacy));
+        assert!(is_of_legacy(&made) && reference_keys(&legacy) == [key] && refers_to(&made, &legacy));
         let uuid = item(ID, "history#1700000000000#pay", &[("transaction_id", OTHER)]);
         assert!(reference(&uuid).is_some());
     }
@@ -260,7 +260,7 @@ mod tests {
         };
         let only = |item: &Item| BTreeSet::from([(text(item, attr::PK), text(item, attr::SK))]);
         assert_eq!(of(&[legacy(ID), entry.clone()]), only(&entry));
-        assert_eq!(of(&[legacy(ID)]), only(&legacy(ID)), "its entry is not there yet");
+        assert_eq!(of(&[legacy(ID)]), only(&legacy(ID)), "a legacy row without an entry is kept");
         // Another customer's item with the same sort key is a different item.
         assert_eq!(of(&[legacy(OTHER), entry.clone()]).len(), 2);
         let foreign = item(ID, "history#1700000000000#pay", &[]);

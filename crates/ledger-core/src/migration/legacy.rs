@@ -17,13 +17,13 @@ pub struct Unadoptable {
     pub why: &'static str,
 }
 
-pub(super) const NO_NUMBER: &str = "is no number";
-pub(super) const NO_TEXT: &str = "is no text";
-pub(super) const NO_MAP: &str = "is no map";
-pub(super) const NO_TIME: &str = "is no time: use RFC 3339 text, or a number of seconds or milliseconds since 1970 of a \
-     time from 2000 until 2100";
-pub(super) const NULL: &str = "is null: it has to be taken out, or be a number";
-pub(super) const KIND: &str = "is of a kind that the ledger does not read";
+pub(super) const NO_NUMBER: &str = "is not a number";
+pub(super) const NO_TEXT: &str = "is not text";
+pub(super) const NO_MAP: &str = "is not a map";
+pub(super) const NO_TIME: &str = "is not a time: use RFC 3339 text, or seconds or milliseconds since 1970, from 2000 \
+     to 2100";
+pub(super) const NULL: &str = "is null: remove it, or set it to a number";
+pub(super) const KIND: &str = "has a type that the ledger does not read";
 
 /// 2000-01-01T00:00:00Z, in seconds.
 const SECONDS_MIN: i64 = 946_684_800;

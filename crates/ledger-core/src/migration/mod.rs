@@ -30,9 +30,9 @@ pub use history::{LEGACY_SK, is_of_legacy, merged, refer, reference, unread_amou
 pub use legacy::Unadoptable;
 pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
 pub use page::{legacy_after, legacy_of, newest};
-pub use parity::{Difference, Parity, parity, tells, told_by};
+pub use parity::{Difference, Parity, parity, reference_keys, refers_to};
 pub use pass::{
-    Asked, EXAMPLES_MAX, PASS_LEASE, Pass, PassKind, PassState, PassTally, evidence, pass_key, plan as plan_pass,
+    EXAMPLES_MAX, PASS_LEASE, Pass, PassKind, PassRequest, PassState, PassTally, evidence, pass_key, plan as plan_pass,
 };
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};

@@ -44,39 +44,39 @@ pub struct Evidence {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The phase is not adjacent to the present one.
-    #[error("from phase {from} the way leads to the one before or the one after, not to {to}")]
-    Skips {
+    #[error("phase {to} is not next to the present phase {from}: change by one phase")]
+    NotAdjacent {
         /// The present phase.
         from: u8,
         /// The requested phase.
         to: u8,
     },
     /// A worker or request may still use the setting before the last change.
-    #[error("the phase was changed a moment ago: wait {} s, until every function has seen it", wait.as_secs().saturating_add(1))]
+    #[error("the phase was just changed: wait {} s until all functions have read it", wait.as_secs().saturating_add(1))]
     Unsettled {
         /// The time left to wait.
         wait: Duration,
     },
     /// No valid backfill shows that every customer has both models.
-    #[error("enter this phase after a backfill under the present one that left nobody: {why}")]
+    #[error("run `migrate backfill` in the present phase first: {why}")]
     NotBackfilled {
         /// What is wrong with the last backfill.
         why: &'static str,
     },
     /// No valid verification shows that both models are equal.
-    #[error("enter this phase after a comparison under the present one that found nothing: {why}")]
+    #[error("run `migrate verify` in the present phase first: {why}")]
     NotVerified {
         /// What is wrong with the last verification.
         why: &'static str,
     },
     /// The God Records are being emptied.
-    #[error("the God Records are being emptied: there is no way back")]
+    #[error("the God Records are being emptied: the phase cannot be changed any more")]
     Contracting,
     /// A concern is still read from the God Record.
     #[error("the God Records can be emptied in the last phase only")]
     NotLast,
     /// No valid contraction shows that every God Record is empty.
-    #[error("the migration is over after a contraction that left nobody: {why}")]
+    #[error("run `migrate contract` in the present phase first: {why}")]
     NotContracted {
         /// What is wrong with the last contraction.
         why: &'static str,
@@ -86,14 +86,14 @@ pub enum Refused {
 impl PassResult {
     /// Checks that the pass is recent, ran under the present setting and left nothing; else says why not.
     fn holds(this: Option<Self>, migration: &Migration, now: Timestamp) -> Result<(), &'static str> {
-        let Some(this) = this else { return Err("there has been none") };
+        let Some(this) = this else { return Err("no pass has been run") };
         if this.fence != migration.fence.number() {
-            return Err("the last one was made under another setting");
+            return Err("the last pass ran under another setting");
         }
         match this.finished_at {
-            None => Err("it is not over"),
-            Some(at) if now.since(at) > RECENT => Err("it is more than a day old"),
-            Some(_) if this.left > 0 => Err("it found something"),
+            None => Err("the last pass has not ended"),
+            Some(at) if now.since(at) > RECENT => Err("the last pass ended more than a day ago"),
+            Some(_) if this.left > 0 => Err("the last pass left customers to correct"),
             Some(_) => Ok(()),
         }
     }
@@ -106,8 +106,8 @@ impl Migration {
     /// [`Refused`] if the phase may not be entered.
     pub fn moved(&self, to: Phase, evidence: &Evidence, now: Timestamp) -> Result<Self, Refused> {
         let forward = self.phase.next() == Some(to);
-        if !forward && self.phase.back() != Some(to) {
-            return Err(Refused::Skips { from: self.phase.number(), to: to.number() });
+        if !forward && self.phase.previous() != Some(to) {
+            return Err(Refused::NotAdjacent { from: self.phase.number(), to: to.number() });
         }
         if self.contracting {
             return Err(Refused::Contracting);
@@ -247,7 +247,7 @@ mod tests {
                 for to in Phase::all(model) {
                     let moved = from.moved(to, &all, now);
                     if phase.number().abs_diff(to.number()) != 1 {
-                        assert_eq!(moved, Err(Refused::Skips { from: phase.number(), to: to.number() }));
+                        assert_eq!(moved, Err(Refused::NotAdjacent { from: phase.number(), to: to.number() }));
                         continue;
                     }
                     let moved = moved.unwrap();
@@ -260,19 +260,19 @@ mod tests {
     }
 
     #[test]
-    fn going_back_needs_no_evidence_and_forward_the_evidence_of_its_stage() {
+    fn previous_phase_needs_no_evidence_and_next_phase_that_of_its_stage() {
         let now = later(HOUR);
         for model in Model::ALL {
             for to in Phase::all(model).skip(1) {
-                let from = at(model, to.back().unwrap().number());
+                let from = at(model, to.previous().unwrap().number());
                 let without = from.moved(to, &Evidence::default(), now);
                 let (why, moved) =
-                    ("there has been none", Migration { phase: to, fence: Fence(8), since: now, ..from });
+                    ("no pass has been run", Migration { phase: to, fence: Fence(8), since: now, ..from });
                 let want = match to.entered_by().unwrap().1 {
                     Stage::DualWrite => Ok(moved),
                     Stage::Backfilled => Err(Refused::NotBackfilled { why }),
                     Stage::ReadNew | Stage::NewOnly => Err(Refused::NotVerified { why }),
-                    Stage::LegacyOnly => panic!("nothing enters {to}"),
+                    Stage::LegacyOnly => panic!("{to} is entered by no stage"),
                 };
                 assert_eq!(without, want);
                 assert!(at(model, to.number()).moved(from.phase, &Evidence::default(), now).is_ok());
@@ -286,14 +286,14 @@ mod tests {
         let good = PassResult { fence: 7, finished_at: Some(now), left: 0 };
         assert_eq!(PassResult::holds(Some(good), &migration, now), Ok(()));
         let passes = [
-            (None, "there has been none"),
-            (Some(PassResult { fence: 6, ..good }), "the last one was made under another setting"),
-            (Some(PassResult { finished_at: None, ..good }), "it is not over"),
+            (None, "no pass has been run"),
+            (Some(PassResult { fence: 6, ..good }), "the last pass ran under another setting"),
+            (Some(PassResult { finished_at: None, ..good }), "the last pass has not ended"),
             (
                 Some(PassResult { finished_at: Some(later(HOUR - Duration::from_millis(1))), ..good }),
-                "it is more than a day old",
+                "the last pass ended more than a day ago",
             ),
-            (Some(PassResult { left: 1, ..good }), "it found something"),
+            (Some(PassResult { left: 1, ..good }), "the last pass left customers to correct"),
         ];
         for (pass, why) in passes {
             assert_eq!(PassResult::holds(pass, &migration, now), Err(why), "{pass:?}");
@@ -317,32 +317,29 @@ mod tests {
 
     #[test]
     fn refusal_texts_are_as_expected() {
-        let (why, wait) = ("it is not over", Duration::from_millis(1_500));
-        for (refused, says) in [
+        let (why, wait) = ("the last pass has not ended", Duration::from_millis(1_500));
+        for (refused, text) in [
             (
-                Refused::Skips { from: 2, to: 4 },
-                "from phase 2 the way leads to the one before or the one after, not to 4",
+                Refused::NotAdjacent { from: 2, to: 4 },
+                "phase 4 is not next to the present phase 2: change by one phase",
             ),
-            (
-                Refused::Unsettled { wait },
-                "the phase was changed a moment ago: wait 2 s, until every function has seen it",
-            ),
+            (Refused::Unsettled { wait }, "the phase was just changed: wait 2 s until all functions have read it"),
             (
                 Refused::NotBackfilled { why },
-                "enter this phase after a backfill under the present one that left nobody: it is not over",
+                "run `migrate backfill` in the present phase first: the last pass has not ended",
             ),
             (
                 Refused::NotVerified { why },
-                "enter this phase after a comparison under the present one that found nothing: it is not over",
+                "run `migrate verify` in the present phase first: the last pass has not ended",
             ),
-            (Refused::Contracting, "the God Records are being emptied: there is no way back"),
+            (Refused::Contracting, "the God Records are being emptied: the phase cannot be changed any more"),
             (Refused::NotLast, "the God Records can be emptied in the last phase only"),
             (
                 Refused::NotContracted { why },
-                "the migration is over after a contraction that left nobody: it is not over",
+                "run `migrate contract` in the present phase first: the last pass has not ended",
             ),
         ] {
-            assert_eq!(refused.to_string(), says);
+            assert_eq!(refused.to_string(), text);
         }
     }
 
@@ -360,13 +357,13 @@ mod tests {
                     Err(Refused::NotLast)
                 );
                 let Ok(contracting) = contracting else { continue };
-                let back = contracting.moved(phase.back().unwrap(), &Evidence::default(), now.plus(HOUR));
-                assert_eq!(back, Err(Refused::Contracting));
+                let previous = contracting.moved(phase.previous().unwrap(), &Evidence::default(), now.plus(HOUR));
+                assert_eq!(previous, Err(Refused::Contracting));
                 let ended = |fence| {
                     let contract = clean(now).map(|pass| PassResult { fence, ..pass });
                     contracting.may_end(&Evidence { contract, ..Evidence::default() }, now)
                 };
-                let why = "the last one was made under another setting";
+                let why = "the last pass ran under another setting";
                 assert_eq!((ended(7), ended(8)), (Err(Refused::NotContracted { why }), Ok(())));
                 let early = from.contracting(later(SETTLES - Duration::from_secs(2)));
                 assert_eq!(early, Err(Refused::Unsettled { wait: Duration::from_secs(2) }));

@@ -68,7 +68,7 @@ mod tests {
     use crate::ids::{CustomerId, Tenant};
     use crate::journal::HistoryLine;
     use crate::keys::{Partition, attr};
-    use crate::migration::{LEGACY_SK, reference, tells, told_by};
+    use crate::migration::{LEGACY_SK, reference, reference_keys, refers_to};
     use crate::time::Timestamp;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ mod tests {
         let id = TransactionId::of_step(uuid::Uuid::nil(), &number.to_string(), Timestamp::from_millis(born));
         let legacy_sk = format!("history#{at}#pay#{id}");
         let created_at = Value::s(Timestamp::from_millis(at));
-        let said = [
+        let attributes = [
             ("transaction_id", Value::s(id)),
             ("operation", Value::s("pay")),
             ("created_at", created_at),
@@ -112,10 +112,10 @@ mod tests {
         ];
         let legacy = (LEGACY_SK, Value::s(&legacy_sk));
         if is_in_both {
-            put(rows, &legacy_sk, &said);
-            put(rows, &format!("{prefix}{id}"), &[&said[..], &[legacy]].concat());
+            put(rows, &legacy_sk, &attributes);
+            put(rows, &format!("{prefix}{id}"), &[&attributes[..], &[legacy]].concat());
         } else {
-            put(rows, &format!("{prefix}{id}"), &said);
+            put(rows, &format!("{prefix}{id}"), &attributes);
         }
     }
 
@@ -174,17 +174,18 @@ mod tests {
     }
 
     /// The sort keys of legacy items that no entry or reference names.
-    fn untold(rows: &Rows) -> Vec<String> {
+    fn unreferenced(rows: &Rows) -> Vec<String> {
         let legacy = rows.iter().filter(|(name, _)| name.starts_with("history#"));
-        let stands =
-            |row: &Item| told_by(row).iter().any(|key| rows.get(key.sk()).is_some_and(|found| tells(found, row)));
-        legacy.filter(|(_, row)| !stands(row)).map(|(name, _)| name.clone()).collect()
+        let is_referenced = |row: &Item| {
+            reference_keys(row).iter().any(|key| rows.get(key.sk()).is_some_and(|found| refers_to(found, row)))
+        };
+        legacy.filter(|(_, row)| !is_referenced(row)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Every expected line once: entries, references, and legacy items that no entry or reference names.
     fn expected(rows: &Rows) -> Vec<Uuid> {
         let native = rows.iter().filter(|(name, _)| name.starts_with("TXN")).map(|(_, row)| id(row));
-        let alone = untold(rows);
+        let alone = unreferenced(rows);
         let alone = alone.iter().filter_map(|name| Some(id(&reference(&rows[name])?.1)));
         let mut all: Vec<Uuid> = native.chain(alone).collect();
         all.sort();
@@ -227,7 +228,7 @@ mod tests {
         put(&mut rows, "history#yesterday#pay", &own);
         foreign(&mut rows, FIRST, "pay");
         assert_eq!(paged(&rows, 1, 1).len(), 1);
-        assert_eq!(untold(&rows).len(), 2);
+        assert_eq!(unreferenced(&rows).len(), 2);
     }
 
     #[test]

@@ -40,18 +40,18 @@ impl Parity {
     }
 }
 
-/// Compares the concerns that the phase keeps in both models. The history is compared apart ([`told_by`]).
+/// Compares the concerns that the phase keeps in both models. The history is compared apart ([`reference_keys`]).
 ///
 /// # Errors
 /// [`ItemError`] if the God Record does not say where a concern is in the expected format.
-pub fn parity(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> Result<Parity, ItemError> {
+pub fn parity(migration: &Migration, customer_ref: &CustomerRef, seen: &Snapshot) -> Result<Parity, ItemError> {
     let mut parity = Parity::default();
     for concern in Concern::ALL {
         match migration.phase.stage(concern) {
             Stage::LegacyOnly | Stage::NewOnly => {}
             Stage::DualWrite | Stage::Backfilled | Stage::ReadNew => {
-                if seen.truth(whose, concern)? == Some(BalanceLocation::Both) {
-                    parity.differences.extend(differences(migration, whose, concern, seen));
+                if seen.truth(customer_ref, concern)? == Some(BalanceLocation::Both) {
+                    parity.differences.extend(differences(migration, customer_ref, concern, seen));
                 } else {
                     parity.not_copied.insert(concern);
                 }
@@ -61,10 +61,15 @@ pub fn parity(migration: &Migration, whose: &CustomerRef, seen: &Snapshot) -> Re
     Ok(parity)
 }
 
-fn differences(migration: &Migration, whose: &CustomerRef, concern: Concern, seen: &Snapshot) -> Vec<Difference> {
+fn differences(
+    migration: &Migration,
+    customer_ref: &CustomerRef,
+    concern: Concern,
+    seen: &Snapshot,
+) -> Vec<Difference> {
     let nothing = Item::new();
     let mut differences = Vec::new();
-    for counterpart in migration.counterparts_of(whose, concern) {
+    for counterpart in migration.counterparts_of(customer_ref, concern) {
         let legacy = seen.get(&counterpart.legacy(migration.phase.model())).unwrap_or(&nothing);
         let view = match counterpart.view(legacy, |name| seen.unsupported(name)) {
             Ok(view) => view,
@@ -107,7 +112,7 @@ fn sum(value: Option<&Value>) -> Option<String> {
 ///
 /// For an item that the ledger wrote, its entry or its reference; for another item, the reference made from it.
 #[must_use]
-pub fn told_by(item: &Item) -> Vec<Key> {
+pub fn reference_keys(item: &Item) -> Vec<Key> {
     if let Some((reference, _)) = reference(item) {
         return vec![reference];
     }
@@ -119,7 +124,7 @@ pub fn told_by(item: &Item) -> Vec<Key> {
 
 /// Whether an item found under one of those keys names the legacy history item.
 #[must_use]
-pub fn tells(found: &Item, of: &Item) -> bool {
+pub fn refers_to(found: &Item, of: &Item) -> bool {
     match (found.text(LEGACY_SK), of.text(attr::SK)) {
         (Ok(named), Ok(name)) => named == name,
         (Err(_), _) | (_, Err(_)) => false,

@@ -83,7 +83,7 @@ pub struct PassTally {
     pub changed: i64,
     /// Customers with a finding, or with work left to do.
     pub left: i64,
-    /// For each concern, the number of customers in whom it differs or is missing.
+    /// For each concern, the number of customers in which it differs or is missing.
     pub concerns: BTreeMap<Concern, i64>,
     /// Some of those customers, each with what was found: names of attributes, never values.
     pub examples: Vec<(CustomerId, String)>,
@@ -151,7 +151,7 @@ impl PassState {
 impl PassTally {
     /// Counts a customer with a finding. The customer is named as an example while there are fewer than
     /// [`EXAMPLES_MAX`].
-    pub fn leave(&mut self, customer: CustomerId, concerns: impl IntoIterator<Item = Concern>, what: String) {
+    pub fn add_finding(&mut self, customer: CustomerId, concerns: impl IntoIterator<Item = Concern>, what: String) {
         self.left = self.left.saturating_add(1);
         for concern in concerns {
             let count = self.concerns.entry(concern).or_default();
@@ -181,7 +181,7 @@ pub fn evidence(passes: &[Pass]) -> Evidence {
 
 /// A staff member's request for a pass.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct PassRequest<'a> {
     /// The tenant whose customers are processed.
     pub tenant: &'a Tenant,
     /// What to do with each customer.
@@ -199,12 +199,12 @@ pub struct Asked<'a> {
 /// # Errors
 /// None today; the signature is that of every builder.
 pub fn plan(
-    asked: &Asked<'_>,
+    request: &PassRequest<'_>,
     (read, setting): (&Migration, &Migration),
     before: Option<&Pass>,
     cx: &Context,
 ) -> Result<Planned<Pass>, PlanRefusal> {
-    let Asked { tenant, kind, per_second, staff } = *asked;
+    let PassRequest { tenant, kind, per_second, staff } = *request;
     if let Some(running) = before.filter(|pass| !pass.state.is_over() && pass.fence == setting.fence.number()) {
         return Ok(Planned { draft: Draft::default(), receipt: running.clone() });
     }

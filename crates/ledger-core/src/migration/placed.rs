@@ -90,27 +90,27 @@ impl Placed {
             if reason.code == ReasonCode::ConditionalCheckFailed {
                 stale = stale.or(origins.failed(reason.item, &mut of));
             } else if reason.code != ReasonCode::None {
-                origins.all().for_each(|position| say(&mut of, position, &reason));
+                origins.all().for_each(|position| set_reason(&mut of, position, &reason));
             }
         }
-        let stands = self
+        let has_marker_failed = self
             .items
             .iter()
             .zip(&of)
             .any(|(item, reason)| item.role() == Role::Marker && reason.code == ReasonCode::ConditionalCheckFailed);
         match stale {
-            Some(stale) if !stands => Cancelled::Stale(stale, of),
+            Some(stale) if !has_marker_failed => Cancelled::Stale(stale, of),
             Some(_) | None => Cancelled::For(of),
         }
     }
 }
 
 /// Sets the reason of an action. The first reason stays, except that a failed condition replaces any other.
-fn say(of: &mut [Reason], position: usize, reason: &Reason) {
-    if let Some(said) = of.get_mut(position)
-        && (said.code == ReasonCode::None || reason.code == ReasonCode::ConditionalCheckFailed)
+fn set_reason(of: &mut [Reason], position: usize, reason: &Reason) {
+    if let Some(current) = of.get_mut(position)
+        && (current.code == ReasonCode::None || reason.code == ReasonCode::ConditionalCheckFailed)
     {
-        *said = reason.clone();
+        *current = reason.clone();
     }
 }
 
@@ -126,8 +126,8 @@ impl ItemOrigin {
         for Guarded { position, item, seen_as } in &self.guards {
             let seen = match seen_as {
                 Some(counterpart) => {
-                    let stands = old.as_ref().filter(|old| counterpart.stands_in(old));
-                    match stands.map(|old| counterpart.view(old, |_| None)).transpose() {
+                    let present = old.as_ref().filter(|old| counterpart.is_present_in(old));
+                    match present.map(|old| counterpart.view(old, |_| None)).transpose() {
                         Ok(view) => view,
                         // An unreadable item explains nothing. Whether the God Record is stale is checked below.
                         Err(_) => continue,
@@ -137,13 +137,14 @@ impl ItemOrigin {
             };
             if item.failure_on(seen.as_ref()).is_some() {
                 any = true;
-                say(of, *position, &Reason { code: failed.clone(), item: seen });
+                set_reason(of, *position, &Reason { code: failed.clone(), item: seen });
             }
         }
         let stale = self.record.as_ref().and_then(|record| record.stale(old.as_ref()));
         if stale.is_none() && !any {
             // No guard explains the failure: report it on every action, and the classification decides.
-            self.all().for_each(|position| say(of, position, &Reason { code: failed.clone(), item: old.clone() }));
+            self.all()
+                .for_each(|position| set_reason(of, position, &Reason { code: failed.clone(), item: old.clone() }));
         }
         stale
     }

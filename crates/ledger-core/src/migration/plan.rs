@@ -55,7 +55,7 @@ pub struct Phase {
 
 /// A phase number is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there are phases from 0 to {last}")]
+#[error("the phase must be from 0 to {last}")]
 pub struct PhaseError {
     /// The number of the last phase.
     pub last: u8,
@@ -271,7 +271,7 @@ impl Phase {
 
     /// The phase before; `None` of phase 0.
     #[must_use]
-    pub fn back(self) -> Option<Self> {
+    pub fn previous(self) -> Option<Self> {
         Some(Self { number: self.number.checked_sub(1)?, ..self })
     }
 
@@ -301,7 +301,7 @@ mod tests {
                 let at = |phase: Phase| Stage::ALL.iter().position(|stage| *stage == phase.stage(concern)).unwrap();
                 assert_eq!(at(before) + 1, at(after), "{before} to {after}");
                 assert_eq!(after.entered_by(), Some((concern, after.stage(concern))));
-                assert_eq!((before.next(), after.back()), (Some(after), Some(before)));
+                assert_eq!((before.next(), after.previous()), (Some(after), Some(before)));
             }
         }
     }
@@ -312,7 +312,7 @@ mod tests {
             let last = Phase::all(model).last().unwrap();
             assert!(last.is_last() && last.number() >= 13, "{last}");
             assert!(Concern::ALL.into_iter().all(|concern| last.stage(concern) == NewOnly));
-            assert_eq!(Phase::first(model).back(), None);
+            assert_eq!(Phase::first(model).previous(), None);
             assert_eq!(Phase::new(model, last.number() + 1), Err(PhaseError { last: last.number() }));
         }
         let first = |model| Concern::ALL.map(|concern| Phase::first(model).stage(concern));

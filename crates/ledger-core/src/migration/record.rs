@@ -84,7 +84,7 @@ impl BalanceLocation {
     }
 
     /// Which model must not hold a concern alone when a writer is in this stage.
-    const fn shut_out_by(stage: Stage) -> Self {
+    const fn excluded_by(stage: Stage) -> Self {
         if stage.reads_split() { Self::Legacy } else { Self::Split }
     }
 }
@@ -151,7 +151,7 @@ pub(super) fn action(
             TransactItem::put(Role::GodRecord, key, record, vec![absent])
         }
         Action::Check | Action::Update(_) => {
-            let not = BalanceLocation::shut_out_by(stage);
+            let not = BalanceLocation::excluded_by(stage);
             needs.not.push((concern, not));
             let elsewhere = Condition::is_not(attribute(concern), format!("not_{}", concern.name()), not.value());
             let clauses = vec![not_fenced(fence), stale(elsewhere)];
@@ -171,10 +171,10 @@ pub(super) fn action(
 
 /// Builds a God Record that says which model holds each concern. It has the map of regional currencies from the
 /// beginning, because DynamoDB cannot add an attribute within an absent map.
-pub(super) fn made(migration: &Migration, stands: impl Fn(Concern) -> BalanceLocation) -> Item {
+pub(super) fn made(migration: &Migration, location: impl Fn(Concern) -> BalanceLocation) -> Item {
     let mut record = Item::from([(FENCE.to_owned(), migration.fence.value())]);
     for concern in Concern::ALL {
-        record.insert(attribute(concern), stands(concern).value());
+        record.insert(attribute(concern), location(concern).value());
     }
     if migration.assets.iter().any(|spec| matches!(spec.asset(), Asset::Regional(_))) {
         record.insert(REGIONAL.to_owned(), Value::M(Item::new()));

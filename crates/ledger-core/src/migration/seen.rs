@@ -89,18 +89,18 @@ impl Reading<'_> {
     }
 
     fn view(&self, record: &Item, legacy: LegacyItem) -> Result<Option<Item>, LegacyReadError> {
-        let runs = |asset| self.migration.assets.iter().any(|spec| spec.asset() == asset);
-        let taken_over = record.contains_key(FENCE);
-        let stands = match self.counterpart.asset() {
-            Some(asset) if !taken_over => runs(asset),
-            Some(_) => self.counterpart.stands_in(&legacy.item),
+        let has_asset = |asset| self.migration.assets.iter().any(|spec| spec.asset() == asset);
+        let is_adopted = record.contains_key(FENCE);
+        let is_present = match self.counterpart.asset() {
+            Some(asset) if !is_adopted => has_asset(asset),
+            Some(_) => self.counterpart.is_present_in(&legacy.item),
             None => true,
         };
-        if !stands {
+        if !is_present {
             return Ok(None);
         }
-        if !taken_over {
-            adopt::is_adoptable(self.migration, &self.counterpart, &legacy)?;
+        if !is_adopted {
+            adopt::check_adoptable(self.migration, &self.counterpart, &legacy)?;
         }
         let mut view = self.counterpart.view_of(&legacy)?;
         if self.counterpart.concern() == Concern::Profile {

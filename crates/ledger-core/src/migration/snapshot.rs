@@ -70,17 +70,17 @@ impl CustomerRef {
 impl Migration {
     /// The keys of a customer to read in one transaction: the God Record first.
     #[must_use]
-    pub fn snapshot_keys(&self, whose: &CustomerRef) -> Vec<Key> {
-        let split = self.counterparts(whose).into_iter().map(|counterpart| counterpart.split());
-        std::iter::once(whose.record()).chain(split).collect()
+    pub fn snapshot_keys(&self, customer_ref: &CustomerRef) -> Vec<Key> {
+        let split = self.counterparts(customer_ref).into_iter().map(|counterpart| counterpart.split());
+        std::iter::once(customer_ref.record()).chain(split).collect()
     }
 
-    pub(super) fn counterparts(&self, whose: &CustomerRef) -> Vec<Counterpart> {
-        Counterpart::all(whose.customer, &whose.partition(), &self.assets)
+    pub(super) fn counterparts(&self, customer_ref: &CustomerRef) -> Vec<Counterpart> {
+        Counterpart::all(customer_ref.customer, &customer_ref.partition(), &self.assets)
     }
 
-    pub(super) fn counterparts_of(&self, whose: &CustomerRef, concern: Concern) -> Vec<Counterpart> {
-        self.counterparts(whose).into_iter().filter(|counterpart| counterpart.concern() == concern).collect()
+    pub(super) fn counterparts_of(&self, customer_ref: &CustomerRef, concern: Concern) -> Vec<Counterpart> {
+        self.counterparts(customer_ref).into_iter().filter(|counterpart| counterpart.concern() == concern).collect()
     }
 }
 
@@ -105,25 +105,25 @@ impl Snapshot {
 
     /// The God Record; `None` if there is none.
     #[must_use]
-    pub fn record(&self, whose: &CustomerRef) -> Option<&Item> {
-        self.get(&whose.record())
+    pub fn record(&self, customer_ref: &CustomerRef) -> Option<&Item> {
+        self.get(&customer_ref.record())
     }
 
     /// Whether the ledger has adopted the customer.
     #[must_use]
-    pub fn is_adopted(&self, whose: &CustomerRef) -> bool {
-        self.record(whose).is_some_and(|record| record.contains_key(FENCE))
+    pub fn is_adopted(&self, customer_ref: &CustomerRef) -> bool {
+        self.record(customer_ref).is_some_and(|record| record.contains_key(FENCE))
     }
 
     /// Which model holds a concern; `None` if the customer is not adopted, or the God Record has been emptied.
     ///
     /// # Errors
     /// [`ItemError`] if the stored value does not have the expected format.
-    pub fn truth(&self, whose: &CustomerRef, concern: Concern) -> Result<Option<BalanceLocation>, ItemError> {
-        self.record(whose).map_or(Ok(None), |record| BalanceLocation::read(record, concern))
+    pub fn truth(&self, customer_ref: &CustomerRef, concern: Concern) -> Result<Option<BalanceLocation>, ItemError> {
+        self.record(customer_ref).map_or(Ok(None), |record| BalanceLocation::read(record, concern))
     }
 
-    pub(super) fn fence(&self, whose: &CustomerRef) -> Result<Option<i64>, ItemError> {
-        self.record(whose).map_or(Ok(None), |record| record.opt_int(FENCE))
+    pub(super) fn fence(&self, customer_ref: &CustomerRef) -> Result<Option<i64>, ItemError> {
+        self.record(customer_ref).map_or(Ok(None), |record| record.opt_int(FENCE))
     }
 }

@@ -44,7 +44,7 @@ impl LegacyBalances {
             return Ok(None);
         };
         let counterparts = assets.into_iter().filter_map(|asset| Counterpart::of(&key.partition().balance(&asset)));
-        let held = counterparts.filter(|counterpart| counterpart.stands_in(item));
+        let held = counterparts.filter(|counterpart| counterpart.is_present_in(item));
         let held = held.filter_map(|of| of.asset().cloned().map(|asset| (asset, of)));
         let balances = held.map(|(asset, of)| match of.view(item, |_| None) {
             Ok(view) => Ok((asset, view)),
@@ -90,7 +90,11 @@ mod tests {
     #[test]
     fn god_record_shows_balances_and_which_are_in_legacy_model() {
         let key = partition().god_record();
-        assert_eq!(LegacyBalances::read(&key, &record(&[])), Ok(None), "the ledger has not taken it over");
+        assert_eq!(
+            LegacyBalances::read(&key, &record(&[])),
+            Ok(None),
+            "a customer that is not adopted has no legacy balances"
+        );
         let truths =
             [("fence_phase", Value::int(1)), ("truth_money", Value::s("legacy")), ("truth_points", Value::s("both"))];
         let standing = LegacyBalances::read(&key, &record(&truths)).unwrap().unwrap();

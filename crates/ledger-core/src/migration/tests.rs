@@ -20,12 +20,12 @@ fn now() -> Timestamp {
     Timestamp::from_millis(1_700_000_000_000)
 }
 
-fn whose() -> CustomerRef {
+fn customer_ref() -> CustomerRef {
     CustomerRef { tenant: Tenant::parse("demo").unwrap(), customer: CustomerId::parse(ID).unwrap() }
 }
 
 fn partition() -> Partition {
-    whose().partition()
+    customer_ref().partition()
 }
 
 /// A migration of a tenant with money, points and the regional currency `aoba`, which has two decimals.
@@ -86,7 +86,7 @@ fn seen(items: &[(Key, Item)]) -> Snapshot {
 }
 
 /// Every action as text.
-fn told(change: &Change) -> Vec<String> {
+fn action_texts(change: &Change) -> Vec<String> {
     change.items().iter().map(plain).collect()
 }
 
@@ -97,8 +97,8 @@ fn plain(item: &TransactItem) -> String {
         for part in text.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || "#:_".contains(c))) {
             let placeholder = part.trim_end_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
             let name = rendered.names.get(placeholder).cloned();
-            let stands = name.or_else(|| rendered.values.get(placeholder).map(shown));
-            plain.push_str(&stands.unwrap_or_else(|| placeholder.to_owned()));
+            let replacement = name.or_else(|| rendered.values.get(placeholder).map(shown));
+            plain.push_str(&replacement.unwrap_or_else(|| placeholder.to_owned()));
             plain.push_str(part.strip_prefix(placeholder).unwrap());
         }
         plain

@@ -46,7 +46,7 @@ pub struct Capture<'a> {
 pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentRecord>, PlanRefusal> {
     let payment = command.payment;
     if payment.state.is_captured() && command.amount.is_none_or(|amount| *amount == payment.total) {
-        return Ok(hold::as_it_stands(command.tenant, payment));
+        return Ok(hold::guarded_without_effect(command.tenant, payment));
     }
     let state = payment.state.moved(Move::Capture)?;
     if let Some(expired_at) = payment.expires_at.filter(|expires_at| *expires_at <= cx.now) {

@@ -82,7 +82,7 @@ pub(super) fn role(asset: &Asset) -> Role {
 
 /// A plan without effect, for a transition that has taken place already. Returns the payment as it is at the moment
 /// of the write: everything that can still change is guarded.
-pub(super) fn as_it_stands(tenant: &Tenant, payment: &PaymentRecord) -> Planned<PaymentRecord> {
+pub(super) fn guarded_without_effect(tenant: &Tenant, payment: &PaymentRecord) -> Planned<PaymentRecord> {
     let mut clauses = vec![exists(), still(payment)];
     for (asset, left) in &payment.refundable {
         let seen = format!("seen_{}", asset.attribute_suffix());
@@ -101,12 +101,12 @@ impl Release<'_> {
         let state = payment.state.moved(self.by)?;
         let (mut postings, mut items) = (Vec::new(), Vec::new());
         for (asset, held) in &payment.authorized {
-            let back = self.wallet.divide(payment.payer, held)?;
-            let repaid = back.repaid.as_ref();
+            let division = self.wallet.divide(payment.payer, held)?;
+            let repaid = division.repaid.as_ref();
             let item = forms::release_hold(self.tenant, role(asset), payment.payer, held, repaid, cx.now);
             items.extend(item.map(|item| self.wallet.repaying(item, payment.payer, (asset, repaid), cx.now)));
             postings.push(Posting::held(payment.payer, held.debit()));
-            postings.extend(back.postings(payment.payer));
+            postings.extend(division.postings(payment.payer));
         }
         let update = Update::new().set("state", "state", Value::s(state)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
         let mut clauses = vec![exists(), still(payment)];

@@ -204,7 +204,7 @@ fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Divis
     }
     let earned = Earned { points: earned, with: captured, taken_back: &payment.points_taken_back };
     let money = division.parts.get(&Asset::Ecopay);
-    division.points = earned.take_back(left, &available, money, terms.spent_points)?;
+    division.points = earned.points_due(left, &available, money, terms.spent_points)?;
     Ok(())
 }
 
@@ -217,7 +217,11 @@ fn postings(command: &Refund<'_>, division: &Division) -> Result<Vec<Posting>, P
         postings.push(Posting::new(merchant, part.debit()));
         postings.push(Posting::new(payer, part.credit()));
     }
-    for repaid in [&division.repaid(command)?, &division.returned].into_iter().flatten().flat_map(|back| &back.repaid) {
+    for repaid in [&division.repaid(command)?, &division.returned]
+        .into_iter()
+        .flatten()
+        .flat_map(|returned_part| &returned_part.repaid)
+    {
         postings.push(Posting::new(payer, repaid.debit()));
         postings.push(debt::repayment(repaid));
     }
@@ -248,13 +252,13 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
     let payer = command.payment.payer;
     let mut items = Vec::new();
     for (asset, part) in &division.parts {
-        let back = match asset {
+        let returned_part = match asset {
             Asset::Point => continue,
             Asset::Ecopay => division.money()?,
             Asset::Jcredit | Asset::Regional(_) => Some(part.clone()),
         };
-        if let Some(back) = back {
-            items.extend(command.wallet.come_back(command.tenant, Role::Payee, payer, &back, now)?);
+        if let Some(returned_part) = returned_part {
+            items.extend(command.wallet.return_amount(command.tenant, Role::Payee, payer, &returned_part, now)?);
         }
     }
     let points = (division.points.from_points.as_ref(), division.returned.as_ref());
@@ -275,10 +279,12 @@ fn points_item(
     let payer = command.payment.payer;
     let in_ = returned.and_then(|returned| returned.credited.as_ref());
     let repaying = |item: TransactItem| match returned {
-        Some(back) => command.wallet.repaying(item, payer, (&Asset::Point, back.repaid.as_ref()), now),
+        Some(returned_part) => {
+            command.wallet.repaying(item, payer, (&Asset::Point, returned_part.repaid.as_ref()), now)
+        }
         None => item,
     };
-    let look = || forms::look(command.tenant, Role::Points, payer, &Asset::Point);
+    let check_balance = || forms::check_balance(command.tenant, Role::Points, payer, &Asset::Point);
     if in_full {
         let needed = match (out, in_) {
             (Some(out), Some(in_)) => out.checked_sub(in_)?,
@@ -286,7 +292,7 @@ fn points_item(
             (None, _) => None,
         };
         let item = match returned {
-            Some(_) if out.is_none() && in_.is_none() => look(),
+            Some(_) if out.is_none() && in_.is_none() => check_balance(),
             Some(_) | None => {
                 forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
             }
@@ -299,7 +305,7 @@ fn points_item(
         failure: Failure::StalePlan,
     };
     let item = match (out, in_) {
-        (None, None) => look(),
+        (None, None) => check_balance(),
         (Some(_), _) | (None, Some(_)) => {
             forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
         }

@@ -31,7 +31,7 @@ pub struct Void<'a> {
 pub fn plan(command: &Void<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentRecord>, PlanRefusal> {
     let Void { tenant, payment, wallet, reason } = *command;
     if payment.state.is_released() {
-        return Ok(hold::as_it_stands(tenant, payment));
+        return Ok(hold::guarded_without_effect(tenant, payment));
     }
     Release { tenant, payment, wallet, by: Move::Void, guards: Vec::new(), reason }.plan(terms, cx)
 }

@@ -40,7 +40,7 @@ fn requests_have_the_expected_bytes() {
          &metadata%5Becopay_ledger%5D=eco+%26+pay%3D1&metadata%5Becopay_tenant%5D=demo\
          &metadata%5Becopay_topup%5D=019aa000-0000-7000-8000-000000000081"
     );
-    let back = PspRequest::create_refund(
+    let refund = PspRequest::create_refund(
         &tenant(),
         (topup(), refund),
         &id("pi_1"),
@@ -48,9 +48,9 @@ fn requests_have_the_expected_bytes() {
         &terms(None).ledger,
         Some("acct_1"),
     );
-    assert_eq!((back.path.as_str(), back.account.as_deref()), ("/v1/refunds", Some("acct_1")));
+    assert_eq!((refund.path.as_str(), refund.account.as_deref()), ("/v1/refunds", Some("acct_1")));
     assert_eq!(
-        back.body,
+        refund.body,
         "payment_intent=pi_1&amount=1987&metadata%5Becopay_ledger%5D=eco+%26+pay%3D1\
          &metadata%5Becopay_tenant%5D=demo&metadata%5Becopay_topup%5D=019aa000-0000-7000-8000-000000000081\
          &metadata%5Becopay_refund%5D=019aa000-0000-7000-8000-000000000082"
@@ -58,7 +58,7 @@ fn requests_have_the_expected_bytes() {
     let cancel = PspRequest::cancel_intent(&id("pi_1"), Some("acct_1"));
     assert_eq!(cancel.path, "/v1/payment_intents/pi_1/cancel");
     assert_eq!((cancel.body.as_str(), cancel.account.as_deref()), ("cancellation_reason=abandoned", Some("acct_1")));
-    assert_eq!([create.step, back.step, cancel.step], [Step::CreateIntent, Step::CreateRefund, Step::CancelIntent]);
+    assert_eq!([create.step, refund.step, cancel.step], [Step::CreateIntent, Step::CreateRefund, Step::CancelIntent]);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn keys_differ_by_resource_step_and_epoch() {
     all.sort();
     all.dedup();
     assert_eq!(all.len(), count);
-    assert!(all.iter().all(|key| key.len() <= 255), "the provider's limit");
+    assert!(all.iter().all(|key| key.len() <= 255), "a PSP key has at most 255 bytes");
     assert_eq!(Step::parse("create_transfer"), None);
 }
 

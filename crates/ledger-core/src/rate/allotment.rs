@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How long the environment asks for no lease after one with an unknown outcome.
 ///
 /// Every request passes meanwhile. Asking a store that does not respond would only make each request slower.
-const BLIND_FOR: Duration = Duration::from_secs(1);
+const UNKNOWN_LEASE_PAUSE: Duration = Duration::from_secs(1);
 
 /// What to do with a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Allotment {
 
     /// Lets the first request of a window pass. Every rate allows it, so the rate need not be known.
     pub fn pass_first(&mut self, now: Timestamp) -> bool {
-        self.turn_to(now);
+        self.enter_window(now);
         let first = self.passed == 0;
         if first {
             self.passed = 1;
@@ -70,7 +70,7 @@ impl Allotment {
 
     /// Decides on a request at `now`.
     pub fn take(&mut self, rate: RequestRate, now: Timestamp) -> Step {
-        self.turn_to(now);
+        self.enter_window(now);
         if self.passed < rate.free().saturating_add(self.granted) {
             self.passed = self.passed.saturating_add(1);
             return Step::Pass;
@@ -99,14 +99,14 @@ impl Allotment {
 
     /// Records that the outcome of a lease at `now` is unknown.
     pub fn unknown(&mut self, now: Timestamp) {
-        self.asking = Asking::NotBefore(now.plus(BLIND_FOR));
+        self.asking = Asking::NotBefore(now.plus(UNKNOWN_LEASE_PAUSE));
     }
 
-    fn turn_to(&mut self, now: Timestamp) {
+    fn enter_window(&mut self, now: Timestamp) {
         if RateWindow::of(now) != self.window {
             // A store that does not respond is still not asked in the next window.
             let asking = match self.asking {
-                Asking::NotBefore(at) if now < at && at <= now.plus(BLIND_FOR) => self.asking,
+                Asking::NotBefore(at) if now < at && at <= now.plus(UNKNOWN_LEASE_PAUSE) => self.asking,
                 Asking::NotBefore(_) | Asking::Open | Asking::Refused => Asking::Open,
             };
             *self = Self { asking, ..Self::new(now) };

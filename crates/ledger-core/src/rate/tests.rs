@@ -25,7 +25,7 @@ fn windows_are_adjacent() {
         assert_eq!(RateWindow::of(window.ends_at()).starts_at(), window.ends_at());
     }
     let window = RateWindow::of(at("2026-11-21T09:30:00Z"));
-    assert_eq!(window.left(at("2026-11-21T09:31:00Z")), Duration::ZERO, "a window that is over has nothing left");
+    assert_eq!(window.left(at("2026-11-21T09:31:00Z")), Duration::ZERO, "no time is left after the end of a window");
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn first_request_of_a_window_passes_without_a_rate() {
     let mut allotment = Allotment::new(start);
     assert_eq!([(); 2].map(|()| allotment.pass_first(start)), [true, false]);
     assert!(allotment.pass_first(start.plus(Duration::from_secs(10))));
-    assert!(allotment.pass_first(start), "a clock that was set back is in another window");
+    assert!(allotment.pass_first(start), "after the clock is set back, another window begins");
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn requests_use_free_part_then_grants_until_the_next_window() {
 }
 
 #[test]
-fn store_is_not_asked_for_one_second_after_unknown_lease() {
+fn no_lease_is_requested_for_one_second_after_unknown_outcome() {
     let now = at("2026-11-21T09:30:09.5Z");
     let rate = rate(1);
     let mut allotment = Allotment::new(now);
@@ -134,7 +134,7 @@ fn environments_together_stay_within_the_budget() {
             match environments[which].take(rate, now) {
                 Step::Pass => passed += 1,
                 Step::Refuse(of) => assert_eq!(of, window),
-                Step::PassUncounted => panic!("nothing was unknown"),
+                Step::PassUncounted => panic!("no lease has an unknown outcome"),
                 Step::Lease(_) if under_way.contains(&which) => {}
                 Step::Lease(_) => under_way.push(which),
             }
@@ -156,7 +156,11 @@ fn environments_together_stay_within_the_budget() {
         let free = u32::try_from(environments.len()).unwrap() * rate.free();
         assert!(passed <= rate.budget() + free, "round {round}: {passed} passed of {rate:?}");
         if environments.len() == 1 {
-            assert_eq!(passed, leases * rate.chunk() + rate.free(), "round {round}: one alone uses all of it");
+            assert_eq!(
+                passed,
+                leases * rate.chunk() + rate.free(),
+                "round {round}: a lone environment uses the whole budget"
+            );
             assert_eq!(leases, rate.budget() / rate.chunk(), "round {round}");
         }
     }

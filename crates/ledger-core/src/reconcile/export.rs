@@ -52,8 +52,8 @@ mod tests {
             ("nothing".to_owned(), Value::of_unknown_type()),
         ]);
         assert_eq!(read, expected);
-        for odd in ["", "{}", r#"{"Item":1}"#, r#"{"item":{}}"#, "[]"] {
-            assert_eq!(exported_item(odd), None, "{odd}");
+        for invalid in ["", "{}", r#"{"Item":1}"#, r#"{"item":{}}"#, "[]"] {
+            assert_eq!(exported_item(invalid), None, "{invalid}");
         }
     }
 }

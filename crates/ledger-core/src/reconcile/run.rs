@@ -1,5 +1,5 @@
 //! A run of the reconciliation: who requested it, its lease holder, and its result. One worker has a run at a time,
-//! by a lease with a fencing token. A run whose worker is gone is run again from the start.
+//! by a lease with a fencing token. A run whose worker has stopped is run again from the start.
 
 mod found;
 
@@ -357,7 +357,7 @@ mod tests {
     fn each_night_has_one_run() {
         let tenant = Tenant::parse("demo").unwrap();
         let of = |text: &str| of_the_night(&tenant, at(text)).unwrap().map(|(run, _)| run.id);
-        assert_eq!(of("2026-11-21T17:59:59Z"), None, "before three in Japan");
+        assert_eq!(of("2026-11-21T17:59:59Z"), None, "no run is due before 03:00 in Japan");
         let first = of("2026-11-21T18:00:00Z");
         assert!(first.is_some());
         assert_eq!(of("2026-11-22T14:59:59Z"), first);

@@ -106,7 +106,7 @@ fn scope() -> Scope {
 }
 
 /// A scope in which the provider's objects that were created until 100 were listed.
-fn asked() -> Scope {
+fn listed_scope() -> Scope {
     Scope { listed: Some((Timestamp::from_millis(0), Timestamp::from_millis(100))), ..scope() }
 }
 

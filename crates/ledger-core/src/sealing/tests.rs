@@ -60,7 +60,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction, lease_item: impl FnOnce(&mu
                 row.insert(STAMP.to_owned(), values[":stamp"].clone());
                 row.remove(attr::DUE_PK);
             }
-            RenderedAction::ConditionCheck(_) => panic!("sealing checks nothing alone"),
+            RenderedAction::ConditionCheck(_) => panic!("sealing has no lone condition checks"),
         }
     }
     lease_item(rows.get_mut(&keys::sealing(&tenant())).unwrap());
@@ -160,14 +160,14 @@ fn unchanged_chain_has_no_finding() {
 #[test]
 fn removed_item_is_reported_by_its_key() {
     let rows = three_days();
-    for gone in rows.keys() {
+    for removed in rows.keys() {
         let mut rows = rows.clone();
-        rows.remove(gone);
+        rows.remove(removed);
         let found = all(&rows);
-        let named = found.iter().any(|finding| finding.fault == Fault::Missing && finding.key == *gone);
+        let named = found.iter().any(|finding| finding.fault == Fault::Missing && finding.key == *removed);
         // A day's item that is missing may be reported as edited, not as missing.
-        let is_day = gone.sk().starts_with("SEALED#") && found.iter().any(|finding| finding.key == *gone);
-        assert!(named || is_day, "{gone:?}: {found:?}");
+        let is_day = removed.sk().starts_with("SEALED#") && found.iter().any(|finding| finding.key == *removed);
+        assert!(named || is_day, "{removed:?}: {found:?}");
     }
 }
 
@@ -299,7 +299,7 @@ fn every_edit_of_every_attribute_is_reported_by_key() {
     for (key, item) in rows.iter().filter(|(key, _)| **key != sealing) {
         let is_key = |name: &str| name == attr::PK || name == attr::SK;
         for (name, value) in item.iter().filter(|(name, _)| !is_key(name)) {
-            let gone = || {
+            let removed = || {
                 let mut item = item.clone();
                 item.remove(name);
                 item
@@ -309,7 +309,7 @@ fn every_edit_of_every_attribute_is_reported_by_key() {
                 item.insert(name.clone(), edited);
                 item
             });
-            for edited in edited.chain([gone()]) {
+            for edited in edited.chain([removed()]) {
                 let mut rows = rows.clone();
                 rows.insert(key.clone(), edited);
                 let found = all(&rows);

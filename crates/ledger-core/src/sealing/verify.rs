@@ -74,7 +74,7 @@ pub struct Chain {
 #[derive(Clone, Debug)]
 struct Day {
     records: u32,
-    said: SealedDay,
+    recorded: SealedDay,
 }
 
 /// How a chain was read.
@@ -144,8 +144,8 @@ impl Chain {
     /// Adds the stored progress of a day. It must be added before the day's segments.
     pub fn day(&mut self, key: &Key, item: &Item) {
         match SealedDay::read(item) {
-            Ok(said) if *key == keys::sealed_day(&self.tenant, said.last.day) => {
-                let _ = self.days.insert(said.last.day, Day { records: 0, said });
+            Ok(recorded) if *key == keys::sealed_day(&self.tenant, recorded.last.day) => {
+                let _ = self.days.insert(recorded.last.day, Day { records: 0, recorded });
             }
             Ok(_) | Err(_) => self.finds(Fault::Edited, Kind::Day, key.clone()),
         }
@@ -161,7 +161,7 @@ impl Chain {
             return None;
         };
         let Link { day, number, .. } = segment.link;
-        let Some(of) = self.days.get_mut(&day).filter(|of| number <= of.said.last.number) else {
+        let Some(of) = self.days.get_mut(&day).filter(|of| number <= of.recorded.last.number) else {
             self.beyond.insert(day);
             return None;
         };
@@ -232,7 +232,7 @@ impl Chain {
 
     /// Checks that a day's segments are numbered without a gap, up to its stored progress.
     fn check_day(&mut self, day: UtcDay, of: &Day) {
-        let last = &of.said.last;
+        let last = &of.recorded.last;
         let missing = (1..=last.number).filter(|number| !self.hashes.contains_key(&(day, *number)));
         let missing: Vec<u32> = missing.take(GAPS_MAX).collect();
         let is_whole = missing.is_empty();
@@ -242,7 +242,7 @@ impl Chain {
         let key = keys::sealed_day(&self.tenant, day);
         if self.hashes.get(&(day, last.number)) != Some(&last.hash) {
             self.finds(Fault::BrokenLink, Kind::Day, key);
-        } else if is_whole && of.said.records != of.records {
+        } else if is_whole && of.recorded.records != of.records {
             self.finds(Fault::Edited, Kind::Day, key);
         }
     }
@@ -283,8 +283,8 @@ impl Chain {
     /// link.
     fn check_link(&mut self, link: &Link, kind: Kind, key: Key) {
         let place = (link.day, link.number);
-        let stands = self.hashes.get(&place).or_else(|| self.outside.get(&place).and_then(Option::as_ref));
-        match stands {
+        let found_hash = self.hashes.get(&place).or_else(|| self.outside.get(&place).and_then(Option::as_ref));
+        match found_hash {
             Some(hash) if *hash == link.hash => {}
             Some(_) => self.finds(Fault::BrokenLink, kind, key),
             None => self.finds(Fault::Missing, Kind::Segment, keys::seal(&self.tenant, link.day, link.number)),

@@ -19,7 +19,7 @@ const RUN_AGAIN: Duration = Duration::from_secs(25 * 60 * 60);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Move {
     /// Nothing: the task has this outcome.
-    Said(Outcome),
+    Ended(Outcome),
     /// Write this, then read the settlement and decide again.
     Write(Box<Transaction>),
     /// Collect due records, or find that none are left.
@@ -60,15 +60,15 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     let state = settlement.state;
     if state.is_over() {
         return match (settlement.resend, task) {
-            (None, _) => Ok(Move::Said(Outcome::Over)),
+            (None, _) => Ok(Move::Ended(Outcome::Over)),
             // Any step or compensation does it: the saga was run again for the resend only.
             (Some(id), Task::Do(_) | Task::Undo(_)) => Ok(Move::Resend(id)),
-            (Some(_), Task::Stop) if settlement.stuck_at.is_some() => Ok(Move::Said(Outcome::Next)),
+            (Some(_), Task::Stop) if settlement.stuck_at.is_some() => Ok(Move::Ended(Outcome::Next)),
             (Some(_), Task::Stop) => write(stopped(tenant, settlement, now)),
         };
     }
     match task {
-        Task::Do(_) if settlement.turned_back.is_some() => Ok(Move::Said(Outcome::Undo)),
+        Task::Do(_) if settlement.turned_back.is_some() => Ok(Move::Ended(Outcome::Undo)),
         Task::Do(step) => match (step, state) {
             (Step::Collect, SettlementState::Collecting) => Ok(Move::Collect),
             (Step::Hold, SettlementState::Collecting) => write(steps::hold(tenant, settlement, now)),
@@ -80,13 +80,13 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
             }
             (Step::Payout, SettlementState::Charged) => write(steps::pay(tenant, settlement, now)),
             (Step::Payout, SettlementState::Paying) => Ok(Move::Pay),
-            (step, state) if state > left_by(step) => Ok(Move::Said(Outcome::Next)),
+            (step, state) if state > left_by(step) => Ok(Move::Ended(Outcome::Next)),
             (Step::Collect | Step::Hold | Step::Kyc | Step::Release | Step::Fee | Step::Payout, _) => out_of_order(),
         },
-        // Another run has gone on to the payout: this one leaves the settlement to it.
-        Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Said(Outcome::Over)),
+        // Another run has reached the payout: this run leaves the settlement to it.
+        Task::Undo(_) if state == SettlementState::Paying => Ok(Move::Ended(Outcome::Over)),
         Task::Undo(_) if settlement.turned_back.is_none() => {
-            write(steps::turn_back(tenant, settlement, UndoReason::StepFailed, now))
+            write(steps::start_undo(tenant, settlement, UndoReason::StepFailed, now))
         }
         Task::Undo(compensation) => match (compensation, state) {
             (Compensation::Fee, SettlementState::Charged) => write(steps::undo_fee(tenant, settlement, now)),
@@ -96,12 +96,12 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
             }
             (Compensation::Collect, SettlementState::Collecting) if settlement.batches > 0 => Ok(Move::GiveBack),
             (Compensation::Collect, SettlementState::Collecting) => write(steps::undone(tenant, settlement, now)),
-            (compensation, state) if state <= undone_to(compensation) => Ok(Move::Said(Outcome::Next)),
+            (compensation, state) if state <= undone_to(compensation) => Ok(Move::Ended(Outcome::Next)),
             (Compensation::Fee | Compensation::Release | Compensation::Hold | Compensation::Collect, _) => {
                 out_of_order()
             }
         },
-        Task::Stop if settlement.stuck_at.is_some() => Ok(Move::Said(Outcome::Next)),
+        Task::Stop if settlement.stuck_at.is_some() => Ok(Move::Ended(Outcome::Next)),
         Task::Stop => write(stopped(tenant, settlement, now)),
     }
 }

@@ -160,7 +160,7 @@ pub fn collect(
 ///
 /// # Errors
 /// [`BuildError`] if the sums do not fit, or there is nothing to release.
-pub fn give_back(
+pub fn release_batch(
     tenant: &Tenant,
     settlement: &Settlement,
     records: &[Settleable],

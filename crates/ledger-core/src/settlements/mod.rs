@@ -27,7 +27,7 @@ mod tests;
 
 pub use advance::{Move, MoveError, next_move, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
-pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, give_back, read_batch};
+pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, read_batch, release_batch};
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
 pub use record::{AssetTotals, Settlement, SettlementState, UndoReason};
@@ -35,4 +35,4 @@ pub use resend::resent;
 pub use resume::plan as plan_resume;
 pub use saga::{Compensation, Outcome, Step, Task};
 pub use sending::Sending;
-pub use steps::{paid, transfer, turn_back, verified};
+pub use steps::{paid, start_undo, transfer, verified};

@@ -28,7 +28,7 @@ pub enum PayoutRequestKind {
 
 /// A stored request. Its content never changes; its state changes once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct PayoutRequest {
     /// What is requested.
     pub kind: PayoutRequestKind,
     /// Its id.
@@ -82,7 +82,7 @@ impl PayoutRequestKind {
     }
 }
 
-impl Asked {
+impl PayoutRequest {
     /// Reads a stored request.
     ///
     /// # Errors
@@ -117,11 +117,11 @@ pub fn plan_request(
     staff: StaffId,
     note: &FreeText,
     cx: &Context,
-) -> Result<Planned<Asked>, PlanRefusal> {
+) -> Result<Planned<PayoutRequest>, PlanRefusal> {
     if !is_paid_by_file(settlement) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let asked = Asked {
+    let request = PayoutRequest {
         kind,
         id: PayoutRequestId::new(cx.resource_id),
         merchant: settlement.merchant,
@@ -131,18 +131,18 @@ pub fn plan_request(
         created_at: cx.now,
     };
     let mut item = Item::from([
-        (kind.id_attribute().to_owned(), Value::s(asked.id)),
-        ("merchant_id".to_owned(), Value::s(asked.merchant)),
-        ("settlement_id".to_owned(), Value::s(asked.settlement)),
-        ("requested_by".to_owned(), Value::s(asked.requested_by)),
-        ("state".to_owned(), Value::s(&asked.state)),
-        (attr::CREATED_AT.to_owned(), Value::s(asked.created_at)),
+        (kind.id_attribute().to_owned(), Value::s(request.id)),
+        ("merchant_id".to_owned(), Value::s(request.merchant)),
+        ("settlement_id".to_owned(), Value::s(request.settlement)),
+        ("requested_by".to_owned(), Value::s(request.requested_by)),
+        ("state".to_owned(), Value::s(&request.state)),
+        (attr::CREATED_AT.to_owned(), Value::s(request.created_at)),
     ]);
     item.extend(crate::plan::memo_details(Some(note)));
-    let key = kind.key(tenant, asked.merchant, asked.id);
-    let act = asked.act(Actor::Staff(staff), kind.request()).because(Some(note));
+    let key = kind.key(tenant, request.merchant, request.id);
+    let act = request.act(Actor::Staff(staff), kind.request()).because(Some(note));
     let items = vec![TransactItem::put_new(Role::Resend, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
-    Ok(Planned { draft: Draft { entry: None, items }, receipt: asked })
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: request })
 }
 
 /// Another person approves a request. The settlement must be paid, and its file must not be in the middle of a
@@ -152,11 +152,11 @@ pub fn plan_request(
 /// [`PlanRefusal`] unless the settlement is still paid by a bank file that is not being sent again.
 pub fn plan_approve(
     tenant: &Tenant,
-    asked: &Asked,
+    request: &PayoutRequest,
     settlement: &Settlement,
     staff: StaffId,
     cx: &Context,
-) -> Result<Planned<Asked>, PlanRefusal> {
+) -> Result<Planned<PayoutRequest>, PlanRefusal> {
     if !is_paid_by_file(settlement) || settlement.resend.is_some() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
@@ -164,17 +164,17 @@ pub fn plan_approve(
         .set("state", "approved", Value::s("approved"))
         .set("decided_by", "me", Value::s(staff))
         .set("decided_at", "now", Value::s(cx.now));
-    let key = asked.kind.key(tenant, asked.merchant, asked.id);
-    let mut draft = match asked.kind {
+    let key = request.kind.key(tenant, request.merchant, request.id);
+    let mut draft = match request.kind {
         PayoutRequestKind::Resend => {
-            Draft { entry: None, items: vec![resend::approved(tenant, settlement, asked.id, cx.now)] }
+            Draft { entry: None, items: vec![resend::approved(tenant, settlement, request.id, cx.now)] }
         }
-        PayoutRequestKind::Return => returned::back(tenant, settlement, TenantAccount::BankClearing, cx.now)
+        PayoutRequestKind::Return => returned::return_draft(tenant, settlement, TenantAccount::BankClearing, cx.now)
             .ok_or(PlanRefusal::Refused(Failure::WrongState))?,
     };
     draft.items.insert(0, TransactItem::update(Role::Resend, key, update, forms::pending_of_another(staff)));
-    draft.items.push(asked.act(Actor::Staff(staff), asked.kind.approval()).record(tenant, cx));
-    let receipt = Asked { state: "approved".to_owned(), ..asked.clone() };
+    draft.items.push(request.act(Actor::Staff(staff), request.kind.approval()).record(tenant, cx));
+    let receipt = PayoutRequest { state: "approved".to_owned(), ..request.clone() };
     Ok(Planned { draft, receipt })
 }
 

@@ -23,7 +23,7 @@ pub(crate) const RETURNED_ID: &str = "returned_settlement_id";
 
 /// What the payment provider's fact about a payout means for our record.
 #[derive(Clone, Debug)]
-pub enum Word {
+pub enum PayoutMeaning {
     /// The fact is known already: nothing to do.
     Behind,
     /// The payout has left, and our record does not have that yet: [`super::paid`] comes first.
@@ -31,7 +31,7 @@ pub enum Word {
     /// The fact contradicts our record: nothing is written, and it needs review.
     Contradiction(ContradictionKind),
     /// The money was returned: this is to be written.
-    Back(Box<Draft>),
+    Return(Box<Draft>),
 }
 
 /// How a payout contradicts its settlement; `None` if it does not.
@@ -63,19 +63,25 @@ pub fn contradiction(
 
 /// Decides what a payout's fact means for its settlement. `account` is the provider's account of the payout.
 #[must_use]
-pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: Option<&str>, now: Timestamp) -> Word {
+pub fn meaning_of(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    payout: &Payout,
+    account: Option<&str>,
+    now: Timestamp,
+) -> PayoutMeaning {
     if let Some(contradiction) = contradiction(tenant, settlement, payout, account) {
-        return Word::Contradiction(contradiction);
+        return PayoutMeaning::Contradiction(contradiction);
     }
     match (settlement.state, payout.status) {
         (SettlementState::Paying | SettlementState::Paid, PayoutStatus::Sent) | (SettlementState::Returned, _) => {
-            Word::Behind
+            PayoutMeaning::Behind
         }
-        (SettlementState::Paying, PayoutStatus::Failed) => Word::Ahead,
+        (SettlementState::Paying, PayoutStatus::Failed) => PayoutMeaning::Ahead,
         (SettlementState::Paid, PayoutStatus::Failed) => {
-            match back(tenant, settlement, TenantAccount::StripeClearing, now) {
-                Some(draft) => Word::Back(Box::new(draft)),
-                None => Word::Contradiction(ContradictionKind::Amount),
+            match return_draft(tenant, settlement, TenantAccount::StripeClearing, now) {
+                Some(draft) => PayoutMeaning::Return(Box::new(draft)),
+                None => PayoutMeaning::Contradiction(ContradictionKind::Amount),
             }
         }
         // No payout was requested, or it was refused for good.
@@ -88,7 +94,7 @@ pub fn word(tenant: &Tenant, settlement: &Settlement, payout: &Payout, account: 
             | SettlementState::Carried
             | SettlementState::Undone,
             PayoutStatus::Sent | PayoutStatus::Failed,
-        ) => Word::Contradiction(ContradictionKind::State),
+        ) => PayoutMeaning::Contradiction(ContradictionKind::State),
     }
 }
 
@@ -107,7 +113,12 @@ pub fn provenance(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> P
 
 /// Takes a returned payout back from `clearing` and owes it to the merchant again. It is in the merchant's balance
 /// again, and in a record that the next settlement takes. `None` if nothing was paid.
-pub(super) fn back(tenant: &Tenant, settlement: &Settlement, clearing: TenantAccount, now: Timestamp) -> Option<Draft> {
+pub(super) fn return_draft(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    clearing: TenantAccount,
+    now: Timestamp,
+) -> Option<Draft> {
     let (merchant, payable) = (settlement.merchant, settlement.payable.as_ref()?);
     let update =
         Update::new().set("state", "to", Value::s(SettlementState::Returned)).set("returned_at", "ua", Value::s(now));

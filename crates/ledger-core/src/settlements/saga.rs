@@ -2,7 +2,7 @@
 //! machine on AWS is generated from it (`asl.rs`); the local stack executes it directly.
 //!
 //! Every task can run any number of times, in any worker: it reads the settlement's state, and each of its writes is
-//! guarded on that state. So a saga that died is run again from the start.
+//! guarded on that state. So a saga that stopped is run again from the start.
 
 use crate::ids::SettlementId;
 use std::time::Duration;

@@ -55,7 +55,7 @@ impl Sending {
         }))
     }
 
-    /// Whether the provider still knows the epoch's key. After that the payout is only looked up.
+    /// Whether the provider still stores the epoch's key. After that the payout is only looked up.
     #[must_use]
     pub fn may_send(&self, now: Timestamp) -> bool {
         now < self.epoch_at.plus(RESEND_WITHIN) && now.plus(RESEND_WITHIN) > self.epoch_at

@@ -140,12 +140,12 @@ pub fn paid(
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
 }
 
-/// Turns the settlement back. A payout that was refused has not left and never will. If another sending has begun
-/// since, the write fails as stale.
+/// Starts the compensation of the settlement. A payout that was refused has not left and never will. If another
+/// sending has begun since, the write fails as stale.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
-pub fn turn_back(
+pub fn start_undo(
     tenant: &Tenant,
     settlement: &Settlement,
     why: UndoReason,

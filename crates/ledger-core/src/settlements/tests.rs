@@ -87,7 +87,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
 fn written(settlement: &Settlement, task: Task) -> Transaction {
     match next_move(&tenant(), settlement, task, now()).unwrap() {
         Move::Write(transaction) => *transaction,
-        other @ (Move::Said(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
+        other @ (Move::Ended(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
             panic!("{task:?} on {} has {other:?}", settlement.state)
         }
     }
@@ -163,14 +163,14 @@ fn points_and_regional_currency_become_yen_and_debts_are_netted() {
     ];
     assert_eq!(postings(&release), want);
     // The compensation posts the inverse.
-    let back = Settlement { state: S::Released, turned_back: Some(UndoReason::KycRefused), ..held };
-    let undone = postings(&written(&back, Task::Undo(Compensation::Release)));
+    let undoing = Settlement { state: S::Released, turned_back: Some(UndoReason::KycRefused), ..held };
+    let undone = postings(&written(&undoing, Task::Undo(Compensation::Release)));
     assert!(undone.contains(&"merchant held ECOPAY -230".to_owned()), "{undone:?}");
     assert!(undone.contains(&"points_issued  REGIONAL#aoba -10".to_owned()), "{undone:?}");
 }
 
 #[test]
-fn a_settlement_that_comes_to_nothing_moves_nothing() {
+fn settlement_of_zero_posts_nothing() {
     let yen = Asset::Ecopay;
     for totals in [vec![], vec![(&yen, "500", "500", "0")], vec![(&yen, "100", "50", "-51")]] {
         let start = settlement(S::Collecting, &totals);
@@ -193,17 +193,17 @@ fn every_task_in_every_state_has_a_move_or_is_out_of_order() {
             };
             for task in Task::all() {
                 let next = next_move(&tenant(), &at, task, now());
-                let over = next == Ok(Move::Said(Outcome::Over));
+                let over = next == Ok(Move::Ended(Outcome::Over));
                 assert_eq!(state.is_over(), over && state != S::Paying, "{task:?} on {state}");
                 if let Task::Do(_) = task
                     && turned_back.is_some()
                     && !state.is_over()
                 {
-                    assert_eq!(next, Ok(Move::Said(Outcome::Undo)), "{task:?} on {state}");
+                    assert_eq!(next, Ok(Move::Ended(Outcome::Undo)), "{task:?} on {state}");
                 }
                 // Once money may have left, only the payout task decides.
                 if state == S::Paying && matches!(task, Task::Undo(_)) {
-                    assert_eq!(next, Ok(Move::Said(Outcome::Over)));
+                    assert_eq!(next, Ok(Move::Ended(Outcome::Over)));
                 }
             }
         }
@@ -220,14 +220,14 @@ fn paid_settlement_runs_again_only_to_resend_its_file() {
     let stuck = Settlement { stuck_at: Some(now()), ..resending.clone() };
     for task in Task::all() {
         let next = |of| next_move(&tenant(), of, task, now()).unwrap();
-        assert_eq!(next(&paid), Move::Said(Outcome::Over));
+        assert_eq!(next(&paid), Move::Ended(Outcome::Over));
         match task {
             Task::Do(_) | Task::Undo(_) => {
                 assert_eq!([next(&resending), next(&stuck)], [Move::Resend(id), Move::Resend(id)])
             }
             Task::Stop => {
                 assert!(matches!(next(&resending), Move::Write(_)));
-                assert_eq!(next(&stuck), Move::Said(Outcome::Next));
+                assert_eq!(next(&stuck), Move::Ended(Outcome::Next));
             }
         }
     }
@@ -289,7 +289,7 @@ fn settlement_is_read_back_unchanged() {
     assert_eq!(Settlement::read(&item).as_ref(), Ok(&carried));
 }
 
-/// A saga that is run again goes on from any state of its settlement.
+/// A saga that is run again continues from any state of its settlement.
 #[test]
 fn run_from_the_start_is_in_order_from_every_state() {
     let yen = Asset::Ecopay;
@@ -306,8 +306,8 @@ fn run_from_the_start_is_in_order_from_every_state() {
             let mut task = Some(Task::Do(Step::Collect));
             while let Some(now_) = task {
                 task = match next_move(&tenant(), &at, now_, now()) {
-                    Ok(Move::Said(outcome)) => now_.after(outcome),
-                    // From here the saga goes on.
+                    Ok(Move::Ended(outcome)) => now_.after(outcome),
+                    // The saga continues from this state.
                     Ok(Move::Write(_) | Move::Collect | Move::GiveBack | Move::Check | Move::Pay | Move::Resend(_)) => {
                         None
                     }
@@ -352,7 +352,7 @@ fn sending_and_lookup_deadlines_follow_the_clock() {
     for (at, may) in [(now(), true), (now().plus(hours(22)), true), (now().plus(hours(23)), false)] {
         assert_eq!(sending.may_send(at), may, "{at}");
     }
-    assert!(!sending.may_send(now().minus(hours(23))), "a clock that is behind");
+    assert!(!sending.may_send(now().minus(hours(23))), "nothing is sent before the first attempt's time");
     assert!(sending.is_quiet(now()));
     let sent = Sending { sent_at: Some(now()), ..sending };
     // The sender and the reader may be two machines whose clocks differ by `CLOCK_SKEW`.
@@ -364,7 +364,7 @@ fn sending_and_lookup_deadlines_follow_the_clock() {
 
 #[test]
 fn only_a_paid_payout_is_returned() {
-    use super::returned::{Word, word};
+    use super::returned::{PayoutMeaning, meaning_of};
     use crate::psp::{Payout, PayoutStatus, PayoutTags, PspId, PspMoney};
     let tags = |settlement: &Settlement| PayoutTags {
         tenant: tenant(),
@@ -373,7 +373,7 @@ fn only_a_paid_payout_is_returned() {
     };
     for state in S::ALL {
         let settlement = by_stripe(state, 1);
-        let told = |status| {
+        let outcome = |status| {
             let payout = Payout {
                 id: PspId::parse("po_1").unwrap(),
                 amount: PspMoney { minor: 2951, currency: "jpy".to_owned() },
@@ -381,11 +381,11 @@ fn only_a_paid_payout_is_returned() {
                 livemode: false,
                 tags: Some(tags(&settlement)),
             };
-            match word(&tenant(), &settlement, &payout, None, now()) {
-                Word::Behind => "behind",
-                Word::Ahead => "ahead",
-                Word::Contradiction(contradiction) => contradiction.name(),
-                Word::Back(_) => "back",
+            match meaning_of(&tenant(), &settlement, &payout, None, now()) {
+                PayoutMeaning::Behind => "behind",
+                PayoutMeaning::Ahead => "ahead",
+                PayoutMeaning::Contradiction(contradiction) => contradiction.name(),
+                PayoutMeaning::Return(_) => "back",
             }
         };
         let want = match state {
@@ -396,6 +396,6 @@ fn only_a_paid_payout_is_returned() {
                 ("state", "state")
             }
         };
-        assert_eq!((told(PayoutStatus::Sent), told(PayoutStatus::Failed)), want, "{state}");
+        assert_eq!((outcome(PayoutStatus::Sent), outcome(PayoutStatus::Failed)), want, "{state}");
     }
 }

@@ -118,11 +118,11 @@ pub fn retry(flight: &Flight, decider: &Decider<'_>, cx: &Context) -> Result<Pla
     Ok(Planned { draft: Draft { entry: None, items }, receipt: cx.now })
 }
 
-/// Ends a parked operation as refused, and gives back what it reserved. Its effect was proven absent. `answer`
+/// Ends a parked operation as refused, and releases what it reserved. Its effect was proven absent. `answer`
 /// becomes its stored response.
 ///
 /// # Errors
-/// [`PlanRefusal`] if it is not parked, or its record has gone further.
+/// [`PlanRefusal`] if it is not parked, or its record has a later state.
 pub fn give_up(
     flight: &Flight,
     (topup, refund): (&TopupRecord, Option<&TopupRefund>),

@@ -1,7 +1,7 @@
 //! Clawbacks: money that the provider takes without our request, by a dispute or a refund made at the provider.
 //! Points that came with the money are taken back in proportion, as by our own refunds. The wallet gives what is
 //! available. The rest is its debt, posted to the tenant's account `disputes`, so that no balance falls below zero.
-//! Value that comes back to the wallet pays the debt first (`wallets/debt.rs`), so the order of such events does not
+//! Value returned to the wallet pays the debt first (`wallets/debt.rs`), so the order of such events does not
 //! matter.
 
 use super::record::TopupRecord;
@@ -83,9 +83,9 @@ pub(super) struct Moved<'a> {
 }
 
 /// The movement that a fact is about, if the object lists `movements` of them.
-pub(super) fn round_of(back: bool, movements: u32) -> u32 {
-    let least = movements.max(if back { 2 } else { 1 });
-    if least.is_multiple_of(2) == back { least } else { least.saturating_add(1) }
+pub(super) fn round_of(is_return: bool, movements: u32) -> u32 {
+    let least = movements.max(if is_return { 2 } else { 1 });
+    if least.is_multiple_of(2) == is_return { least } else { least.saturating_add(1) }
 }
 
 impl ClawbackState {
@@ -197,7 +197,7 @@ impl Division {
         let (tenant, wallet) = (view.tenant, view.topup.wallet());
         let item = match &self.given {
             Some(given) => forms::debit(tenant, role, wallet, given, now),
-            None => forms::look(tenant, role, wallet, asset),
+            None => forms::check_balance(tenant, role, wallet, asset),
         }?;
         let mut item = item.guarded_by(guards);
         let mut postings: Vec<Posting> = self.given.iter().map(|given| Posting::new(wallet, given.debit())).collect();
@@ -215,7 +215,7 @@ pub(super) fn take(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result
     match view.clawback {
         Some(clawback) if clawback.round >= moved.round => return Ok(None),
         Some(clawback) if clawback.state == ClawbackState::Taken => {
-            return Ok(Some(passed_over(view, clawback, moved, now)));
+            return Ok(Some(skip_movements(view, clawback, moved, now)));
         }
         Some(_) | None => {}
     }
@@ -239,7 +239,7 @@ pub(super) fn take(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result
     items.push(match view.clawback {
         None => record(tenant, topup, moved, (ClawbackState::Taken, &for_points), now),
         Some(clawback) => {
-            let mut change = moved_on(ClawbackState::Taken, moved, now);
+            let mut change = movement_update(ClawbackState::Taken, moved, now);
             change = change.set(LOWERED, "amount", Value::N(moved.amount.text()));
             for (name, value) in for_points.values() {
                 change = match value {
@@ -295,12 +295,16 @@ fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Resu
 
 /// Books that the provider gives the money back, with the points. If it was never taken, nothing moves, and the
 /// missing movement is not booked later.
-pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result<Option<Effect>, PlanRefusal> {
+pub(super) fn return_clawback(
+    view: &View<'_>,
+    moved: &Moved<'_>,
+    now: Timestamp,
+) -> Result<Option<Effect>, PlanRefusal> {
     let (tenant, topup, wallet) = (view.tenant, view.topup, view.topup.wallet());
     let clawback = match view.clawback {
         Some(clawback) if clawback.round >= moved.round => return Ok(None),
         Some(clawback) if clawback.state == ClawbackState::Returned => {
-            return Ok(Some(passed_over(view, clawback, moved, now)));
+            return Ok(Some(skip_movements(view, clawback, moved, now)));
         }
         None => {
             let nothing = (ClawbackState::Returned, &ForPoints::default());
@@ -313,7 +317,7 @@ pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> R
     let money = for_points.money(moved.amount)?;
     let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), moved.amount.debit())];
     let issued = for_points.kept.iter().chain(&for_points.points);
-    postings.extend(issued.map(|back| Posting::new(Account::Tenant(TenantAccount::PointsIssued), back.debit())));
+    postings.extend(issued.map(|issued| Posting::new(Account::Tenant(TenantAccount::PointsIssued), issued.debit())));
     let mut update = Update::new();
     if let Some(lowered) = &clawback.lowered {
         update = update.add("refundable", "raised", Value::N(lowered.text()));
@@ -327,20 +331,20 @@ pub(super) fn give_back(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> R
         postings.push(debt::repayment(repaid));
     }
     let mut items = vec![topup_item(tenant, topup, update, now)];
-    let back = [(&before.credited, Role::Payee), (&for_points.points, Role::Points)];
-    for (amount, role) in back.into_iter().filter_map(|(amount, role)| Some((amount.as_ref()?, role))) {
-        items.extend(view.wallet.come_back(tenant, role, wallet, amount, now)?);
+    let returned = [(&before.credited, Role::Payee), (&for_points.points, Role::Points)];
+    for (amount, role) in returned.into_iter().filter_map(|(amount, role)| Some((amount.as_ref()?, role))) {
+        items.extend(view.wallet.return_amount(tenant, role, wallet, amount, now)?);
         postings.extend(view.wallet.divide(wallet, amount)?.postings(wallet));
     }
-    items.push(as_seen(tenant, topup, clawback, moved_on(ClawbackState::Returned, moved, now)));
+    items.push(as_seen(tenant, topup, clawback, movement_update(ClawbackState::Returned, moved, now)));
     let entry = entry(view, moved, ClawbackState::Returned, postings, now);
     Ok(Some(effect(view, Operation::ClawbackReturned, moved, Draft { entry: Some(entry), items })))
 }
 
 /// Records a later movement that leads to the clawback's present state. The movements between cancel out, and events
 /// about them are superseded from now on.
-fn passed_over(view: &View<'_>, clawback: &Clawback, moved: &Moved<'_>, now: Timestamp) -> Effect {
-    let items = vec![as_seen(view.tenant, view.topup, clawback, moved_on(clawback.state, moved, now))];
+fn skip_movements(view: &View<'_>, clawback: &Clawback, moved: &Moved<'_>, now: Timestamp) -> Effect {
+    let items = vec![as_seen(view.tenant, view.topup, clawback, movement_update(clawback.state, moved, now))];
     let operation = match clawback.state {
         ClawbackState::Taken => Operation::Clawback,
         ClawbackState::Returned => Operation::ClawbackReturned,
@@ -348,7 +352,7 @@ fn passed_over(view: &View<'_>, clawback: &Clawback, moved: &Moved<'_>, now: Tim
     effect(view, operation, moved, Draft { entry: None, items })
 }
 
-fn moved_on(to: ClawbackState, moved: &Moved<'_>, now: Timestamp) -> Update {
+fn movement_update(to: ClawbackState, moved: &Moved<'_>, now: Timestamp) -> Update {
     let update = Update::new().set("state", to.name(), Value::s(to.name())).set(attr::UPDATED_AT, "ua", Value::s(now));
     if moved.round == to.first_round() { update } else { update.set(ROUND, "round", Value::int(moved.round.into())) }
 }

@@ -135,7 +135,7 @@ fn points_of(command: &RefundTopup<'_>, amount: &Amount, terms: &TenantTerms) ->
     let earned = Earned { points, with: &topup.charge, taken_back: &topup.points_taken_back };
     let left = topup.refundable.checked_apply(&amount.debit())?;
     let nothing = Balance::zero(Asset::Point);
-    earned.take_back(&left, command.points.unwrap_or(&nothing), Some(amount), terms.spent_points)
+    earned.points_due(&left, command.points.unwrap_or(&nothing), Some(amount), terms.spent_points)
 }
 
 /// Holds money and points. If the points do not cover what is taken back, the shortfall was computed from the read,
@@ -165,8 +165,8 @@ fn holds(
             items.extend(held.map(|item| item.guarded_by(vec![exists(), guard])));
         }
         None if !covered => {
-            let look = forms::look(tenant, Role::Points, wallet, &Asset::Point);
-            items.extend(look.map(|item| item.guarded_by(vec![exists(), as_read()])));
+            let check = forms::check_balance(tenant, Role::Points, wallet, &Asset::Point);
+            items.extend(check.map(|item| item.guarded_by(vec![exists(), as_read()])));
         }
         None => {}
     }

@@ -126,8 +126,8 @@ pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, Pla
             // One of our refunds whose record does not exist or was not read.
             (None, Some(Tags { refund: Some(_), .. })) => Ok(Routed::Contradiction(ContradictionKind::Object)),
             (None, _) => {
-                let back = psp.status == RefundStatus::Failed;
-                of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), (back, 0), view, now)
+                let is_return = psp.status == RefundStatus::Failed;
+                of_clawback((&psp.id, psp.intent.as_ref(), &psp.amount), (is_return, 0), view, now)
             }
         },
         Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) if dispute.livemode != view.topup.livemode => {
@@ -230,8 +230,8 @@ fn of_refund(psp: &PspRefund, refund: &TopupRefund, view: &View<'_>, now: Timest
     if psp.amount.yen().as_ref() != Some(&refund.paid) {
         return Ok(Routed::Contradiction(ContradictionKind::Amount));
     }
-    let other = |known: &Option<PspId>, told: Option<&PspId>| match (known, told) {
-        (Some(known), Some(told)) => known != told,
+    let other = |known: &Option<PspId>, reported: Option<&PspId>| match (known, reported) {
+        (Some(known), Some(reported)) => known != reported,
         (Some(_) | None, _) => false,
     };
     if other(&refund.psp_refund, Some(&psp.id)) || other(&topup.intent, psp.intent.as_ref()) {
@@ -301,12 +301,13 @@ pub(super) fn refund_failed(
             Some(before) => amount.checked_sub(before)?,
             None => Some(amount.clone()),
         };
-        let back = rest.as_ref().map(|rest| wallet_seen.divide(wallet, rest)).transpose()?;
+        let division = rest.as_ref().map(|rest| wallet_seen.divide(wallet, rest)).transpose()?;
         if paid_out {
-            let item = rest.as_ref().map(|rest| wallet_seen.come_back(tenant, role, wallet, rest, now)).transpose()?;
+            let item =
+                rest.as_ref().map(|rest| wallet_seen.return_amount(tenant, role, wallet, rest, now)).transpose()?;
             items.extend(item.flatten());
         } else {
-            let repaid = back.as_ref().and_then(|back| back.repaid.as_ref());
+            let repaid = division.as_ref().and_then(|division| division.repaid.as_ref());
             let kept = match (before, repaid) {
                 (Some(before), Some(repaid)) => Some(before.checked_add(repaid)?),
                 (before, repaid) => before.or(repaid).cloned(),
@@ -315,7 +316,7 @@ pub(super) fn refund_failed(
             items.extend(item.map(|item| wallet_seen.repaying(item, wallet, (amount.asset(), repaid), now)));
             postings.push(Posting::held(wallet, amount.debit()));
         }
-        postings.extend(back.iter().flat_map(|back| back.postings(wallet)));
+        postings.extend(division.iter().flat_map(|division| division.postings(wallet)));
         postings.extend(before.map(debt::repayment));
     }
     if paid_out {
@@ -387,7 +388,7 @@ fn of(refund: &TopupRefund, operation: Operation, draft: Draft) -> Effect {
 /// Decides about a dispute, or a refund that was made at the provider.
 fn of_clawback(
     (id, intent, amount): (&PspId, Option<&PspId>, &PspMoney),
-    (back, movements): (bool, u32),
+    (is_return, movements): (bool, u32),
     view: &View<'_>,
     now: Timestamp,
 ) -> Result<Routed, PlanRefusal> {
@@ -405,7 +406,8 @@ fn of_clawback(
     else {
         return Ok(Routed::Contradiction(ContradictionKind::Amount));
     };
-    let moved = Moved { id, amount: &amount, round: round_of(back, movements) };
-    let effect = if back { clawback::give_back(view, &moved, now)? } else { clawback::take(view, &moved, now)? };
+    let moved = Moved { id, amount: &amount, round: round_of(is_return, movements) };
+    let effect =
+        if is_return { clawback::return_clawback(view, &moved, now)? } else { clawback::take(view, &moved, now)? };
     Ok(effect.map_or(Routed::Behind, |effect| Routed::Apply(Box::new(effect))))
 }

@@ -81,7 +81,7 @@ fn written(items: &[TransactItem], role: Role) -> Item {
     let item = items.iter().find(|item| item.role() == role).unwrap();
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("not a put"),
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("the action is not a put"),
     }
 }
 
@@ -121,8 +121,8 @@ fn refund_of(
     let call = refund::plan(&command, &claim, &terms("0", policy), &psp(), &cx(8))?;
     assert_eq!((call.resource, call.topup, call.request.step), (Uuid::from_u128(8), topup.id, Step::CreateRefund));
     let refund = TopupRefund::read(&written(&call.draft.items, Role::Refund)).unwrap();
-    let asked = format!("amount={}&", refund.paid.text());
-    assert!(call.request.body.contains(&asked), "the provider is asked for what is paid out: {}", call.request.body);
+    let expected = format!("amount={}&", refund.paid.text());
+    assert!(call.request.body.contains(&expected), "the refund request has the amount paid out: {}", call.request.body);
     Ok(refund)
 }
 
@@ -133,7 +133,7 @@ fn topup_is_read_back_unchanged() {
     assert_eq!(topup.points.as_ref().map(Amount::text).as_deref(), Some("50"));
     assert_eq!((topup.livemode, topup.account.as_deref()), (true, Some("acct_1")));
     assert_eq!(topup.expires_at, now().plus(Duration::from_secs(3600)));
-    assert_eq!(topup.refundable, Balance::zero(Asset::Ecopay), "nothing can be refunded before it is paid");
+    assert_eq!(topup.refundable, Balance::zero(Asset::Ecopay), "an unpaid top-up has nothing to refund");
     assert_eq!((topup.intent.clone(), topup.cancellation()), (None, None));
 }
 
@@ -163,7 +163,7 @@ fn partial_refunds_settle_every_point_once() {
             left -= 100;
         }
         assert_eq!(settled, 7);
-        assert_eq!(paid_out + kept, 1000, "what leaves the wallet goes to the card or is kept");
+        assert_eq!(paid_out + kept, 1000, "the amounts paid out and kept sum to the top-up");
         assert_eq!(kept, if there == "0" && policy == SpentPoints::Deduct { 7 } else { 0 });
     }
 }

@@ -15,7 +15,7 @@ fn now() -> Timestamp {
 
 fn record() -> Record {
     let (tenant, id) = (tenant(), TopupId::parse(ID).unwrap());
-    let whose = StepOwner {
+    let owner = StepOwner {
         tenant: &tenant,
         partition: Partition::topup(&tenant, id),
         resource: id.uuid(),
@@ -23,7 +23,7 @@ fn record() -> Record {
         operation: Operation::Topup,
         principal: Principal::Customer(CustomerId::parse(ID).unwrap()),
     };
-    Record::new(&whose, "moved", Actor::System, "x", now())
+    Record::new(&owner, "moved", Actor::System, "x", now())
 }
 
 fn writing(role: Role, key: Key, update: Update) -> TransactItem {
@@ -61,7 +61,7 @@ fn last(transaction: &Transaction) -> Item {
 fn record_has_every_state_that_the_transaction_writes() {
     let whole = Transaction::unkeyed(moving()).unwrap();
     let recorded = whole.clone().recorded(record()).unwrap();
-    assert_eq!(recorded.items().split_last().unwrap().1, whole.items(), "what was there stays as it was");
+    assert_eq!(recorded.items().split_last().unwrap().1, whole.items(), "the other actions are unchanged");
     let item = last(&recorded);
     let states = [("claim", "FAILED_RETRY"), ("topup", "pending")];
     let states = states.map(|(of, state)| (of.to_owned(), Value::s(state)));
@@ -84,7 +84,7 @@ fn record_beside_an_entry_is_added_only_if_it_holds_more() {
 }
 
 #[test]
-fn record_has_the_reason_for_turning_back() {
+fn record_has_the_reason_for_the_undo() {
     let mut items = moving();
     let settlement = keys::audit(&tenant(), crate::ids::AuditId::parse(ID).unwrap());
     items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));

@@ -115,7 +115,7 @@ pub enum Broken {
     #[error("cancelled without a reason")]
     NoReason,
     /// The marker's condition failed, but the reason has no item.
-    #[error("the marker's condition failed without its item")]
+    #[error("the marker's condition failed, but its item is missing from the reason")]
     MarkerWithoutItem,
     /// A condition failed on an item on which it holds.
     #[error("the condition of {0:?} failed on an item on which it holds")]

@@ -55,40 +55,40 @@ pub struct Transaction {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
     /// No actions.
-    #[error("a transaction without actions")]
+    #[error("a transaction has no actions")]
     Empty,
     /// More than 100 actions.
-    #[error("{0} actions are more than a transaction may hold")]
+    #[error("a transaction has {0} actions: at most 100 are allowed")]
     TooManyItems(usize),
     /// Two actions on one item.
-    #[error("two actions on one item ({0:?})")]
+    #[error("a transaction has two actions on one item ({0:?})")]
     SameKey(Role),
     /// Postings that create or destroy value.
     #[error("postings of {0} do not sum to zero")]
     Unbalanced(Asset),
     /// A journal entry without postings.
-    #[error("a journal entry without postings")]
+    #[error("a journal entry has no postings")]
     NoPostings,
     /// The home of an entry is an account without a partition.
     #[error("a journal entry has no home")]
     NoHome,
     /// A balance changes without a matching posting of the entry.
-    #[error("the balance of {0} changes otherwise than its postings")]
+    #[error("the balance of {0} does not change by the sum of its postings")]
     Unposted(Account),
     /// A sum of postings is written otherwise than by the action's own postings.
-    #[error("a balance is written otherwise than by its postings ({0:?})")]
+    #[error("a balance is not written by its postings ({0:?})")]
     UnpostedBalance(Role),
     /// `exposure` changes otherwise than its parts, or headroom otherwise than it is reserved.
-    #[error("`exposure` changes otherwise than balance, held and reserved together ({0:?})")]
+    #[error("`exposure` does not change by the sum of balance, held and reserved ({0:?})")]
     Exposure(Role),
     /// Headroom is reserved or released without a marker, so a retry would do it twice.
     #[error("headroom changes without a marker ({0:?})")]
     UnmarkedExposure(Role),
     /// Value moves without a marker and a journal entry.
-    #[error("an effect without marker and journal entry ({0:?})")]
+    #[error("value moves without a marker and a journal entry ({0:?})")]
     EffectWithoutJournal(Role),
     /// An update that changes nothing, which DynamoDB rejects.
-    #[error("an update without a change ({0:?})")]
+    #[error("an update changes nothing ({0:?})")]
     EmptyUpdate(Role),
     /// Two values use one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
@@ -97,10 +97,10 @@ pub enum BuildError {
     #[error("a merchant's balance changes without a fencing token ({0:?})")]
     Unfenced(Role),
     /// An attribute of a split record has no name in the legacy model.
-    #[error("`{1}` has no place in the legacy model ({0:?})")]
+    #[error("`{1}` has no name in the legacy model ({0:?})")]
     Unplaced(Role, String),
     /// A record of another merchant is credited.
-    #[error("a record is another merchant's ({0:?})")]
+    #[error("a record belongs to another merchant ({0:?})")]
     Stranger(Role),
     /// A sum of postings is out of range.
     #[error(transparent)]

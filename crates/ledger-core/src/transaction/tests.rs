@@ -208,7 +208,7 @@ fn headroom_changes_under_a_marker_only() {
     let reserved = forms::reserve(&tenant(), account(1), &yen("100"), None, now()).unwrap();
     let released = forms::release(&tenant(), account(1), &yen("100"), now()).unwrap();
     for item in [reserved, released] {
-        assert!(!item.is_posted(), "headroom is in no book");
+        assert!(!item.is_posted(), "headroom has no postings");
         assert_eq!(Transaction::unkeyed(vec![item.clone()]), Err(BuildError::UnmarkedExposure(Role::Payee)));
         assert!(seal(None, vec![item]).is_ok());
     }

@@ -1,4 +1,4 @@
-//! What a wallet owes: what the provider took by a dispute and the wallet could not give. Value that comes back to
+//! What a wallet owes: what the provider took by a dispute and the wallet could not cover. Value that is returned to
 //! the wallet pays it first: a released hold, a refunded payment, a failed card refund, a won dispute. Value that is
 //! added (a top-up, a transfer, a grant) does not.
 
@@ -30,7 +30,7 @@ pub struct SeenBalance {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeenWallet(BTreeMap<Asset, SeenBalance>);
 
-/// How value that comes back is divided.
+/// How returned value is divided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ReturningAmount {
     /// The part that pays the debt.
@@ -83,7 +83,7 @@ impl SeenWallet {
         self.get(asset).map_or_else(|| Balance::zero(asset.clone()), |seen| seen.owed.clone())
     }
 
-    /// Divides value that comes back to an account: it pays the debt first.
+    /// Divides value returned to an account: it pays the debt first.
     pub(crate) fn divide(&self, account: Account, amount: &Amount) -> Result<ReturningAmount, PlanRefusal> {
         let repaid = match may_owe(account, amount.asset()) {
             true => amount.at_most(&self.owed(amount.asset()))?,
@@ -116,8 +116,8 @@ impl SeenWallet {
         item.guarded_also(vec![as_seen(&self.owed(asset))])
     }
 
-    /// Credits value that comes back to an account, less its debt. A freeze does not stop it.
-    pub(crate) fn come_back(
+    /// Credits value returned to an account, less its debt. A freeze does not stop it.
+    pub(crate) fn return_amount(
         &self,
         tenant: &Tenant,
         role: Role,
@@ -125,12 +125,14 @@ impl SeenWallet {
         amount: &Amount,
         now: Timestamp,
     ) -> Result<Option<TransactItem>, PlanRefusal> {
-        let back = self.divide(account, amount)?;
-        let item = match &back.credited {
+        let division = self.divide(account, amount)?;
+        let item = match &division.credited {
             Some(credited) => forms::credit(tenant, role, account, credited, now),
-            None => forms::look(tenant, role, account, amount.asset()).map(|item| item.guarded_by(vec![exists()])),
+            None => {
+                forms::check_balance(tenant, role, account, amount.asset()).map(|item| item.guarded_by(vec![exists()]))
+            }
         };
-        Ok(item.map(|item| self.repaying(item, account, (amount.asset(), back.repaid.as_ref()), now)))
+        Ok(item.map(|item| self.repaying(item, account, (amount.asset(), division.repaid.as_ref()), now)))
     }
 }
 

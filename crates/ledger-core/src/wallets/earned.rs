@@ -29,16 +29,16 @@ pub(crate) struct TakenBack {
 impl Earned<'_> {
     /// Computes what is taken back, in proportion to the money returned so far, rounded down. The refund that
     /// completes the money takes the rest. `left` is the money that stays after this one.
-    pub(crate) fn take_back(
+    pub(crate) fn points_due(
         &self,
         left: &Balance,
         available: &Balance,
         money: Option<&Amount>,
         policy: SpentPoints,
     ) -> Result<TakenBack, PlanRefusal> {
-        let gone = self.with.as_balance().checked_sub(left)?;
-        let due = match gone.as_amount() {
-            Some(_) => Amount::proportion(self.points, &gone, self.with, &AssetSpec::POINT)?,
+        let spent = self.with.as_balance().checked_sub(left)?;
+        let due = match spent.as_amount() {
+            Some(_) => Amount::proportion(self.points, &spent, self.with, &AssetSpec::POINT)?,
             None => None,
         };
         let due = due.map_or_else(|| Balance::zero(Asset::Point), |due| due.as_balance());

@@ -95,9 +95,9 @@ async fn call(
 
 /// Answers with the media type of the request.
 fn as_json(headers: &HeaderMap, status: StatusCode, body: String) -> Response {
-    let asked = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let content_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut response = answer(status, "application/json", body);
-    if asked.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(AMZ_JSON)) {
+    if content_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case(AMZ_JSON)) {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(AMZ_JSON));
     }
     response

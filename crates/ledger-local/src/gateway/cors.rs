@@ -36,8 +36,8 @@ pub const CORS: Cors = Cors {
 
 /// The answer to a preflight; `None` for any other request.
 pub(super) fn preflight(parts: &request::Parts) -> Option<Response> {
-    let asks = parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-    if parts.method != Method::OPTIONS || !asks || !parts.headers.contains_key(header::ORIGIN) {
+    let is_preflight = parts.headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if parts.method != Method::OPTIONS || !is_preflight || !parts.headers.contains_key(header::ORIGIN) {
         return None;
     }
     let mut response = Response::new(Body::empty());

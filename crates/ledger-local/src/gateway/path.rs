@@ -25,7 +25,7 @@ const OF_FUNCTIONS: &str = "/v1/";
 const ANY_ORIGIN: &str = "http://localhost";
 
 /// Rewrites the path of a request to a function, before it is matched to a route.
-pub(super) async fn hand_over(mut request: Request, next: Next) -> Response {
+pub(super) async fn rewrite_path(mut request: Request, next: Next) -> Response {
     let sent = request.uri();
     if sent.path().starts_with(OF_FUNCTIONS) {
         let Some(uri) = raw_path(sent.path()).and_then(|raw| function_uri(&raw, sent.query())) else {

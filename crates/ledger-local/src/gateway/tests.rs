@@ -139,8 +139,8 @@ async fn pages_of_the_stack_answer_and_tokens_are_issued() {
     let docs = call(&app, "GET", "/docs", None, Body::empty()).await;
     assert_eq!(docs.headers["content-type"], "text/html; charset=utf-8");
 
-    let asked = json!({"tenant": "demo", "face": "merchant", "sub": "s", "merchant_id": "m", "roles": ["cashier"]});
-    let reply = call(&app, "POST", "/dev/token", None, Body::from(asked.to_string())).await;
+    let body_json = json!({"tenant": "demo", "face": "merchant", "sub": "s", "merchant_id": "m", "roles": ["cashier"]});
+    let reply = call(&app, "POST", "/dev/token", None, Body::from(body_json.to_string())).await;
     assert_eq!(reply.status, 200);
     let claims = issuer.verify(reply.body["token"].as_str().unwrap()).unwrap();
     assert_eq!(claims["merchant_id"], "m");
@@ -165,8 +165,8 @@ async fn with(app: &Router, method: &str, path: &str, headers: &[(&str, &str)]) 
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let asked = json!({"tenant": "demo", "face": "admin", "sub": "s"}).to_string();
-    let body = if path == "/dev/token" { Body::from(asked) } else { Body::empty() };
+    let body_json = json!({"tenant": "demo", "face": "admin", "sub": "s"}).to_string();
+    let body = if path == "/dev/token" { Body::from(body_json) } else { Body::empty() };
     let response = app.clone().oneshot(request.body(body).unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
     let bytes = axum::body::to_bytes(body, usize::MAX).await.unwrap();
@@ -214,13 +214,13 @@ async fn controls_take_json_from_this_machine_only() {
 #[tokio::test]
 async fn preflights_are_answered_and_answers_shared_with_pages_of_this_machine() {
     let (app, issuer) = gateway();
-    let asks = |origin| {
+    let preflight = |origin| {
         let headers = "authorization,content-digest,signature,signature-input,idempotency-key";
         [("origin", origin), ("access-control-request-method", "POST"), ("access-control-request-headers", headers)]
     };
     let page = "http://localhost:5173";
     for path in ["/v1/me/things/7", "/v1/terminal/cards/1", "/v1/webhooks/stripe", "/v1/nothing"] {
-        let reply = with(&app, "OPTIONS", path, &asks(page)).await;
+        let reply = with(&app, "OPTIONS", path, &preflight(page)).await;
         let header = |name: &str| reply.headers[name].to_str().unwrap().to_owned();
         assert_eq!(reply.status, 204, "{path}");
         assert_eq!(header("access-control-allow-origin"), page);
@@ -232,7 +232,7 @@ async fn preflights_are_answered_and_answers_shared_with_pages_of_this_machine()
         assert_eq!(header("access-control-max-age"), "600");
         assert!(!reply.headers.contains_key("access-control-allow-credentials"));
 
-        let foreign = with(&app, "OPTIONS", path, &asks("http://evil.example")).await;
+        let foreign = with(&app, "OPTIONS", path, &preflight("http://evil.example")).await;
         assert_eq!((foreign.status, foreign.headers.get("access-control-allow-origin")), (204, None), "{path}");
     }
     let bearer = token(&issuer);

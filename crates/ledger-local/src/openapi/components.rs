@@ -15,25 +15,25 @@ pub(super) fn headers() -> Value {
     let seconds = json!({"type": "integer", "minimum": 0, "examples": [1]});
     json!({
         "RequestId": {
-            "description": "The id under which the request is logged: name it when something has to be looked up.",
+            "description": "The id under which the request is logged: include it when you report a problem.",
             "required": true,
             "schema": {"type": "string", "minLength": 1, "examples": ["JKJaXmPLvHcESHA="]},
         },
         "RetryAfter": {
-            "description": "Whole seconds until the request may be repeated, with the same key if it has one.",
+            "description": "Whole seconds until the request can be retried, with the same key if it has one.",
             "required": true,
             "schema": seconds,
         },
         "RetryAfterIfSoon": {
-            "description": "Whole seconds until the request may be repeated, where a repetition can succeed.",
+            "description": "Whole seconds until the request can be retried, if a retry can succeed.",
             "schema": seconds,
         },
         "IdempotentReplayed": {
-            "description": "`true` for the stored answer of an earlier request with the same key; absent otherwise.",
+            "description": "`true` for the stored response of an earlier request with the same key; absent otherwise.",
             "schema": {"type": "string", "enum": ["true"]},
         },
         "Location": {
-            "description": "The path of what was created, or where the work can be watched.",
+            "description": "The path of the created resource, or of the work's progress.",
             "required": true,
             "schema": {"type": "string", "format": "uri-reference"},
         },
@@ -85,7 +85,7 @@ pub(super) fn schemas() -> Map<String, Value> {
     schemas.insert("ProblemCode".to_owned(), codes());
     let message = json!({
         "type": "object",
-        "description": "What API Gateway answers by itself: no function has seen the request.",
+        "description": "A response of API Gateway itself: no function received the request.",
         "required": ["message"],
         "properties": {"message": {"type": "string", "examples": ["Unauthorized"]}},
     });
@@ -99,7 +99,7 @@ fn codes() -> Value {
     names.dedup();
     json!({
         "type": "string",
-        "description": "What is wrong, for programs. Each operation states which of these it answers with.",
+        "description": "The error code, for programs. Each operation lists the codes that it returns.",
         "enum": names,
     })
 }
@@ -115,9 +115,9 @@ fn problem() -> Value {
             "type": {"type": "string", "format": "uri", "description": "The code as a URI."},
             "title": text("What the code means."),
             "status": {"type": "integer", "minimum": 400, "maximum": 599, "description": "The HTTP status."},
-            "detail": text("What is wrong with this request, and what to do. For people: it may change."),
+            "detail": text("What is wrong with this request, and what to do. For people; the text may change."),
             "code": {"$ref": "#/components/schemas/ProblemCode"},
-            "field": text("`invalid_request`: the field or parameter that is wrong."),
+            "field": text("`invalid_request`: the invalid field or parameter."),
             "retry_after_ms": {
                 "type": "integer",
                 "minimum": 0,
@@ -125,10 +125,10 @@ fn problem() -> Value {
             },
             "server_time": time("`idempotency_key_invalid`, `signature_expired`: the server's time."),
             "original_request_at": time("`idempotency_key_expired`: when the key was first used, if that is known."),
-            "balance_short": text("`insufficient_balance`: how much is missing, where it is known."),
-            "asset": text("`insufficient_balance`: of which asset."),
+            "balance_short": text("`insufficient_balance`: the missing amount, if it is known."),
+            "asset": text("`insufficient_balance`: the asset of the missing amount."),
             "payment_status": text("`wrong_state`: the state of the payment."),
-            "expired_at": time("`wrong_state`: when what was authorized ran out."),
+            "expired_at": time("`wrong_state`: the time at which the hold expired."),
             "attribute": text("`legacy_record_unreadable`: the attribute, for the operator's staff."),
             "psp_code": text("`psp_refused`: the payment provider's own code."),
         },

@@ -7,7 +7,7 @@ const PAGE: &str = "Page_";
 const REFERENCE: &str = "#/components/schemas/";
 
 /// Replaces the inline item schemas of pages by references.
-pub(super) fn tidy(schemas: &mut Value) {
+pub(super) fn replace_inline_items(schemas: &mut Value) {
     let Some(schemas) = schemas.as_object_mut() else { return };
     let pages: Vec<String> = schemas.keys().filter(|name| name.starts_with(PAGE)).cloned().collect();
     for page in pages {

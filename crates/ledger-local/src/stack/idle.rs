@@ -16,7 +16,7 @@ async fn rested(stack: &Stack) {
             return;
         }
     }
-    panic!("an idle stack keeps asking its store");
+    panic!("an idle stack keeps calling its store");
 }
 
 #[tokio::test]

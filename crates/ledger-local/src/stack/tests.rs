@@ -58,7 +58,7 @@ async fn data_and_keys_are_kept_after_a_restart() {
 
 #[tokio::test]
 async fn late_endpoint_is_waited_for_with_one_line_to_the_console() {
-    static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
     // A free port: no server listens on it yet.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("http://127.0.0.1:{port}");
@@ -69,13 +69,13 @@ async fn late_endpoint_is_waited_for_with_one_line_to_the_console() {
     let config = StackConfig {
         store: Store::Endpoint(url.clone()),
         endpoint_wait: Duration::from_secs(30),
-        on_wait: |line| SAID.lock().unwrap().push(line.to_owned()),
+        on_wait: |line| LINES.lock().unwrap().push(line.to_owned()),
         ..StackConfig::in_memory()
     };
     let stack = Stack::start(config).await.unwrap();
     assert_eq!(reqwest::get(format!("{}/healthz", stack.url())).await.unwrap().status(), 200);
-    let said = SAID.lock().unwrap().clone();
-    assert!(said.len() == 1 && said[0].contains(&url) && said[0].contains("30 s"), "{said:?}");
+    let lines = LINES.lock().unwrap().clone();
+    assert!(lines.len() == 1 && lines[0].contains(&url) && lines[0].contains("30 s"), "{lines:?}");
     stack.stop().await;
     late.join().unwrap().stop().await;
 }

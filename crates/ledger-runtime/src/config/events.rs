@@ -28,17 +28,17 @@ impl EventQueues {
             (Some(events), Some(dead_letters)) => Self { events, dead_letters },
             (None, Some(_)) => return Err(missing(EVENTS, "the FIFO queue that events go to", EXAMPLE)),
             (Some(_), None) => {
-                let what = "the queue for entries that cannot be told";
+                let what = "the queue for entries that cannot be published";
                 return Err(missing(DEAD_LETTERS, what, DEAD_LETTERS_EXAMPLE));
             }
         };
         let is_fifo = queues.events.ends_with(".fifo") && super::is_endpoint(&queues.events);
         if !is_fifo {
-            let why = "is no URL of a FIFO queue, whose name ends with .fifo";
+            let why = "is not the URL of a FIFO queue: its name must end with .fifo";
             return Err(ConfigError::Wrong { name: EVENTS, why, example: EXAMPLE });
         }
         if !super::is_endpoint(&queues.dead_letters) {
-            let why = "is no URL of a queue";
+            let why = "is not the URL of a queue";
             return Err(ConfigError::Wrong { name: DEAD_LETTERS, why, example: DEAD_LETTERS_EXAMPLE });
         }
         Ok(Some(queues))
@@ -63,9 +63,9 @@ mod tests {
         for (vars, want) in [
             (vec![(EVENTS, EXAMPLE)], "EVENTS_DEAD_LETTERS_URL is not set"),
             (vec![(DEAD_LETTERS, EXAMPLE)], "EVENTS_QUEUE_URL is not set"),
-            (vec![(EVENTS, "x.fifo"), (DEAD_LETTERS, EXAMPLE)], "EVENTS_QUEUE_URL is no URL"),
-            (vec![(EVENTS, DEAD_LETTERS_EXAMPLE), (DEAD_LETTERS, EXAMPLE)], "ends with .fifo"),
-            (vec![(EVENTS, EXAMPLE), (DEAD_LETTERS, "x")], "EVENTS_DEAD_LETTERS_URL is no URL"),
+            (vec![(EVENTS, "x.fifo"), (DEAD_LETTERS, EXAMPLE)], "EVENTS_QUEUE_URL is not the URL"),
+            (vec![(EVENTS, DEAD_LETTERS_EXAMPLE), (DEAD_LETTERS, EXAMPLE)], "must end with .fifo"),
+            (vec![(EVENTS, EXAMPLE), (DEAD_LETTERS, "x")], "EVENTS_DEAD_LETTERS_URL is not the URL"),
         ] {
             let error = queues(&vars).unwrap_err();
             assert!(error.contains(want) && error.contains("for example"), "{error}");

@@ -30,7 +30,7 @@ impl ReconcileAccess {
     /// # Errors
     /// [`ConfigError`] if the rate is not a whole number from 1 to 100,000.
     pub fn from_vars(set: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let wrong = ConfigError::Wrong { name: UNITS, why: "is no whole number from 1 to 100000", example: "500" };
+        let wrong = ConfigError::Wrong { name: UNITS, why: "is not a whole number from 1 to 100000", example: "500" };
         let units = match set(UNITS) {
             None => UNITS_DEFAULT,
             Some(text) => text.parse().ok().filter(|units| (1..=100_000).contains(units)).ok_or(wrong)?,

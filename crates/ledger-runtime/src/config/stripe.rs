@@ -75,7 +75,7 @@ impl StripeAccess {
                 Ok(Some(Self::Kept(KeptStripe { secret_id, base_url: base_url(&set)?, account: set(ACCOUNT) })))
             }
             (Some(_), Some(_)) => {
-                let why = "is set beside STRIPE_API_KEY and STRIPE_WEBHOOK_SECRET: set it alone, or those two";
+                let why = "is set together with STRIPE_API_KEY and STRIPE_WEBHOOK_SECRET: set it alone, or those two";
                 Err(ConfigError::Wrong { name: SECRET_ID, why, example: SECRET_ID_EXAMPLE })
             }
         }
@@ -182,7 +182,7 @@ mod tests {
             (&[LIVE[0], ("STRIPE_WEBHOOK_SECRET", "a,")], "STRIPE_WEBHOOK_SECRET holds an empty"),
             (&[LIVE[0], LIVE[1], ("STRIPE_BASE_URL", "http://example.com")], "begin with https://"),
             (&[("STRIPE_SECRET_ID", "arn"), ("STRIPE_BASE_URL", "http://example.com")], "begin with https://"),
-            (&[LIVE[0], LIVE[1], ("STRIPE_SECRET_ID", "arn")], "STRIPE_SECRET_ID is set beside"),
+            (&[LIVE[0], LIVE[1], ("STRIPE_SECRET_ID", "arn")], "STRIPE_SECRET_ID is set together with"),
         ];
         for (vars, want) in cases {
             let error = access(vars).unwrap_err();

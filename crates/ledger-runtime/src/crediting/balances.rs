@@ -22,7 +22,7 @@ const PAGE_ITEMS: usize = 500;
 /// The most records that are summed. More wait only if the worker has not run for long, which raises an alarm.
 const CANDIDATES_MAX: usize = 10_000;
 /// The most items that DynamoDB reads in one transaction.
-const TOGETHER_MAX: usize = 100;
+const TRANSACT_GET_ITEMS_MAX: usize = 100;
 /// How many of these reads are made concurrently.
 const CONCURRENCY: usize = 8;
 /// How often candidates that need several reads are read again because the merchant was credited in between.
@@ -96,7 +96,7 @@ impl App {
                     }
                 }
                 if found.len() > CANDIDATES_MAX {
-                    tracing::error!(%tenant, merchant = %terms.id, "more records wait to be credited than can be summed");
+                    tracing::error!(%tenant, merchant = %terms.id, "more uncredited records than can be summed");
                     return Err(Problem::busy());
                 }
                 match page.last() {
@@ -121,7 +121,7 @@ impl App {
         let mut reads: Vec<(&[Key], &[Candidate])> = Vec::new();
         let mut beside: &[Key] = &balances;
         loop {
-            let room = TOGETHER_MAX.saturating_sub(1).saturating_sub(beside.len());
+            let room = TRANSACT_GET_ITEMS_MAX.saturating_sub(1).saturating_sub(beside.len());
             let (these, others) = left.split_at_checked(room).unwrap_or((left, &[]));
             reads.push((beside, these));
             (left, beside) = (others, &[]);

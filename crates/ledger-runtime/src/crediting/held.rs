@@ -149,7 +149,7 @@ impl Held<'_> {
                 }
                 Some(BatchRejection::Credited(positions)) => positions,
                 Some(BatchRejection::Missing(positions)) => {
-                    let why = "a record that is due to be credited does not exist";
+                    let why = "a record in the due index does not exist";
                     work.done.fault = Some(ledger.broken(self.tenant, Operation::Crediting, why));
                     positions
                 }

@@ -71,8 +71,9 @@ impl Dynamo {
 
     async fn ask_batch(&self, keys: &[Key]) -> Result<Answer, ReadError> {
         let keys = keys.iter().map(convert::key_to_sdk).collect();
-        let asked = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-        let request = self.client.batch_get_item().request_items(&*self.table, asked.map_err(incomplete)?);
+        let keys_and_attributes = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
+        let request =
+            self.client.batch_get_item().request_items(&*self.table, keys_and_attributes.map_err(incomplete)?);
         let answer = request.send().await.map_err(read_error)?;
         let left = answer.unprocessed_keys.and_then(|mut tables| tables.remove(&*self.table));
         let left = left.into_iter().flat_map(|left| left.keys);
@@ -95,7 +96,7 @@ impl Dynamo {
                 let items = answer.responses.unwrap_or_default().into_iter().map(|got| got.item).collect();
                 Ok(Answer { items, ..Answer::default() })
             }
-            Err(error) if met_a_write(&error) => Err(AskError::Conflict),
+            Err(error) if is_conflict(&error) => Err(AskError::Conflict),
             Err(error) => Err(AskError::Read(read_error(error))),
         }
     }
@@ -160,7 +161,7 @@ fn incomplete(_: aws_sdk_dynamodb::error::BuildError) -> ReadError {
     ReadError::Refused("IncompleteRead".to_owned())
 }
 
-fn met_a_write<R>(error: &SdkError<TransactGetItemsError, R>) -> bool {
+fn is_conflict<R>(error: &SdkError<TransactGetItemsError, R>) -> bool {
     matches!(
         error.as_service_error(),
         Some(TransactGetItemsError::TransactionCanceledException(cancelled))

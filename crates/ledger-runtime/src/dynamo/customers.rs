@@ -39,10 +39,10 @@ pub enum CustomerMoveError {
     #[error("the customer cannot be moved: {0}")]
     Unreadable(ItemError),
     /// The tenant's phase has changed.
-    #[error("the tenant's migration has moved on")]
+    #[error("the tenant's migration has another phase now")]
     Fenced,
     /// Other writers changed the customer in every round.
-    #[error("the customer is written to all the time")]
+    #[error("the customer changed during every attempt")]
     Busy,
     /// The table could not be read.
     #[error(transparent)]
@@ -66,7 +66,7 @@ impl Dynamo {
 
     /// The same table, with the split layout of a tenant already cached.
     #[cfg(test)]
-    pub(crate) fn knowing_split(self, tenant: &Tenant) -> Self {
+    pub(crate) fn with_split_layout(self, tenant: &Tenant) -> Self {
         let _ = self.remember(tenant, Layout::Split);
         self
     }
@@ -133,7 +133,7 @@ impl Dynamo {
         let Some(tenant) = tenant else { return self.send(transaction.items()).await };
         let mut after_unknown = false;
         for _ in 0..ROUNDS_MAX {
-            let layout = self.layout(&tenant).await.map_err(not_asked)?;
+            let layout = self.layout(&tenant).await.map_err(not_written)?;
             let Layout::Migrating(migration) = &*layout else { return self.send(transaction.items()).await };
             let placed = transaction.placed(&layout).map_err(|error| WriteError::Determinate(error.to_string()))?;
             let reasons = match self.send(placed.items()).await {
@@ -175,24 +175,24 @@ impl Dynamo {
         stale: Stale,
         cancellation: Cancellation,
     ) -> Result<(), WriteError> {
-        let whose = |customer| CustomerRef { tenant: tenant.clone(), customer };
+        let customer_ref = |customer| CustomerRef { tenant: tenant.clone(), customer };
         let brought = match stale {
             Stale::Fenced => Err(CustomerMoveError::Fenced),
             Stale::Unreadable(error) => Err(CustomerMoveError::Unreadable(error)),
-            Stale::NotAdopted(customer) => match self.adopt(migration, &whose(customer)).await {
+            Stale::NotAdopted(customer) => match self.adopt(migration, &customer_ref(customer)).await {
                 Ok(true) => Ok(()),
                 Ok(false) => return Err(WriteError::Cancelled(cancellation)),
                 Err(error) => Err(error),
             },
-            Stale::NotCopied(customer, concern) => self.copy(migration, &whose(customer), concern).await,
+            Stale::NotCopied(customer, concern) => self.copy(migration, &customer_ref(customer), concern).await,
         };
         match brought {
             Ok(()) => Ok(()),
-            Err(CustomerMoveError::Fenced) => self.reread_layout(tenant).await.map(drop).map_err(not_asked),
+            Err(CustomerMoveError::Fenced) => self.reread_layout(tenant).await.map(drop).map_err(not_written),
             Err(CustomerMoveError::Unadoptable(error)) => Err(WriteError::Unadoptable(error)),
             Err(error @ CustomerMoveError::Unreadable(_)) => Err(WriteError::Determinate(error.to_string())),
             Err(CustomerMoveError::Busy | CustomerMoveError::Write(_)) => Err(WriteError::Throttled),
-            Err(CustomerMoveError::Read(error)) => Err(not_asked(error)),
+            Err(CustomerMoveError::Read(error)) => Err(not_written(error)),
         }
     }
 
@@ -200,10 +200,10 @@ impl Dynamo {
     ///
     /// # Errors
     /// [`CustomerMoveError`]; the call can be repeated.
-    pub async fn adopt(&self, migration: &Migration, whose: &CustomerRef) -> Result<bool, CustomerMoveError> {
+    pub async fn adopt(&self, migration: &Migration, customer_ref: &CustomerRef) -> Result<bool, CustomerMoveError> {
         for _ in 0..ROUNDS_MAX {
-            let seen = self.snapshot(migration, whose).await?;
-            match adopt(migration, whose, &seen, self.layouts.clock.now())? {
+            let seen = self.snapshot(migration, customer_ref).await?;
+            match adopt(migration, customer_ref, &seen, self.layouts.clock.now())? {
                 Adoption::Adopted => return Ok(true),
                 Adoption::Missing => return Ok(false),
                 Adoption::Change(change) => {
@@ -223,17 +223,17 @@ impl Dynamo {
     pub async fn copy(
         &self,
         migration: &Migration,
-        whose: &CustomerRef,
+        customer_ref: &CustomerRef,
         concern: Concern,
     ) -> Result<(), CustomerMoveError> {
         for _ in 0..ROUNDS_MAX {
-            let seen = self.snapshot(migration, whose).await?;
-            let copying = copy(migration, whose, concern, &seen, self.layouts.clock.now());
+            let seen = self.snapshot(migration, customer_ref).await?;
+            let copying = copy(migration, customer_ref, concern, &seen, self.layouts.clock.now());
             match copying.map_err(CustomerMoveError::Unreadable)? {
                 Copying::Done => return Ok(()),
                 Copying::Fenced => return Err(CustomerMoveError::Fenced),
                 Copying::NotAdopted => {
-                    if !self.adopt(migration, whose).await? {
+                    if !self.adopt(migration, customer_ref).await? {
                         return Ok(());
                     }
                 }
@@ -253,10 +253,10 @@ impl Dynamo {
     ///
     /// # Errors
     /// [`ReadError`] if an item cannot be read.
-    pub async fn snapshot(&self, migration: &Migration, whose: &CustomerRef) -> Result<Snapshot, ReadError> {
-        let keys = migration.snapshot_keys(whose);
+    pub async fn snapshot(&self, migration: &Migration, customer_ref: &CustomerRef) -> Result<Snapshot, ReadError> {
+        let keys = migration.snapshot_keys(customer_ref);
         let found = self.get_stored_together(&keys).await?;
-        let partition = Partition::customer(&whose.tenant, whose.customer);
+        let partition = Partition::customer(&customer_ref.tenant, customer_ref.customer);
         // The legacy system may have given these items attributes of any type. The aggregates are among them, because
         // the half-way model keeps points there.
         let legacy = [partition.god_record(), keys::metrics_of(&partition)];
@@ -315,7 +315,7 @@ impl Dynamo {
 }
 
 /// Converts a failed read of the layout into a write error. Nothing was sent.
-fn not_asked(error: ReadError) -> WriteError {
+fn not_written(error: ReadError) -> WriteError {
     match error {
         ReadError::Throttled | ReadError::Unavailable(_) => WriteError::Throttled,
         ReadError::Refused(code) => WriteError::Determinate(code),

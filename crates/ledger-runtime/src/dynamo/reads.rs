@@ -166,12 +166,12 @@ impl Dynamo {
         let reading = |key, layout: &Option<Arc<Layout>>| {
             layout.as_ref().and_then(|layout| layout.reading(key)).map(|reading| reading.keys())
         };
-        let asked: Vec<Vec<Key>> = keys
+        let requested: Vec<Vec<Key>> = keys
             .iter()
             .zip(&layouts)
             .map(|(key, layout)| reading(key, layout).map_or_else(|| vec![key.clone()], Vec::from))
             .collect();
-        let mut wanted: Vec<Key> = asked.into_iter().flatten().collect();
+        let mut wanted: Vec<Key> = requested.into_iter().flatten().collect();
         wanted.sort();
         wanted.dedup();
         let stored = self.get_stored_together(&wanted).await?;

@@ -21,7 +21,7 @@ fn is_unknown(outcome: &Result<(), WriteError>) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_applied_transaction_asks_for_old_items_and_has_a_token() {
+async fn applied_transaction_requests_old_items_and_has_a_token() {
     let (outcome, store) = write([Step::Ok(json!({}))]).await;
     assert_eq!(outcome, Ok(()));
     let seen = store.seen();
@@ -139,9 +139,9 @@ async fn query_excludes_the_item_it_begins_after() {
     let got = store.dynamo().query(&spec).await.unwrap();
     let sks: Vec<&Value> = got.iter().map(|item| &item["type"]).collect();
     assert_eq!(sks, [&Value::s("TXN#2"), &Value::s("TXN#1")]);
-    let asked = &store.seen()[0].body;
-    assert_eq!((&asked["ExpressionAttributeValues"][":high"]["S"], &asked["Limit"]), (&"TXN#3".into(), &3.into()));
-    assert_eq!((&asked["ConsistentRead"], &asked["ScanIndexForward"]), (&true.into(), &false.into()));
+    let body = &store.seen()[0].body;
+    assert_eq!((&body["ExpressionAttributeValues"][":high"]["S"], &body["Limit"]), (&"TXN#3".into(), &3.into()));
+    assert_eq!((&body["ConsistentRead"], &body["ScanIndexForward"]), (&true.into(), &false.into()));
 
     // A forged cursor cannot leave the prefix.
     let beyond = query.after(Some("PROFILE".to_owned()));

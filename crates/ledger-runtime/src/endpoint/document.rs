@@ -97,8 +97,8 @@ impl Endpoint {
             )
         } else {
             (
-                "A key made for this one request, best a UUIDv7: 1 to 255 visible ASCII characters. A retry sends it \
-                 again and gets the stored answer. The body's field `idempotencyKey` says the same.",
+                "A key made for this one request, preferably a UUIDv7: 1 to 255 visible ASCII characters. A retry \
+                 sends it again and gets the stored response. The body's field `idempotencyKey` is an alternative.",
                 KEY_PATTERN,
                 "019aa7fe-3c00-7000-8000-000000000002",
             )

@@ -46,10 +46,10 @@ enum Place {
 
 impl Parameter {
     /// The number of items on a page.
-    pub(super) const LIMIT: Self = Self::in_query("limit", "How many items.", Kind::Number(1, 100, 20));
+    pub(super) const LIMIT: Self = Self::in_query("limit", "The maximum number of items.", Kind::Number(1, 100, 20));
     /// The place in the list where a page begins.
     pub(super) const CURSOR: Self =
-        Self::in_query("cursor", "The `next_cursor` of the page before.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
+        Self::in_query("cursor", "The `next_cursor` of the previous page.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
 
     /// Declares a variable segment of the path.
     #[must_use]

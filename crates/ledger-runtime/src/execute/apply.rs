@@ -53,7 +53,7 @@ impl Ledger {
             WriteOutcome::Applied => Ok(()),
             WriteOutcome::Rejected(rejection) => Err(ApplyError::Rejected(rejection)),
             WriteOutcome::MarkerExists(_) => {
-                Err(ApplyError::Problem(self.broken(tenant, operation, "an unkeyed transaction met a marker")))
+                Err(ApplyError::Problem(self.broken(tenant, operation, "an unkeyed transaction found a marker")))
             }
         }
     }

@@ -108,7 +108,7 @@ impl Ledger {
                     tenant = %claim.tenant,
                     operation = %claim.operation,
                     principal = %claim.principal,
-                    "an idempotency key came with another request than its own"
+                    "an idempotency key was sent with a different request"
                 );
                 Err(Problem::key_reused())
             }

@@ -136,7 +136,7 @@ impl PlanError {
             Self::Missing => Problem::not_found(),
             Self::Read(error) => error.into(),
             Self::Stored(error) => error.into(),
-            Self::Money(MoneyError::TooLarge) => Problem::invalid("The amounts are too large together."),
+            Self::Money(MoneyError::TooLarge) => Problem::invalid("The sum of the amounts is too large."),
             Self::Money(error @ (MoneyError::AssetMismatch | MoneyError::Unreadable)) => {
                 tracing::error!(%error, "a plan could not be made");
                 Problem::internal()

@@ -38,7 +38,7 @@ async fn payment_takes_one_round_trip() {
     let outcome = perform(&ledger, "100", Execute).await;
     assert_eq!((outcome.status(), outcome.is_replay(), store.seen().len()), (201, false, 1));
     let put = &store.seen()[0].body["TransactItems"][0]["Put"]["Item"];
-    assert_eq!(put["body"]["S"].as_str(), Some(outcome.body().as_str()), "the stored bytes are the answer's");
+    assert_eq!(put["body"]["S"].as_str(), Some(outcome.body().as_str()), "the stored body is the body of the response");
     assert_eq!(counts.total(Metric::TransactionConflict), 0);
 }
 
@@ -85,11 +85,11 @@ async fn refusal_is_stored_and_takes_two_round_trips() {
 #[tokio::test(start_paused = true)]
 async fn refusal_that_lost_the_race_for_the_key_returns_the_stored_response() {
     let poor = || cancelled(1, "ConditionalCheckFailed", Some(json!({"uuid": {"S": "p"}, "balance": {"N": "0"}})));
-    let stands = |amount| Step::Cancelled(reasons(1, 0, "ConditionalCheckFailed", Some(standing(amount))));
-    let store = Store::script([poor(), stands("100")]);
+    let exists = |amount| Step::Cancelled(reasons(1, 0, "ConditionalCheckFailed", Some(standing(amount))));
+    let store = Store::script([poor(), exists("100")]);
     let outcome = perform(&store.ledger().0, "100", Execute).await;
     assert_eq!((outcome.status(), outcome.is_replay()), (201, true));
-    let store = Store::script([poor(), stands("99")]);
+    let store = Store::script([poor(), exists("99")]);
     assert_eq!(perform(&store.ledger().0, "100", Execute).await.status(), 422);
 }
 
@@ -230,7 +230,7 @@ async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused(
     let store = Store::script([Step::Ok(json!({}))]);
     let outcome = perform(&store.ledger().0, "100", early).await;
     assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "idempotency_key_invalid"));
-    assert!(store.seen().iter().all(|seen| seen.target == "GetItem"), "it is never executed");
+    assert!(store.seen().iter().all(|seen| seen.target == "GetItem"), "the request is not executed");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,7 +6,7 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::keys::Partition;
 use ledger_core::migration::{
     BalanceLocation, Concern, Contraction, Copying, CustomerRef, Difference, Migration, PassKind, contract, copy,
-    expire_history, parity, refer, tells, told_by, unread_amounts,
+    expire_history, parity, refer, reference_keys, refers_to, unread_amounts,
 };
 use ledger_core::reads;
 use std::collections::BTreeSet;
@@ -22,12 +22,12 @@ pub(super) struct CustomerPass {
     /// Whether anything was written.
     pub(super) changed: bool,
     /// What remains to be done, or the differences found.
-    pub(super) left: Option<Left>,
+    pub(super) left: Option<Remaining>,
 }
 
 /// The unfinished concerns of a customer, or its differences, with a text for the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct Remaining {
     pub(super) concerns: BTreeSet<Concern>,
     pub(super) what: String,
 }
@@ -42,11 +42,11 @@ pub(super) struct Passing<'a> {
 
 impl Passing<'_> {
     /// Processes a customer for this kind of pass. Faults in the customer's data are returned as `left`, for review.
-    pub(super) async fn customer(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
+    pub(super) async fn customer(&self, customer_ref: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let looked = match self.kind {
-            PassKind::Backfill => self.bring(whose).await,
-            PassKind::Verify => self.compare(whose).await,
-            PassKind::Contract => self.empty(whose).await,
+            PassKind::Backfill => self.backfill(customer_ref).await,
+            PassKind::Verify => self.compare(customer_ref).await,
+            PassKind::Contract => self.empty(customer_ref).await,
         };
         match looked {
             Err(
@@ -55,7 +55,7 @@ impl Passing<'_> {
                 | CustomerMoveError::Busy
                 | CustomerMoveError::Read(ReadError::Unreadable(_) | ReadError::Unadoptable(_))),
             ) => {
-                let left = Left { concerns: BTreeSet::new(), what: error.to_string() };
+                let left = Remaining { concerns: BTreeSet::new(), what: error.to_string() };
                 Ok(CustomerPass { changed: false, left: Some(left) })
             }
             Err(error @ (CustomerMoveError::Fenced | CustomerMoveError::Read(_) | CustomerMoveError::Write(_))) => {
@@ -66,31 +66,32 @@ impl Passing<'_> {
     }
 
     /// Adopts the customer, and copies each concern that the phase keeps elsewhere.
-    async fn bring(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
+    async fn backfill(&self, customer_ref: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let (dynamo, now) = (self.app.dynamo(), self.app.now());
         let mut changed = false;
-        let mut seen = dynamo.snapshot(self.migration, whose).await?;
-        if !seen.is_adopted(whose) {
-            changed = dynamo.adopt(self.migration, whose).await?;
-            seen = dynamo.snapshot(self.migration, whose).await?;
+        let mut seen = dynamo.snapshot(self.migration, customer_ref).await?;
+        if !seen.is_adopted(customer_ref) {
+            changed = dynamo.adopt(self.migration, customer_ref).await?;
+            seen = dynamo.snapshot(self.migration, customer_ref).await?;
         }
         for concern in Concern::ALL {
-            let needed = copy(self.migration, whose, concern, &seen, now).map_err(CustomerMoveError::Unreadable)?;
+            let needed =
+                copy(self.migration, customer_ref, concern, &seen, now).map_err(CustomerMoveError::Unreadable)?;
             if matches!(needed, Copying::Done) {
                 continue;
             }
             if concern == Concern::History {
-                self.refer(whose).await?;
+                self.refer(customer_ref).await?;
             }
-            dynamo.copy(self.migration, whose, concern).await?;
+            dynamo.copy(self.migration, customer_ref, concern).await?;
             changed = true;
         }
         Ok(CustomerPass { changed, left: None })
     }
 
     /// Writes references for items that only the legacy history has.
-    async fn refer(&self, whose: &CustomerRef) -> Result<(), CustomerMoveError> {
-        let mut rows = Rows::of(whose);
+    async fn refer(&self, customer_ref: &CustomerRef) -> Result<(), CustomerMoveError> {
+        let mut rows = Rows::of(customer_ref);
         let (mut unread, mut names) = (0_usize, BTreeSet::new());
         while let Some(items) = rows.next(self.app).await? {
             for item in &items {
@@ -105,24 +106,24 @@ impl Passing<'_> {
         if unread > 0 {
             let attributes = names.into_iter().collect::<Vec<_>>().join(", ");
             tracing::warn!(
-                tenant = %whose.tenant,
-                customer = %whose.customer,
+                tenant = %customer_ref.tenant,
+                customer = %customer_ref.customer,
                 rows = unread,
                 attributes,
-                "legacy history rows have amounts that are no numbers: kept in their references, shown without them"
+                "legacy history rows have amounts that are not numbers: kept in their references, not shown"
             );
         }
         Ok(())
     }
 
     /// Compares both models as of one moment, and the history item by item.
-    async fn compare(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
-        let seen = self.app.dynamo().snapshot(self.migration, whose).await?;
-        if !seen.is_adopted(whose) {
-            let left = Left { concerns: BTreeSet::new(), what: "not taken over".to_owned() };
-            return Ok(CustomerPass { changed: false, left: seen.record(whose).map(|_| left) });
+    async fn compare(&self, customer_ref: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
+        let seen = self.app.dynamo().snapshot(self.migration, customer_ref).await?;
+        if !seen.is_adopted(customer_ref) {
+            let left = Remaining { concerns: BTreeSet::new(), what: "not adopted".to_owned() };
+            return Ok(CustomerPass { changed: false, left: seen.record(customer_ref).map(|_| left) });
         }
-        let parity = parity(self.migration, whose, &seen).map_err(CustomerMoveError::Unreadable)?;
+        let parity = parity(self.migration, customer_ref, &seen).map_err(CustomerMoveError::Unreadable)?;
         let mut what: Vec<String> =
             parity.not_copied.iter().map(|concern| format!("{} not copied", concern.name())).collect();
         what.extend(
@@ -131,52 +132,52 @@ impl Passing<'_> {
         let mut concerns = parity.not_copied;
         concerns.extend(parity.differences.iter().map(|difference| difference.concern));
         let history = self.migration.phase.stage(Concern::History);
-        let truth = seen.truth(whose, Concern::History).map_err(CustomerMoveError::Unreadable)?;
+        let truth = seen.truth(customer_ref, Concern::History).map_err(CustomerMoveError::Unreadable)?;
         if history.writes_legacy() && truth == Some(BalanceLocation::Both) {
-            let untold = self.untold(whose).await?;
-            if let Some(first) = untold.first() {
+            let unreferenced = self.unreferenced(customer_ref).await?;
+            if let Some(first) = unreferenced.first() {
                 concerns.insert(Concern::History);
-                what.push(format!("{} rows of the history, {first} first", untold.len()));
+                what.push(format!("{} rows of the history, {first} first", unreferenced.len()));
             }
         }
-        let left = (!what.is_empty()).then(|| Left { concerns, what: what.join(", ") });
+        let left = (!what.is_empty()).then(|| Remaining { concerns, what: what.join(", ") });
         Ok(CustomerPass { changed: false, left })
     }
 
     /// Returns the sort keys of legacy history items without an entry or reference.
-    async fn untold(&self, whose: &CustomerRef) -> Result<Vec<String>, CustomerMoveError> {
-        let mut untold = Vec::new();
-        let mut rows = Rows::of(whose);
+    async fn unreferenced(&self, customer_ref: &CustomerRef) -> Result<Vec<String>, CustomerMoveError> {
+        let mut unreferenced = Vec::new();
+        let mut rows = Rows::of(customer_ref);
         while let Some(items) = rows.next(self.app).await? {
-            let keys: Vec<_> = items.iter().flat_map(told_by).collect();
+            let keys: Vec<_> = items.iter().flat_map(reference_keys).collect();
             let found: Vec<Item> = self.app.dynamo().get_many(&keys).await?.into_iter().flatten().collect();
-            let missing = items.iter().filter(|item| !found.iter().any(|found| tells(found, item)));
-            untold.extend(missing.filter_map(sort_key));
+            let missing = items.iter().filter(|item| !found.iter().any(|found| refers_to(found, item)));
+            unreferenced.extend(missing.filter_map(sort_key));
         }
-        Ok(untold)
+        Ok(unreferenced)
     }
 
     /// Sets the legacy history to expire, and empties the God Record.
-    async fn empty(&self, whose: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
+    async fn empty(&self, customer_ref: &CustomerRef) -> Result<CustomerPass, CustomerMoveError> {
         let dynamo = self.app.dynamo();
         let mut changed = false;
         for _ in 0..ROUNDS_MAX {
-            let seen = dynamo.snapshot(self.migration, whose).await?;
-            if seen.record(whose).is_some() && !seen.is_adopted(whose) {
-                dynamo.adopt(self.migration, whose).await?;
+            let seen = dynamo.snapshot(self.migration, customer_ref).await?;
+            if seen.record(customer_ref).is_some() && !seen.is_adopted(customer_ref) {
+                dynamo.adopt(self.migration, customer_ref).await?;
                 continue;
             }
-            match contract(self.migration, whose, &seen).map_err(CustomerMoveError::Unreadable)? {
+            match contract(self.migration, customer_ref, &seen).map_err(CustomerMoveError::Unreadable)? {
                 Contraction::Done => return Ok(CustomerPass { changed, left: None }),
                 Contraction::Fenced => return Err(CustomerMoveError::Fenced),
                 Contraction::NotCopied(concern) => {
                     if concern == Concern::History {
-                        self.refer(whose).await?;
+                        self.refer(customer_ref).await?;
                     }
-                    dynamo.copy(self.migration, whose, concern).await?;
+                    dynamo.copy(self.migration, customer_ref, concern).await?;
                 }
                 Contraction::Change(change) => {
-                    self.expire(whose).await?;
+                    self.expire(customer_ref).await?;
                     changed |= dynamo.change(&change).await?;
                 }
             }
@@ -184,8 +185,8 @@ impl Passing<'_> {
         Err(CustomerMoveError::Busy)
     }
 
-    async fn expire(&self, whose: &CustomerRef) -> Result<(), CustomerMoveError> {
-        let mut rows = Rows::of(whose);
+    async fn expire(&self, customer_ref: &CustomerRef) -> Result<(), CustomerMoveError> {
+        let mut rows = Rows::of(customer_ref);
         while let Some(items) = rows.next(self.app).await? {
             if let Some(change) = expire_history(&items, self.app.now()) {
                 self.app.dynamo().change(&change).await?;
@@ -203,8 +204,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn of(whose: &CustomerRef) -> Self {
-        Self { partition: Partition::customer(&whose.tenant, whose.customer), after: None, over: false }
+    fn of(customer_ref: &CustomerRef) -> Self {
+        Self { partition: Partition::customer(&customer_ref.tenant, customer_ref.customer), after: None, over: false }
     }
 
     async fn next(&mut self, app: &App) -> Result<Option<Vec<Item>>, CustomerMoveError> {

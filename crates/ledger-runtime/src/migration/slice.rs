@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// How many customers are processed concurrently.
-const SIDE_BY_SIDE: usize = 8;
+const CUSTOMERS_IN_PARALLEL: usize = 8;
 
 /// What a slice processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -42,7 +42,7 @@ pub async fn run_due(app: &App, tenant: &Tenant, slice: Duration) -> Result<Migr
     let until = Instant::now().checked_add(slice);
     for seen in app.passes(tenant).await? {
         let slice = Slice { app, tenant, migration, until };
-        slice.carry_on(seen, &mut done).await?;
+        slice.continue_pass(seen, &mut done).await?;
     }
     Ok(done)
 }
@@ -55,7 +55,7 @@ struct Slice<'a> {
 }
 
 impl Slice<'_> {
-    async fn carry_on(&self, seen: Pass, done: &mut Migrated) -> Result<(), Problem> {
+    async fn continue_pass(&self, seen: Pass, done: &mut Migrated) -> Result<(), Problem> {
         let now = self.app.now();
         let Some((mut pass, taken)) = seen.take(self.tenant, now).map_err(|error| unbuilt(&error))? else {
             return self.end(&seen).await;
@@ -124,15 +124,15 @@ impl Slice<'_> {
     async fn customers(&self, pass: &mut Pass, customers: &[CustomerId]) -> Result<(), CustomerMoveError> {
         let passing = Passing { app: self.app, migration: self.migration, kind: pass.kind };
         let one = |customer: CustomerId| async move {
-            let whose = CustomerRef { tenant: self.tenant.clone(), customer };
-            (customer, passing.customer(&whose).await)
+            let customer_ref = CustomerRef { tenant: self.tenant.clone(), customer };
+            (customer, passing.customer(&customer_ref).await)
         };
-        let mut looked = stream::iter(customers.iter().copied().map(one)).buffer_unordered(SIDE_BY_SIDE);
+        let mut looked = stream::iter(customers.iter().copied().map(one)).buffer_unordered(CUSTOMERS_IN_PARALLEL);
         while let Some((customer, looked)) = looked.next().await {
             let CustomerPass { changed, left } = looked?;
             pass.tally.changed = pass.tally.changed.saturating_add(i64::from(changed));
             if let Some(left) = left {
-                pass.tally.leave(customer, left.concerns, left.what);
+                pass.tally.add_finding(customer, left.concerns, left.what);
             }
         }
         Ok(())
@@ -159,7 +159,7 @@ impl Slice<'_> {
     }
 
     fn stopped(&self, error: &CustomerMoveError) -> Problem {
-        tracing::warn!(tenant = %self.tenant, %error, "a pass of the migration stopped: it goes on where it was");
+        tracing::warn!(tenant = %self.tenant, %error, "a pass of the migration stopped: the next tick continues it");
         Problem::unavailable()
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// DynamoDB's code for a call that the function's role does not permit.
 const ACCESS_DENIED: &str = "AccessDeniedException";
 const INTERNAL_DETAIL: &str =
-    "Something went wrong on our side. It has been recorded. Repeat the request with the same idempotency key.";
+    "An internal error occurred and was logged. Repeat the request with the same idempotency key.";
 
 /// 4xx: the request is at fault.
 impl Problem {
@@ -30,15 +30,15 @@ impl Problem {
     #[must_use]
     pub fn refused(failure: Failure) -> Self {
         let detail = match failure {
-            Failure::Insufficient => "The account does not hold enough for this.",
-            Failure::CapExceeded => "The recipient would hold more than is allowed.",
-            Failure::LimitExceeded => "This is more than a limit allows.",
-            Failure::OverRefund => "The refund is above what is left of the payment.",
-            Failure::WrongState => "The state of the resource does not allow this.",
-            Failure::AccountFrozen => "Nothing can be taken from a frozen account.",
+            Failure::Insufficient => "The account's balance is too low.",
+            Failure::CapExceeded => "The recipient's balance would exceed the cap.",
+            Failure::LimitExceeded => "The request exceeds a limit.",
+            Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
+            Failure::WrongState => "The state of the resource does not allow the request.",
+            Failure::AccountFrozen => "The account is frozen: debits are refused.",
             Failure::AccountMissing => return Self::not_found(),
             Failure::FourEyes => "The person who requested it cannot approve it: ask a colleague.",
-            Failure::AlreadyExists => "What was to be created exists already.",
+            Failure::AlreadyExists => "The resource already exists.",
             Failure::StalePlan => return Self::busy(),
         };
         Self::of(failure.into(), detail)
@@ -82,7 +82,7 @@ impl Problem {
     /// 400: the payment provider's final refusal. `psp_code` is the provider's code.
     #[must_use]
     pub fn psp_refused(psp_code: &str) -> Self {
-        Self::of(Code::PspRefused, "The payment provider refused this. Nothing was taken or paid out.")
+        Self::of(Code::PspRefused, "The payment provider refused the request. No money was moved.")
             .with("psp_code", psp_code)
     }
 
@@ -119,20 +119,19 @@ impl Problem {
     /// 403: the token is for another API.
     #[must_use]
     pub fn wrong_face() -> Self {
-        Self::of(Code::WrongFace, "This token is for another part of the service.")
+        Self::of(Code::WrongFace, "This token is for another API.")
     }
 
     /// 403: the caller lacks a role.
     #[must_use]
     pub fn forbidden(role: &str) -> Self {
-        Self::of(Code::Forbidden, format!("This needs the role `{role}`."))
+        Self::of(Code::Forbidden, format!("The request needs the role `{role}`."))
     }
 
     /// 403: the token's tenant does not exist.
     #[must_use]
     pub fn tenant_unknown() -> Self {
-        Self::of(Code::TenantUnknown, "The tenant of this token is not set up here.")
-            .counted_as(Metric::CrossTenantDenied)
+        Self::of(Code::TenantUnknown, "The token's tenant is not open.").counted_as(Metric::CrossTenantDenied)
     }
 
     /// 404: the resource does not exist, or belongs to another party.
@@ -156,8 +155,11 @@ impl Problem {
     /// 409: a request with the same key is still running.
     #[must_use]
     pub fn key_in_use(after: Duration) -> Self {
-        Self::of(Code::IdempotencyKeyInUse, "An earlier request with this idempotency key has not ended: ask again.")
-            .retry_after(after)
+        Self::of(
+            Code::IdempotencyKeyInUse,
+            "An earlier request with this idempotency key is still running: retry later.",
+        )
+        .retry_after(after)
     }
 
     /// 409: the operation was reversed before its request arrived.
@@ -174,7 +176,7 @@ impl Problem {
     pub fn key_expired(original_request_at: Option<Timestamp>) -> Self {
         let problem = Self::of(
             Code::IdempotencyKeyExpired,
-            "The answer under this idempotency key is no longer kept, and the request is not executed again.",
+            "The response to this idempotency key is no longer stored, and the request is not executed again.",
         );
         match original_request_at {
             Some(at) => problem.with("original_request_at", at.rfc3339()),
@@ -214,8 +216,8 @@ impl Problem {
     pub fn rate_limited(after: Duration) -> Self {
         Self::of(
             Code::RateLimited,
-            "Your organisation has made as many requests as it may for the moment. Nothing was done. Repeat the \
-             request with the same idempotency key when the time in Retry-After is over.",
+            "The tenant has reached its request rate. Nothing was done. Repeat the request with the \
+             same idempotency key when the time in Retry-After is over.",
         )
         .retry_after(after)
     }
@@ -258,7 +260,7 @@ impl Problem {
     pub fn event_kept() -> Self {
         Self::of(
             Code::EventKept,
-            "The event does not agree with our records. It has been kept; deliver it again later.",
+            "The event contradicts the ledger's records. It was kept for review; deliver it again later.",
         )
         .retry_after(Duration::from_secs(3600))
     }
@@ -268,7 +270,7 @@ impl Problem {
     pub fn outcome_unknown() -> Self {
         Self::of(
             Code::OutcomeUnknown,
-            "It may or may not have happened. Repeat the request with the same idempotency key to find out.",
+            "The operation may have been executed. Repeat the request with the same idempotency key to find out.",
         )
         .retry_after(Duration::from_secs(2))
     }

@@ -37,50 +37,50 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Nothing can be taken from a frozen account.
+    /// The account is frozen: debits are refused.
     AccountFrozen = BAD_REQUEST "account_frozen", "The account is frozen";
-    /// The recipient would hold more than is allowed.
+    /// The recipient's balance would exceed the cap.
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
     /// The idempotency key is malformed, not this caller's, or has a future time.
     IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
     /// The tenant requires idempotency keys.
-    IdempotencyKeyMissing = BAD_REQUEST "idempotency_key_missing", "An idempotency key is needed";
-    /// The account does not hold enough.
-    InsufficientBalance = BAD_REQUEST "insufficient_balance", "Not enough balance";
+    IdempotencyKeyMissing = BAD_REQUEST "idempotency_key_missing", "An idempotency key is required";
+    /// The account's balance is too low.
+    InsufficientBalance = BAD_REQUEST "insufficient_balance", "Insufficient balance";
     /// The request is malformed or inconsistent.
     InvalidRequest = BAD_REQUEST "invalid_request", "The request is not valid";
     /// A record of the legacy system holds a value that the ledger cannot keep.
     LegacyRecordUnreadable = BAD_REQUEST "legacy_record_unreadable", "A legacy record cannot be read";
     /// A limit would be exceeded.
     LimitExceeded = BAD_REQUEST "limit_exceeded", "A limit is exceeded";
-    /// The refund is above what is left of the payment.
-    OverRefund = BAD_REQUEST "over_refund", "More than is left";
+    /// The refund exceeds the amount that can still be refunded.
+    OverRefund = BAD_REQUEST "over_refund", "The refund exceeds the refundable amount";
     /// The payment provider's final refusal.
-    PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused";
+    PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused the request";
     /// The signature of a webhook's event is invalid.
     WebhookSignatureInvalid = BAD_REQUEST "signature_invalid", "The signature is not valid";
-    /// The state of the resource does not allow this.
-    WrongState = BAD_REQUEST "wrong_state", "Not in this state";
+    /// The state of the resource does not allow the request.
+    WrongState = BAD_REQUEST "wrong_state", "The state does not allow the request";
     /// A terminal's signature has a time too far in the past or the future.
-    SignatureExpired = UNAUTHORIZED "signature_expired", "The signature's time is off";
+    SignatureExpired = UNAUTHORIZED "signature_expired", "The signature has expired";
     /// A terminal's signature is missing, malformed or wrong, or the terminal is not enrolled.
     SignatureInvalid = UNAUTHORIZED "signature_invalid", "The signature is not valid";
     /// The request has no verified identity.
-    Unauthenticated = UNAUTHORIZED "unauthenticated", "Who are you?";
+    Unauthenticated = UNAUTHORIZED "unauthenticated", "Authentication required";
     /// The caller lacks a role.
-    Forbidden = FORBIDDEN "forbidden", "Not allowed";
+    Forbidden = FORBIDDEN "forbidden", "A role is missing";
     /// The requester cannot decide on their own request.
-    FourEyesRequired = FORBIDDEN "four_eyes_required", "Another person must decide";
+    FourEyesRequired = FORBIDDEN "four_eyes_required", "Approval by another person required";
     /// The token's tenant does not exist.
     TenantUnknown = FORBIDDEN "tenant_unknown", "Unknown tenant";
     /// The token is for another API.
-    WrongFace = FORBIDDEN "wrong_face", "Not with this token";
+    WrongFace = FORBIDDEN "wrong_face", "The token is for another API";
     /// The resource does not exist, or belongs to another party.
     NotFound = NOT_FOUND "not_found", "Not found";
     /// The path does not have this method.
-    MethodNotAllowed = METHOD_NOT_ALLOWED "method_not_allowed", "Wrong method";
+    MethodNotAllowed = METHOD_NOT_ALLOWED "method_not_allowed", "Method not allowed";
     /// The resource to be created exists already.
-    AlreadyExists = CONFLICT "already_exists", "It exists";
+    AlreadyExists = CONFLICT "already_exists", "The resource already exists";
     /// An earlier request with this key has not ended.
     IdempotencyKeyInUse = CONFLICT "idempotency_key_in_use", "The request is still running";
     /// The operation under this key was reversed and will never be executed.
@@ -90,7 +90,7 @@ codes! {
     /// The body is larger than 64 KiB.
     BodyTooLarge = PAYLOAD_TOO_LARGE "body_too_large", "The body is too large";
     /// The body is not sent as JSON.
-    UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE "unsupported_media_type", "Send JSON";
+    UnsupportedMediaType = UNSUPPORTED_MEDIA_TYPE "unsupported_media_type", "The body must be JSON";
     /// The key was used for a different request.
     IdempotencyKeyFingerprintMismatch = UNPROCESSABLE_ENTITY "idempotency_key_fingerprint_mismatch",
         "The idempotency key belongs to another request";
@@ -101,11 +101,11 @@ codes! {
     /// Nothing was done, because of conflicts or throttling.
     Busy = SERVICE_UNAVAILABLE "busy", "Busy";
     /// An event contradicts the ledger's records, and has been kept for review.
-    EventKept = SERVICE_UNAVAILABLE "event_kept", "Kept for a person";
+    EventKept = SERVICE_UNAVAILABLE "event_kept", "The event was kept for review";
     /// The outcome is unknown.
-    OutcomeUnknown = SERVICE_UNAVAILABLE "outcome_unknown", "The outcome is not known yet";
+    OutcomeUnknown = SERVICE_UNAVAILABLE "outcome_unknown", "The outcome is unknown";
     /// Nothing was done, because the table does not answer.
-    Unavailable = SERVICE_UNAVAILABLE "unavailable", "Not available";
+    Unavailable = SERVICE_UNAVAILABLE "unavailable", "Temporarily unavailable";
 }
 
 impl Code {

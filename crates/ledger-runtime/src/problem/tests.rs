@@ -11,8 +11,8 @@ fn members_keep_the_order_in_which_they_were_added() {
     assert_eq!(
         problem.body(),
         concat!(
-            r#"{"type":"https://ecopay.example/problems/insufficient_balance","title":"Not enough balance","status":400,"#,
-            r#""detail":"The account does not hold enough for this.","code":"insufficient_balance","#,
+            r#"{"type":"https://ecopay.example/problems/insufficient_balance","title":"Insufficient balance","#,
+            r#""status":400,"detail":"The account's balance is too low.","code":"insufficient_balance","#,
             r#""balance_short":"40","asset":"ECOPAY"}"#
         )
     );
@@ -23,7 +23,7 @@ fn members_keep_the_order_in_which_they_were_added() {
 #[test]
 fn body_of_a_500_is_always_the_same() {
     let read = Problem::from(ReadError::Refused("ValidationException".to_owned()));
-    let item = Problem::from(ItemError::invalid("name of something"));
+    let item = Problem::from(ItemError::invalid("name of a field"));
     assert_eq!(read.body(), Problem::internal().body());
     assert_eq!(item.body(), Problem::internal().body());
 }

@@ -96,9 +96,9 @@ impl Psp for Stripe {
     fn find<'a>(&'a self, search: &'a PspSearch, account: Option<&'a str>) -> BoxFuture<'a, LookupResult> {
         Box::pin(async move {
             match (search.step, &search.intent) {
-                (Step::CreateIntent, _) => self.look_through(search, &find::intents(search), account).await,
-                (Step::CreatePayout, _) => self.look_through(search, &find::payouts(search), account).await,
-                (Step::CreateRefund, Some(intent)) => self.look_through(search, &find::refunds(intent), account).await,
+                (Step::CreateIntent, _) => self.search_list(search, &find::intents(search), account).await,
+                (Step::CreatePayout, _) => self.search_list(search, &find::payouts(search), account).await,
+                (Step::CreateRefund, Some(intent)) => self.search_list(search, &find::refunds(intent), account).await,
                 (Step::CancelIntent, Some(intent)) => self.look(PspLookup::Intent(intent), account).await,
                 (Step::CancelIntent | Step::CreateRefund, None) => {
                     tracing::error!(step = search.step.name(), resource = %search.resource, "no intent to look at");

@@ -84,7 +84,7 @@ pub fn event(bytes: &[u8], ledger: &str) -> Result<Event, WireError> {
         Subject::Refund(_) | Subject::Dispute(_) | Subject::Other => false,
     };
     // The metadata names this deployment but no record: it has been edited, and the object is not foreign.
-    if unknown && says_ours(object, ledger) {
+    if unknown && names_this_ledger(object, ledger) {
         return Err(WireError::Field("metadata"));
     }
     Ok(Event {
@@ -243,7 +243,7 @@ fn reference(object: &Json, name: &'static str) -> Result<Option<PspId>, WireErr
 }
 
 /// Whether an object's metadata names this deployment.
-fn says_ours(object: &Json, ledger: &str) -> bool {
+fn names_this_ledger(object: &Json, ledger: &str) -> bool {
     let metadata = object.present("metadata").ok().flatten().and_then(Json::fields);
     metadata.is_some_and(|fields| Tags::are_ours(ledger, |name| fields.get(name).and_then(Json::as_text)))
 }

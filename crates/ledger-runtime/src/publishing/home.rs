@@ -76,13 +76,13 @@ impl Home {
     }
 
     /// Returns the next entry with the reason, if it can never be published.
-    pub(super) fn untold(&self) -> Option<(Key, String)> {
+    pub(super) fn unpublishable(&self) -> Option<(Key, String)> {
         let (key, event) = self.ready.front().filter(|_| !self.waits)?;
         event.as_ref().err().map(|why| (key.clone(), why.clone()))
     }
 
     /// Removes the next entry, which was sent or put aside.
-    pub(super) fn pass_on(&mut self) -> Option<Key> {
+    pub(super) fn take_next(&mut self) -> Option<Key> {
         self.ready.pop_front().map(|(key, _)| key)
     }
 
@@ -99,7 +99,7 @@ impl Home {
     }
 
     /// Whether this run has more to read and send.
-    pub(super) fn goes_on(&self) -> bool {
+    pub(super) fn has_more(&self) -> bool {
         self.unread && !self.waits
     }
 }

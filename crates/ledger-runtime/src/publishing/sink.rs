@@ -19,7 +19,7 @@ pub enum Sent {
 
 /// A dead letter may not be stored. Holds a code with the reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it was not taken: {0}")]
+#[error("not accepted: {0}")]
 pub struct SinkError(pub String);
 
 /// The port that events are sent to.

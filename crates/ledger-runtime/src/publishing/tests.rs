@@ -61,7 +61,7 @@ fn done() -> Step {
 }
 
 /// Returns an entry as the stream has it.
-fn told(id: Uuid) -> Item {
+fn due_entry(id: Uuid) -> Item {
     Item::from([("uuid".to_owned(), V::s(pk())), ("type".to_owned(), V::s(format!("TXN#{id}")))])
 }
 
@@ -70,7 +70,7 @@ async fn publish(due_entries: Uuid, steps: Vec<Step>) -> (Vec<Uuid>, Result<Publ
     let (store, sink) = (Store::script(steps), Taken::default());
     let (ledger, counting) = store.ledger();
     let publisher = Publisher::new(&App::new(ledger, Config::of_table("ecopay")), Arc::new(sink.clone()));
-    let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[told(due_entries)]).await;
+    let ended = publisher.changed(&Tenant::parse("demo").unwrap(), Shards::ONE, &[due_entry(due_entries)]).await;
     assert_eq!(counting.total(Metric::TransactionConflict), 0);
     let taken = sink.0.lock().unwrap().clone();
     (taken, ended, store)

@@ -89,7 +89,7 @@ async fn tenant_is_refused_when_its_window_is_used_up_until_the_next_window() {
     let rig = rig(Some(2), [granted(), granted(), used_up("20"), granted()]);
     rig.at_ms(2_500);
     assert_eq!(rig.ask(5).await, [200, 200, 200, 429, 429]);
-    assert_eq!((rig.leases(), rig.counted()), (3, [2, 0, 0]), "who was refused asks no more");
+    assert_eq!((rig.leases(), rig.counted()), (3, [2, 0, 0]), "after a refusal no further lease is requested");
     let refused = rig.app.limiter().check(&demo()).await.unwrap_err();
     assert!(refused.body().ends_with(r#""code":"rate_limited","retry_after_ms":7500}"#), "{}", refused.body());
     let sent = &rig.store.seen()[1].body["TransactItems"][0]["Update"];
@@ -157,9 +157,9 @@ async fn request_passes_if_the_store_fails() {
         assert!(began.elapsed() <= LEASE_TIMEOUT, "{name}: {:?}", began.elapsed());
         assert_eq!(rig.counted(), [0, 1, 0], "{name}");
         // The store is not called again within the pause.
-        let asked = rig.store.seen().len();
+        let reads_before = rig.store.seen().len();
         rig.at_ms(999);
-        assert_eq!((rig.ask(3).await, rig.store.seen().len()), (vec![200; 3], asked), "{name}");
+        assert_eq!((rig.ask(3).await, rig.store.seen().len()), (vec![200; 3], reads_before), "{name}");
         assert_eq!(rig.counted(), [0, 1, 0], "{name}");
     }
 }

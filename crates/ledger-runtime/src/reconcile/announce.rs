@@ -19,7 +19,7 @@ impl Reconciler<'_> {
         if let Some(announcer) = &self.outlets.announcer {
             let event = Announcement::of_breaks(&self.app.config().ledger, self.tenant, run);
             if let Err(code) = announcer.announce(&event).await {
-                tracing::error!(tenant = %self.tenant, run = %run.id, code, "nobody could be told of breaks");
+                tracing::error!(tenant = %self.tenant, run = %run.id, code, "breaks not announced");
                 return Err(Problem::unavailable());
             }
         }

@@ -88,7 +88,7 @@ pub enum ExportDone {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
     /// The input is not a valid task.
-    #[error("this is no task")]
+    #[error("the input is not a task")]
     Input,
     /// An object could not be read or put.
     #[error(transparent)]
@@ -102,12 +102,12 @@ pub enum ExportError {
         why: String,
     },
     /// A data file has another number of items than the manifest says.
-    #[error("{name} holds {found} items, and the manifest says {said}: make the export again")]
+    #[error("{name} has {found} items, but the manifest lists {listed}: make the export again")]
     Count {
         /// The data file's name.
         name: String,
         /// The number of items that the manifest says.
-        said: u64,
+        listed: u64,
         /// The number of items read.
         found: u64,
     },
@@ -161,11 +161,11 @@ impl Exports {
         let at = self.summary(of).await?.at()?;
         let mut sorted = Sorted::new(at, self.spill(Divided::Table, of.parts())?);
         let mut into = MultiGzDecoder::new(Lines::new(|line: &str| sorted.take(line)));
-        self.pour(&name, &mut into).await?;
+        self.copy_object(&name, &mut into).await?;
         into.finish().and_then(Lines::end).map_err(|error| unread(&name, &error))?;
-        let (found, said) = (sorted.items, file.items());
-        if found != said {
-            return Err(ExportError::Count { name, said, found });
+        let (found, listed) = (sorted.items, file.items());
+        if found != listed {
+            return Err(ExportError::Count { name, listed, found });
         }
         sorted.end().map_err(|error| disk(&error))?;
         let parts: Vec<u16> = (0..of.parts()).collect();
@@ -196,7 +196,7 @@ impl Exports {
                 }
                 spill.add_line(line)
             });
-            self.pour(&name, &mut into).await?;
+            self.copy_object(&name, &mut into).await?;
             into.end().map_err(|error| unread(&name, &error))?;
         }
         let mut found = Vec::new();

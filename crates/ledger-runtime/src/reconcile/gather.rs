@@ -1,7 +1,7 @@
 //! Reads all items with facts of one group directly: those that a suspicion is about.
 
 use super::Reconciler;
-use super::read::without_odd;
+use super::read::with_unsupported_marked;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use http::StatusCode;
@@ -146,8 +146,8 @@ impl<'a> Gather<'a> {
         let named = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
         let homes: Vec<Partition> = payers.chain(named).filter_map(|home| Partition::account(tenant, home)).collect();
         let entries = self.items.values().filter_map(|item| item.parsed("transaction_id", TransactionId::parse).ok());
-        let told = self.evidence.iter().filter_map(|id| self.named(id, "transaction", TransactionId::parse));
-        let entries: BTreeSet<TransactionId> = entries.chain(told).collect();
+        let from_evidence = self.evidence.iter().filter_map(|id| self.named(id, "transaction", TransactionId::parse));
+        let entries: BTreeSet<TransactionId> = entries.chain(from_evidence).collect();
         let wanted = homes.iter().flat_map(|home| entries.iter().map(|entry| home.entry(*entry)));
         let wanted = wanted.collect();
         self.get(wanted).await
@@ -179,7 +179,7 @@ impl<'a> Gather<'a> {
         let Some(psp_executor) = self.of.psp_executor else { return Ok(()) };
         for (object, is_refund) in objects {
             let fact = match psp_executor
-                .look_at(if is_refund { PspLookup::Refund(&object) } else { PspLookup::Intent(&object) })
+                .look_up_object(if is_refund { PspLookup::Refund(&object) } else { PspLookup::Intent(&object) })
                 .await
             {
                 LookupResult::Found(PspObject::Intent(intent)) => of_intent(tenant, &intent),
@@ -212,9 +212,9 @@ impl<'a> Gather<'a> {
         }
         let Some(psp_executor) = &self.of.psp_executor else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
-        let told = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));
-        for payout in payouts.chain(told).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
-            let fact = match psp_executor.look_at(PspLookup::Payout(&payout)).await {
+        let recorded = self.items.values().filter_map(|item| PspId::parse(opt_text(item, "payout_reference")?));
+        for payout in payouts.chain(recorded).filter(|id| id.as_str().starts_with("po_")).collect::<BTreeSet<PspId>>() {
+            let fact = match psp_executor.look_up_object(PspLookup::Payout(&payout)).await {
                 LookupResult::Found(PspObject::Payout(payout)) => of_payout(tenant, &payout),
                 LookupResult::Found(PspObject::Intent(_) | PspObject::Refund(_)) | LookupResult::Unknown => {
                     return Err(Stopped::Unsettled);
@@ -261,7 +261,7 @@ impl<'a> Gather<'a> {
         if rows.len() > ITEMS_MAX {
             return Err(Stopped::Unsettled);
         }
-        Ok(rows.iter().map(without_odd).collect())
+        Ok(rows.iter().map(with_unsupported_marked).collect())
     }
 
     async fn get(&mut self, wanted: Vec<Key>) -> Result<(), Stopped> {
@@ -292,7 +292,7 @@ impl Reconciler<'_> {
             return Ok(Vec::new());
         }
         let items = self.app.dynamo().stored_together(keys).await?;
-        Ok(items.iter().flatten().map(without_odd).collect())
+        Ok(items.iter().flatten().map(with_unsupported_marked).collect())
     }
 
     /// The keys of the items that may hold an account's balance. A customer's may be in the legacy layout.

@@ -59,7 +59,7 @@ impl<'a> Reading<'a> {
         tally.units = tally.units.saturating_add(i64::try_from(page.units).unwrap_or(i64::MAX));
         for readable in &page.items {
             tally.items = tally.items.saturating_add(1);
-            for observation in of_item(&without_odd(readable), self.now, self.settings.limits) {
+            for observation in of_item(&with_unsupported_marked(readable), self.now, self.settings.limits) {
                 match observation {
                     Observation::Fact(fact) => spill.add(&fact).map_err(|error| unkept(&error))?,
                     Observation::Break(finding) => self.findings.push(finding),
@@ -99,7 +99,7 @@ impl<'a> Reading<'a> {
 }
 
 /// The item, with attributes of types that we never write marked as unreadable: a reader that needs one then fails.
-pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
+pub(super) fn with_unsupported_marked(readable: &Readable) -> ledger_core::dynamo::Item {
     let mut item = readable.item.clone();
     for unsupported in &readable.unsupported {
         item.insert(unsupported.clone(), Value::of_unknown_type());
@@ -108,6 +108,6 @@ pub(super) fn without_odd(readable: &Readable) -> ledger_core::dynamo::Item {
 }
 
 pub(super) fn unkept(error: &std::io::Error) -> Problem {
-    tracing::error!(%error, "facts of a reconciliation cannot be kept");
+    tracing::error!(%error, "facts of a reconciliation cannot be stored");
     Problem::internal()
 }

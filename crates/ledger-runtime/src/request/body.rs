@@ -96,7 +96,7 @@ pub(crate) async fn read_body(headers: &HeaderMap, body: Body) -> Result<Bytes, 
     match Limited::new(body, BODY_BYTES_MAX).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(too_large()),
-        Err(_) => Err(Problem::invalid("The body did not arrive whole.")),
+        Err(_) => Err(Problem::invalid("The body is incomplete.")),
     }
 }
 

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 /// The largest number of characters of a memo or a reason.
 pub const MEMO_CHARS_MAX: usize = 140;
 /// The error text for an asset that the tenant's terms do not have.
-pub const ASSET_NOT_RUN: &str = "is not run by this tenant";
+pub const ASSET_NOT_RUN: &str = "is not enabled for this tenant";
 const NAME_CHARS_MAX: usize = 80;
 
 /// A body without fields.

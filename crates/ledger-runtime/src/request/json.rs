@@ -40,7 +40,7 @@ fn refuse_repeated_names(json: &RawValue, path: &str, depth: u32) -> Result<(), 
             for (name, value) in &members {
                 let path = if path == "." { printable(name) } else { format!("{path}.{}", printable(name)) };
                 if !seen.insert(name) {
-                    return Err(Problem::invalid_field(&path, "stands there twice"));
+                    return Err(Problem::invalid_field(&path, "is given twice"));
                 }
                 refuse_repeated_names(value, &path, below)?;
             }
@@ -68,7 +68,7 @@ pub(super) fn parse_keyed<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Optio
     for (name, value) in members.0 {
         if name == KEY_FIELD {
             if key.is_some() {
-                return Err(Problem::invalid_field(KEY_FIELD, "stands there twice"));
+                return Err(Problem::invalid_field(KEY_FIELD, "is given twice"));
             }
             key = Some(serde_json::from_str::<String>(value.get()).ok());
             continue;
@@ -137,7 +137,7 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
         return Problem::invalid_field(&within(path, name), "is missing");
     }
     if let Some(name) = quoted("duplicate field `") {
-        return Problem::invalid_field(&within(path, name), "stands there twice");
+        return Problem::invalid_field(&within(path, name), "is given twice");
     }
     // Only the last ", expected " is certainly serde's: what follows it is never text from the request.
     let expected = message.rsplit_once(", expected ").map(|(_, expected)| expected);
@@ -223,13 +223,13 @@ mod tests {
     #[test]
     fn repeated_name_at_any_depth_is_refused() {
         let cases = [
-            (r#"{"amount":1,"amount":1}"#, "amount: stands there twice"),
-            (r#"{"amount":1,"parts":[{"amount":1},{"amount":1,"amount":1}]}"#, "parts[1].amount: stands there twice"),
-            (r#"{"amount":1,"by_name":{"aoba":"1","aoba":"1"}}"#, "by_name.aoba: stands there twice"),
-            (r#"{"amount":1,"by_name":{"aoba":"1","b":"2","\u0061oba":"3"}}"#, "by_name.aoba: stands there twice"),
-            (r#"{"amount":1,"by_name":{"by_name":"1","by_name":"1"}}"#, "by_name.by_name: stands there twice"),
-            (r#"{"amount":1,"deep":{"a":[{"x":"1"},{"y":"1","y":"1"}]}}"#, "deep.a[1].y: stands there twice"),
-            (r#"{"amount":1,"deep":{"a":[],"a":[]}}"#, "deep.a: stands there twice"),
+            (r#"{"amount":1,"amount":1}"#, "amount: is given twice"),
+            (r#"{"amount":1,"parts":[{"amount":1},{"amount":1,"amount":1}]}"#, "parts[1].amount: is given twice"),
+            (r#"{"amount":1,"by_name":{"aoba":"1","aoba":"1"}}"#, "by_name.aoba: is given twice"),
+            (r#"{"amount":1,"by_name":{"aoba":"1","b":"2","\u0061oba":"3"}}"#, "by_name.aoba: is given twice"),
+            (r#"{"amount":1,"by_name":{"by_name":"1","by_name":"1"}}"#, "by_name.by_name: is given twice"),
+            (r#"{"amount":1,"deep":{"a":[{"x":"1"},{"y":"1","y":"1"}]}}"#, "deep.a[1].y: is given twice"),
+            (r#"{"amount":1,"deep":{"a":[],"a":[]}}"#, "deep.a: is given twice"),
         ];
         for (json, want) in cases {
             assert_eq!(detail(json), want, "{json}");
@@ -276,11 +276,8 @@ mod tests {
                 "count: must be a whole number, 0 or more, that is not too large",
             ),
             (format!(r#"{{"amount":1,"memo":{{"{secret}":1}}}}"#), "memo: must be a string"),
-            (format!(r#"{{"amount":1,"amount":"{secret}"}}"#), "amount: stands there twice"),
-            (
-                r#"{"amount":1,"idempotencyKey":"a","idempotencyKey":"b"}"#.to_owned(),
-                "idempotencyKey: stands there twice",
-            ),
+            (format!(r#"{{"amount":1,"amount":"{secret}"}}"#), "amount: is given twice"),
+            (r#"{"amount":1,"idempotencyKey":"a","idempotencyKey":"b"}"#.to_owned(), "idempotencyKey: is given twice"),
             (format!(r#"["{secret}"]"#), "body: must be an object"),
             (format!("\"{secret}\""), "body: must be an object"),
             ("null".to_owned(), "body: must be an object"),

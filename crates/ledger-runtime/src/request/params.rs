@@ -134,7 +134,7 @@ impl Params {
         let (mut taken, rest): (Vec<_>, Vec<_>) = self.0.drain(..).partition(|(sent, _)| sent == name);
         self.0 = rest;
         let value = taken.pop().map(|(_, value)| value);
-        if taken.is_empty() { Ok(value) } else { Err(Problem::invalid_field(name, "stands there twice")) }
+        if taken.is_empty() { Ok(value) } else { Err(Problem::invalid_field(name, "is given twice")) }
     }
 
     /// Takes a required parameter.
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn pages() {
+    async fn page_parameters_have_limits_and_known_names() {
         assert_eq!(page("").await, Ok(Page { limit: 20, cursor: None }));
         assert_eq!(page("?limit=100").await, Ok(Page { limit: 100, cursor: None }));
         for wrong in ["0", "101", "-1", "+5", "05", "", "x", "1.0", "99999999999999999999"] {
@@ -195,7 +195,7 @@ mod tests {
         }
         assert_eq!(page("?limt=5").await.unwrap_err(), "limt: is not a query parameter of this request");
         assert_eq!(page("?a%20b=5").await.unwrap_err(), "a?b: is not a query parameter of this request");
-        assert_eq!(page("?limit=5&limit=6").await.unwrap_err(), "limit: stands there twice");
+        assert_eq!(page("?limit=5&limit=6").await.unwrap_err(), "limit: is given twice");
         assert!(page("?cursor=zzz").await.unwrap_err().starts_with("cursor: "));
     }
 }

@@ -46,7 +46,7 @@ async fn send(
     Ok(app.ledger().perform(claim, admission, plan, answer).await)
 }
 
-async fn stumble() -> String {
+async fn panicking_handler() -> String {
     panic!("Hanako 090-1234-5678")
 }
 
@@ -64,7 +64,7 @@ fn router(store: &Store) -> (Router, Counting) {
     let app = App::new(ledger, config);
     let routes = Router::new()
         .route("/v1/me/transfers", post(send).get(list))
-        .route("/v1/me/payments/{id}", get(show).put(stumble));
+        .route("/v1/me/payments/{id}", get(show).put(panicking_handler));
     (finish(routes, app), counting)
 }
 

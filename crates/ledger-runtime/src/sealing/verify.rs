@@ -148,8 +148,8 @@ impl Reader<'_> {
         for (key, item) in named.iter().zip(records(self.dynamo, &named).await?) {
             let Ok(Some(item)) = item else { continue };
             let Ok(Some(record)) = Sealable::read(&self.of.tenant, &item) else { continue };
-            let is_asked = (self.of.from..=self.of.to).contains(&record.at().utc_day());
-            if is_asked && self.of.now.since(record.at()) >= OVERDUE_AFTER {
+            let is_in_range = (self.of.from..=self.of.to).contains(&record.at().utc_day());
+            if is_in_range && self.of.now.since(record.at()) >= OVERDUE_AFTER {
                 chain.unsealed(key.clone());
             }
         }

@@ -32,7 +32,7 @@ impl Settler {
                     }
                     Some(_) | None => return Err(self.rejected(at, &rejection)),
                 },
-                WriteOutcome::MarkerExists(_) => return Err(self.broken(at, "an unkeyed transaction met a marker")),
+                WriteOutcome::MarkerExists(_) => return Err(self.broken(at, "an unkeyed transaction found a marker")),
             }
         }
         tokio::time::sleep(INDEX_BEHIND).await;
@@ -40,12 +40,12 @@ impl Settler {
     }
 
     /// Gives back the records of the last batch.
-    pub(super) async fn give_back(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
+    pub(super) async fn release_batch(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
         let key = keys::settled(&at.tenant, at.merchant, at.id, settlement.batches);
         let item = self.ledger.dynamo().get(&key).await?;
         let item = item.ok_or_else(|| self.broken(at, "a batch of records is missing"))?;
         let records = rules::read_batch(&item)?;
-        let transaction = rules::give_back(&at.tenant, settlement, &records, self.ledger.clock().now());
+        let transaction = rules::release_batch(&at.tenant, settlement, &records, self.ledger.clock().now());
         self.write(at, &self.built(at, transaction)?).await.map(|_| ())
     }
 

@@ -94,20 +94,20 @@ impl HttpKyc {
     }
 
     async fn ask(&self, at: &SettlementRef) -> Result<KycAnswer, &'static str> {
-        let token = self.token.read().await.map_err(|_| "no token")?;
+        let token = self.token.read().await.map_err(|_| "the token cannot be read")?;
         let mut answer = self.post(at, &token).await?;
         if matches!(answer.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
             // The token may have been rotated since it was read.
-            let fresh = self.token.read_anew().await.map_err(|_| "no token")?;
+            let fresh = self.token.read_anew().await.map_err(|_| "the token cannot be read")?;
             if fresh != token {
                 answer = self.post(at, &fresh).await?;
             }
         }
         if answer.status() != StatusCode::OK {
-            return Err("another status than 200");
+            return Err("the status is not 200");
         }
-        let body = answer.bytes().await.map_err(|_| "the answer broke off")?;
-        let reply: Reply = serde_json::from_slice(&body).map_err(|_| "an answer that cannot be read")?;
+        let body = answer.bytes().await.map_err(|_| "the response is incomplete")?;
+        let reply: Reply = serde_json::from_slice(&body).map_err(|_| "the response cannot be parsed")?;
         let graphic = reply.reference.bytes().all(|byte| byte.is_ascii_graphic());
         match reply.result.as_str() {
             "passed" if graphic && reply.reference.len() <= REFERENCE_MAX => {
@@ -115,21 +115,21 @@ impl HttpKyc {
             }
             "refused" => Ok(KycAnswer::Refused),
             "pending" => Ok(KycAnswer::Unknown),
-            _ => Err("an answer that is none"),
+            _ => Err("the response has no valid result"),
         }
     }
 
     async fn post(&self, at: &SettlementRef, token: &Masked<String>) -> Result<reqwest::Response, &'static str> {
         let bearer = format!("Bearer {}", token.expose().trim());
-        let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| "a malformed token")?;
+        let mut bearer = HeaderValue::from_str(&bearer).map_err(|_| "the token is malformed")?;
         bearer.set_sensitive(true);
         let question = Question {
             tenant: at.tenant.as_str(),
             merchant_id: at.merchant.to_string(),
             settlement_id: at.id.to_string(),
         };
-        let body = serde_json::to_vec(&question).map_err(|_| "no question")?;
-        let asked = self
+        let body = serde_json::to_vec(&question).map_err(|_| "the request cannot be serialized")?;
+        let request = self
             .client
             .post(&self.url)
             .header(AUTHORIZATION, bearer)
@@ -137,7 +137,7 @@ impl HttpKyc {
             // One check per settlement, however often the request is repeated.
             .header("idempotency-key", format!("settlement:{}:kyc", at.id))
             .body(body);
-        asked.send().await.map_err(|_| "no answer")
+        request.send().await.map_err(|_| "no answer")
     }
 }
 
@@ -145,7 +145,7 @@ impl Kyc for HttpKyc {
     fn check<'a>(&'a self, at: &'a SettlementRef) -> BoxFuture<'a, KycAnswer> {
         Box::pin(async move {
             self.ask(at).await.unwrap_or_else(|why| {
-                tracing::warn!(settlement = %at.id, why, "the merchant's check is not known");
+                tracing::warn!(settlement = %at.id, why, "the result of the merchant's KYC check is unknown");
                 KycAnswer::Unknown
             })
         })

@@ -15,7 +15,7 @@ use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use ledger_core::psp::{EventId, Payout, PayoutStatus, Step};
-use ledger_core::settlements::returned::{self, Word};
+use ledger_core::settlements::returned::{self, PayoutMeaning};
 use ledger_core::settlements::sending::{self, SEND_WITHIN};
 use ledger_core::settlements::{Settlement, UndoReason};
 use ledger_core::trail::{ProviderAnswer, Record};
@@ -30,7 +30,7 @@ impl Settler {
     /// Sends the payout, or looks up what became of it. `false` if the task must wait.
     pub(super) async fn pay_out(&self, at: &SettlementRef, seen: &Settlement) -> Result<bool, Problem> {
         let psp_executor = self.psp_executor(at, seen).await?;
-        let sending = seen.sending.ok_or_else(|| self.broken(at, "a payout that was never begun"))?;
+        let sending = seen.sending.ok_or_else(|| self.broken(at, "the payout has no sending record"))?;
         let now = self.ledger.clock().now();
         let mut answers = Vec::new();
         if !sending.may_send(now) {
@@ -46,8 +46,8 @@ impl Settler {
         if !self.write_recorded((at, seen, PAYOUT), "sent", transaction, &[]).await? {
             return Ok(true);
         }
-        let (request, key) =
-            sending::request(&at.tenant, &mine).ok_or_else(|| self.broken(at, "there is nothing to pay out"))?;
+        let (request, key) = sending::request(&at.tenant, &mine)
+            .ok_or_else(|| self.broken(at, "the settlement has no amount to pay out"))?;
         // The clock is read again right before the send: the process may have been suspended since the write.
         let sent_at = self.ledger.clock().now();
         if !sending.may_send(sent_at) || sent_at.since(now) > SEND_WITHIN || sent_at < now {
@@ -110,14 +110,14 @@ impl Settler {
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(settlement) = self.read_if_any(&at).await? else { return Ok(Applied::NoRecord) };
-            let draft = match returned::word(tenant, &settlement, payout, account, now) {
-                Word::Behind => return Ok(Applied::Behind),
-                Word::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
-                Word::Ahead => {
+            let draft = match returned::meaning_of(tenant, &settlement, payout, account, now) {
+                PayoutMeaning::Behind => return Ok(Applied::Behind),
+                PayoutMeaning::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
+                PayoutMeaning::Ahead => {
                     self.book(&at, &settlement, payout, &answers).await?;
                     continue;
                 }
-                Word::Back(draft) => draft,
+                PayoutMeaning::Return(draft) => draft,
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
             let transaction = Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
@@ -126,7 +126,7 @@ impl Settler {
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {
                 WriteOutcome::Applied => {
                     self.ledger.metrics().count(Metric::PayoutReturned, tenant, Operation::SettlementReturned);
-                    tracing::warn!(%tenant, settlement = %at.id, "a payout came back");
+                    tracing::warn!(%tenant, settlement = %at.id, "payout returned");
                     return Ok(Applied::Done);
                 }
                 WriteOutcome::MarkerExists(_) => return Ok(Applied::Repeated),
@@ -148,7 +148,7 @@ impl Settler {
         let payout = match object {
             PspObject::Payout(payout) => payout,
             PspObject::Intent(_) | PspObject::Refund(_) => {
-                return Err(self.broken(at, "the provider answered with another object than a payout"));
+                return Err(self.broken(at, "the provider's response is not a payout"));
             }
         };
         let account = settlement.psp.as_ref().and_then(|psp| psp.account.as_deref());
@@ -193,8 +193,8 @@ impl Settler {
         match refusal.outlook {
             Outlook::Final => {
                 let now = self.ledger.clock().now();
-                let back = self.built(at, rules::turn_back(&at.tenant, mine, UndoReason::PayoutRefused, now))?;
-                self.write_recorded((at, mine, PAYOUT), "moved", back, answers).await.map(|_| true)
+                let undone = self.built(at, rules::start_undo(&at.tenant, mine, UndoReason::PayoutRefused, now))?;
+                self.write_recorded((at, mine, PAYOUT), "moved", undone, answers).await.map(|_| true)
             }
             Outlook::MayPass { burnt } => {
                 if burnt {
@@ -268,12 +268,13 @@ impl Settler {
     /// settlement's payout could not be found.
     async fn psp_executor(&self, at: &SettlementRef, settlement: &Settlement) -> Result<PspExecutor, Problem> {
         let provider = self.provider.provider().await;
-        let provider = provider.ok_or_else(|| self.broken(at, "Stripe is not set up, and a merchant is paid by it"))?;
+        let provider =
+            provider.ok_or_else(|| self.broken(at, "Stripe is not configured, but a merchant is paid through it"))?;
         let (psp_executor, psp) = (provider.psp_executor().clone(), settlement.psp.as_ref());
         if psp.is_none_or(|psp| {
             psp.livemode != psp_executor.terms().livemode || psp.ledger != psp_executor.terms().ledger
         }) {
-            return Err(self.broken(at, "Stripe is set up otherwise than when the settlement was opened"));
+            return Err(self.broken(at, "Stripe's configuration differs from that of the opened settlement"));
         }
         Ok(psp_executor)
     }

@@ -42,7 +42,7 @@ pub async fn start_due(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<
             let settlement = Settlement::read(&item)?;
             let at = SettlementRef { tenant: tenant.clone(), merchant: settlement.merchant, id: settlement.id };
             if let Err(code) = sagas.start(&at, settlement.runs).await {
-                tracing::warn!(settlement = %at.id, code, "a saga was not started");
+                tracing::warn!(settlement = %at.id, code, "saga not started");
                 return Err(Problem::unavailable());
             }
             let noted = started(tenant, &settlement, app.now()).map_err(|_| Problem::internal())?;

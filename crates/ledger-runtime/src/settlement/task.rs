@@ -22,7 +22,7 @@ pub async fn task_answer(
         Err(failed) => failed,
     };
     let code = failed.code;
-    tracing::warn!(tenant = %at.tenant, settlement = %at.id, task = task.name(), code, "a task did not end well");
+    tracing::warn!(tenant = %at.tenant, settlement = %at.id, task = task.name(), code, "task failed");
     Err(error_name(&failed.problem))
 }
 

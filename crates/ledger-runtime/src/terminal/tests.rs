@@ -138,10 +138,10 @@ async fn new_enrolment_is_accepted_after_one_reread_per_second_at_most() {
     };
     assert_eq!(status_at(0).await, 401);
     assert_eq!(status_at(999).await, 401);
-    assert_eq!(store.seen().len(), 1, "no reread within a second");
+    assert_eq!(store.seen().len(), 1, "the terminal is not read again within a second");
     assert_eq!(status_at(1000).await, 401);
     assert_eq!(store.seen().len(), 2);
-    assert_eq!(status_at(2000).await, 200, "the enrolment is seen before the cache's time is over");
+    assert_eq!(status_at(2000).await, 200, "the enrolment is read before the cached entry expires");
 }
 
 #[tokio::test(start_paused = true)]

@@ -39,7 +39,7 @@ pub(super) enum DriveOutcome {
 }
 
 /// The result of the request at the PSP.
-enum Asked {
+enum CallOutcome {
     Done(PspObject),
     Refused(PspRefusal),
     /// The PSP's object does not exist, and this PSP key cannot make it any more.
@@ -55,14 +55,14 @@ impl PspExecutor {
         let records = self.records_of(flight).await?;
         let mut answers = Vec::new();
         match self.ask(flight, &records, &mut answers).await {
-            Asked::Done(object) => self.land(flight, records, &object, &answers).await,
-            Asked::Refused(refusal) => match refusal.outlook {
+            CallOutcome::Done(object) => self.land(flight, records, &object, &answers).await,
+            CallOutcome::Refused(refusal) => match refusal.outlook {
                 Outlook::Final => self.land_refused(flight, records, &refusal.code, &answers).await,
                 Outlook::MayPass { burnt } => self.retry_later(flight, burnt, &answers).await,
             },
-            Asked::Absent => self.retry_later(flight, true, &answers).await,
-            Asked::TooOld => self.park(flight, Parked::NotFound, &answers).await,
-            Asked::Unknown => {
+            CallOutcome::Absent => self.retry_later(flight, true, &answers).await,
+            CallOutcome::TooOld => self.park(flight, Parked::NotFound, &answers).await,
+            CallOutcome::Unknown => {
                 self.count(Metric::PspUnknown, flight);
                 self.note_unknown(flight, &answers).await;
                 Ok(DriveOutcome::Unknown)
@@ -72,13 +72,13 @@ impl PspExecutor {
 
     async fn records_of(&self, flight: &Flight) -> Result<Records, Problem> {
         let records = self.records(&flight.tenant, &TopupRecordIds::of(flight)).await?;
-        records.ok_or_else(|| self.broken(flight, "a claim without its record"))
+        records.ok_or_else(|| self.broken(flight, "a claim has no record"))
     }
 
     /// Sends the request, and adds the answers to `answers`.
     ///
     /// INVARIANT: a send is recorded before it leaves: the first with the claim or its takeover.
-    async fn ask(&self, flight: &Leased<Flight>, records: &Records, answers: &mut Vec<ProviderAnswer>) -> Asked {
+    async fn ask(&self, flight: &Leased<Flight>, records: &Records, answers: &mut Vec<ProviderAnswer>) -> CallOutcome {
         for send in 0..SENDS_MAX {
             if send > 0 {
                 tokio::time::sleep(RESEND_PAUSE).await;
@@ -86,18 +86,18 @@ impl PspExecutor {
             // The clock is read before each send: the process may have been suspended since the last.
             let now = self.ledger.clock().now();
             if !flight.may_send(now) {
-                return self.look_after(flight, records, Asked::TooOld, answers).await;
+                return self.look_up_before_absence(flight, records, CallOutcome::TooOld, answers).await;
             }
             if !flight.may_hold(now) {
-                return Asked::Unknown;
+                return CallOutcome::Unknown;
             }
             if send > 0 && !self.note_sending(flight, send, answers, now).await {
-                return Asked::Unknown;
+                return CallOutcome::Unknown;
             }
             match self.psp.send(&flight.request, &flight.psp_key()).await {
                 Sent::Done(object) => {
                     answers.push(ProviderAnswer::Done(object.id().clone()));
-                    return Asked::Done(object);
+                    return CallOutcome::Done(object);
                 }
                 Sent::Refused(refusal) => {
                     answers.push(ProviderAnswer::Refused(refusal.code.clone()));
@@ -105,53 +105,55 @@ impl PspExecutor {
                     // A refusal of the first send proves that no object was made. After a send with an unknown outcome,
                     // the object is looked up before anything is given back.
                     if send == 0 && flight.fence == 1 {
-                        return Asked::Refused(refusal);
+                        return CallOutcome::Refused(refusal);
                     }
-                    return self.look_before(flight, records, refusal, answers).await;
+                    return self.look_up_before_refusal(flight, records, refusal, answers).await;
                 }
                 Sent::Unknown(unknown) => {
                     answers.push(ProviderAnswer::Unknown(unknown.why.to_owned()));
                     // The PSP replays its failure under this key, so only a lookup shows whether the object was made.
                     if !unknown.resend {
-                        return self.look_after(flight, records, Asked::Absent, answers).await;
+                        return self.look_up_before_absence(flight, records, CallOutcome::Absent, answers).await;
                     }
                 }
             }
         }
-        Asked::Unknown
+        CallOutcome::Unknown
     }
 
     /// Looks the object up before a refusal counts: the object if found, else the refusal.
-    async fn look_before(
+    async fn look_up_before_refusal(
         &self,
         flight: &Leased<Flight>,
         records: &Records,
         refusal: PspRefusal,
         answers: &mut Vec<ProviderAnswer>,
-    ) -> Asked {
-        match self.look_for(flight, records, self.ledger.clock().now(), answers).await {
-            LookupResult::Found(object) => Asked::Done(object),
-            LookupResult::Absent => Asked::Refused(refusal),
+    ) -> CallOutcome {
+        match self.look_up_request(flight, records, self.ledger.clock().now(), answers).await {
+            LookupResult::Found(object) => CallOutcome::Done(object),
+            LookupResult::Absent => CallOutcome::Refused(refusal),
             // An API key that the PSP refuses fails in the lookup too. Such a refusal gives nothing back and does not
             // change the PSP key, so it may count without a lookup.
-            LookupResult::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => Asked::Refused(refusal),
-            LookupResult::Unknown => Asked::Unknown,
+            LookupResult::Unknown if refusal.outlook == (Outlook::MayPass { burnt: false }) => {
+                CallOutcome::Refused(refusal)
+            }
+            LookupResult::Unknown => CallOutcome::Unknown,
         }
     }
 
     /// Looks the object up: `missing` if it is absent and enough time has passed for it to be visible.
-    async fn look_after(
+    async fn look_up_before_absence(
         &self,
         flight: &Leased<Flight>,
         records: &Records,
-        missing: Asked,
+        missing: CallOutcome,
         answers: &mut Vec<ProviderAnswer>,
-    ) -> Asked {
+    ) -> CallOutcome {
         let now = self.ledger.clock().now();
-        match self.look_for(flight, records, now, answers).await {
-            LookupResult::Found(object) => Asked::Done(object),
+        match self.look_up_request(flight, records, now, answers).await {
+            LookupResult::Found(object) => CallOutcome::Done(object),
             LookupResult::Absent if flight.is_absence_confirmed(now) => missing,
-            LookupResult::Absent | LookupResult::Unknown => Asked::Unknown,
+            LookupResult::Absent | LookupResult::Unknown => CallOutcome::Unknown,
         }
     }
 
@@ -165,12 +167,12 @@ impl PspExecutor {
         answers: &[ProviderAnswer],
     ) -> Result<DriveOutcome, Problem> {
         let Some(fact) = object.clone().fact() else {
-            return Err(self.broken(flight, "a payout in the place of a top-up"));
+            return Err(self.broken(flight, "the provider's object is a payout, not a top-up"));
         };
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object) else {
-                return Err(self.broken(flight, "the provider's object does not tell what the answer needs"));
+                return Err(self.broken(flight, "the provider's object lacks a field of the response"));
             };
             let effect = match route::route(&fact, &records.view(&flight.tenant), now)? {
                 Routed::Apply(effect) => Some(*effect),
@@ -180,7 +182,7 @@ impl PspExecutor {
                         why = contradiction.name(), "the provider's object contradicts our record");
                     return self.park(flight, Parked::Contradiction, answers).await;
                 }
-                Routed::Ahead => return Err(self.broken(flight, "an object of our own that is ahead of our record")),
+                Routed::Ahead => return Err(self.broken(flight, "an object that we created is ahead of our record")),
             };
             if let Some(driven) = self.write_landing(flight, effect, (&answer, false), answers, now).await? {
                 return Ok(driven);
@@ -190,7 +192,7 @@ impl PspExecutor {
         Err(Problem::busy())
     }
 
-    /// Completes the operation with the PSP's refusal, and gives back what was reserved.
+    /// Completes the operation with the PSP's refusal, and releases what was reserved.
     async fn land_refused(
         &self,
         flight: &Leased<Flight>,
@@ -289,7 +291,7 @@ impl PspExecutor {
         self.count(Metric::OperationParked, flight);
         let why = flight.parked.map(Parked::name);
         tracing::error!(tenant = %flight.tenant, operation = %flight.operation, resource = %flight.resource, why,
-            "an operation was parked: a person must look at it");
+            "operation parked: needs review");
     }
 
     /// Writes a transition of a claim. `false` if another request or worker has changed the claim.
@@ -297,7 +299,7 @@ impl PspExecutor {
         match self.ledger.attempt(&flight.tenant, flight.operation, transaction).await? {
             WriteOutcome::Applied => Ok(true),
             WriteOutcome::Rejected(_) => Ok(false),
-            WriteOutcome::MarkerExists(_) => Err(self.broken(flight, "a transition met a marker")),
+            WriteOutcome::MarkerExists(_) => Err(self.broken(flight, "a transition found a marker")),
         }
     }
 

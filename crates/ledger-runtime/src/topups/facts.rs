@@ -55,7 +55,7 @@ impl PspExecutor {
                 Routed::Contradiction(contradiction) => return Ok(Applied::Contradiction(contradiction)),
                 Routed::Ahead => match self.catch_up(tenant, tags, fact, &records).await? {
                     Applied::Done | Applied::Repeated | Applied::Behind => continue,
-                    odd @ (Applied::NoRecord | Applied::Contradiction(_)) => return Ok(odd),
+                    unapplied @ (Applied::NoRecord | Applied::Contradiction(_)) => return Ok(unapplied),
                 },
                 Routed::Apply(effect) => *effect,
             };

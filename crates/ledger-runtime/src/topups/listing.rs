@@ -38,7 +38,7 @@ impl PspExecutor {
     }
 
     /// Looks up one of the PSP's objects.
-    pub(crate) async fn look_at(&self, at: PspLookup<'_>) -> LookupResult {
+    pub(crate) async fn look_up_object(&self, at: PspLookup<'_>) -> LookupResult {
         self.psp.look(at, self.terms().account.as_deref()).await
     }
 }

@@ -44,12 +44,12 @@ impl PspExecutor {
         let transaction = Transaction::record(record).map_err(|error| broken(&error.to_string()))?;
         match self.ledger.attempt(tenant, operation, &transaction).await? {
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
-            WriteOutcome::MarkerExists(_) => Err(broken("a record met a marker")),
+            WriteOutcome::MarkerExists(_) => Err(broken("a record found a marker")),
         }
     }
 
     /// Looks up what a request has made, and adds the lookup to `answers`.
-    pub(super) async fn look_for(
+    pub(super) async fn look_up_request(
         &self,
         flight: &Flight,
         records: &Records,

@@ -1,5 +1,5 @@
 //! Lists what needs review (parked operations and kept events), and resolves parked operations. Nothing is decided
-//! before the PSP has been asked what it has.
+//! before the object has been looked up at the PSP.
 
 use super::PspExecutor;
 use super::facts::Applied;
@@ -177,7 +177,7 @@ impl PspExecutor {
             Err(error) => return Err(error.into()),
         }
         self.ledger.metrics().count(Metric::EventKept, tenant, Operation::StripeEvent);
-        tracing::error!(%tenant, event = %event.id, kind = event.kind, why, "an event does not agree with our records");
+        tracing::error!(%tenant, event = %event.id, kind = event.kind, why, "an event contradicts our records");
         Ok(false)
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{KeptStripe, StripeConfig};
 use crate::execute::Ledger;
 use crate::metrics::Metric;
 use crate::psp::{Psp, Stripe};
-use crate::secrets::{BELIEVED_FOR, DOUBTED_AFTER, RETRIED_AFTER, SecretSource};
+use crate::secrets::{REFUSED_REREAD_AFTER, RETRIED_AFTER, SECRET_KEPT_FOR, SecretSource};
 use ledger_core::personal::Masked;
 use ledger_core::psp::PspTerms;
 use ledger_core::time::Timestamp;
@@ -85,7 +85,7 @@ struct State {
     provider: Option<Provider>,
     text: Option<Masked<String>>,
     /// When the secret was last read, and whether that succeeded.
-    asked: Option<(Timestamp, bool)>,
+    last_read: Option<(Timestamp, bool)>,
 }
 
 impl Keeper {
@@ -96,21 +96,21 @@ impl Keeper {
     /// The PSP, if the secret configures one. If the secret cannot be read, the one before stays.
     pub(crate) async fn provider(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
-        let believed = if state.asked.is_some_and(|(_, well)| well) { BELIEVED_FOR } else { RETRIED_AFTER };
-        self.refresh(&mut state, believed).await;
+        let valid_for = if state.last_read.is_some_and(|(_, well)| well) { SECRET_KEPT_FOR } else { RETRIED_AFTER };
+        self.refresh(&mut state, valid_for).await;
         state.provider.clone()
     }
 
     /// The PSP for an event whose signature the present secrets do not verify: read at most ten seconds ago.
     pub(crate) async fn provider_anew(&self) -> Option<Provider> {
         let mut state = self.state.lock().await;
-        self.refresh(&mut state, DOUBTED_AFTER).await;
+        self.refresh(&mut state, REFUSED_REREAD_AFTER).await;
         state.provider.clone()
     }
 
-    async fn refresh(&self, state: &mut State, believed: Duration) {
+    async fn refresh(&self, state: &mut State, valid_for: Duration) {
         let now = self.ledger.clock().now();
-        if state.asked.is_some_and(|(at, _)| at <= now && now < at.plus(believed)) {
+        if state.last_read.is_some_and(|(at, _)| at <= now && now < at.plus(valid_for)) {
             return;
         }
         let made = match self.source.read().await {
@@ -118,13 +118,13 @@ impl Keeper {
             Ok(text) => self.made_of(state, &text).map(|provider| Some((provider, text))),
             Err(error) => Err(error.to_string()),
         };
-        state.asked = Some((now, made.is_ok()));
+        state.last_read = Some((now, made.is_ok()));
         match made {
             Ok(None) => {}
             Ok(Some((provider, text))) => (state.provider, state.text) = (provider, Some(text)),
             Err(why) => {
                 self.ledger.metrics().count_of(Metric::SecretsStale, None, None);
-                tracing::error!(why, "Stripe's secret is left as it was");
+                tracing::error!(why, "Stripe's secret was not replaced");
             }
         }
     }
@@ -136,7 +136,7 @@ impl Keeper {
         let other_mode =
             |before: &Provider| before.psp_executor.terms().livemode != provider.psp_executor.terms().livemode;
         if state.provider.as_ref().is_some_and(other_mode) {
-            return Err("the API key is of the other mode, live or test, than the one before".to_owned());
+            return Err("the new API key has the other mode, live or test".to_owned());
         }
         Ok(Some(provider))
     }

@@ -11,10 +11,10 @@ use ledger_core::topups::{Clawback, TopupRecord, TopupRefund, View};
 use ledger_core::wallets::SeenWallet;
 use ledger_core::{keys, reads};
 
-/// The top-up, and the refund and clawback that were asked for.
+/// The top-up, and the requested refund and clawback.
 type Own = (TopupRecord, Option<TopupRefund>, Option<Clawback>);
 
-/// A top-up, with one of its refunds and one of its clawbacks if asked for.
+/// A top-up, with one of its refunds and one of its clawbacks if requested.
 #[derive(Clone, Debug)]
 pub(super) struct Records {
     /// The top-up.
@@ -112,7 +112,7 @@ impl PspExecutor {
         let spent_points = match found.next().flatten() {
             Some(config) => TenantTerms::read(&config)?.spent_points,
             None if wanted.clawback.is_some() => {
-                return Err(self.ledger.broken(tenant, Operation::Clawback, "a tenant without terms"));
+                return Err(self.ledger.broken(tenant, Operation::Clawback, "the tenant has no terms"));
             }
             None => SpentPoints::Deduct,
         };

@@ -77,7 +77,7 @@ impl PspExecutor {
                 if over() {
                     break;
                 }
-                match passed_over(self.recover_claim(&item).await, &mut fault)?.flatten() {
+                match skip_fault(self.recover_claim(&item).await, &mut fault)?.flatten() {
                     Some(true) => done.completed = done.completed.saturating_add(1),
                     Some(false) => {
                         done.waiting = done.waiting.saturating_add(1);
@@ -94,7 +94,7 @@ impl PspExecutor {
                 if over() {
                     break;
                 }
-                passed_over(self.check(tenant, &item).await, &mut fault)?;
+                skip_fault(self.check(tenant, &item).await, &mut fault)?;
                 done.checked = done.checked.saturating_add(1);
             }
         }
@@ -132,7 +132,7 @@ impl PspExecutor {
             }
             Err(problem) => {
                 tracing::warn!(tenant = %held.tenant, operation = %held.operation, resource = %held.resource,
-                    code = problem.code(), "a claim could not be recovered");
+                    code = problem.code(), "claim not recovered");
                 self.release(&held).await?;
                 Ok(Some(false))
             }
@@ -179,7 +179,9 @@ impl PspExecutor {
                 self.schedule_check(tenant, settled, again).await
             }
             Some(_) => Ok(()),
-            None if records.topup.state == TopupState::Pending => self.abandon(tenant, &tags, &records.topup).await,
+            None if records.topup.state == TopupState::Pending => {
+                self.cancel_unpaid(tenant, &tags, &records.topup).await
+            }
             // Its claim is in flight or parked: the check is put off, so that it does not delay the others.
             None if records.topup.state == TopupState::Requested => {
                 let again = check::topup_again(tenant, &records.topup, false, self.ledger.clock().now());
@@ -192,7 +194,7 @@ impl PspExecutor {
 
     /// Asks the PSP to cancel a top-up that was not paid. Only the PSP's confirmation releases the headroom; if the
     /// top-up was paid after all, it is credited.
-    async fn abandon(&self, tenant: &Tenant, tags: &Tags, topup: &TopupRecord) -> Result<(), Problem> {
+    async fn cancel_unpaid(&self, tenant: &Tenant, tags: &Tags, topup: &TopupRecord) -> Result<(), Problem> {
         let Some((request, key)) = topup.cancellation() else { return Ok(()) };
         let account = topup.account.as_deref();
         let record = Record::canceling(tenant, topup, self.ledger.clock().now());
@@ -251,14 +253,14 @@ impl PspExecutor {
         match self.ledger.attempt(tenant, Operation::Recovery, &again).await? {
             // Rejected: the record's state has changed, and with it its due index entry.
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
-            WriteOutcome::MarkerExists(_) => Err(broken("a mark met a marker")),
+            WriteOutcome::MarkerExists(_) => Err(broken("an update of a due index entry found a marker")),
         }
     }
 }
 
 /// Passes over a record that fails with a 500, which was logged where it occurred: the others are still recovered.
 /// Other errors end the run, because the store is unavailable.
-fn passed_over<T>(done: Result<T, Problem>, fault: &mut Option<Problem>) -> Result<Option<T>, Problem> {
+fn skip_fault<T>(done: Result<T, Problem>, fault: &mut Option<Problem>) -> Result<Option<T>, Problem> {
     match done {
         Ok(done) => Ok(Some(done)),
         Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {

@@ -19,7 +19,7 @@ pub struct BalanceView {
     /// Room under the cap that a pending top-up has reserved; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserved: Option<String>,
-    /// What a dispute took and the wallet could not give. Incoming value pays it first. Absent if it is 0.
+    /// The disputed amount that the wallet could not cover. Incoming value pays it first. Absent if it is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owed: Option<String>,
     /// Whether debits are refused.

@@ -32,7 +32,7 @@ pub struct MigrationView {
     /// The step to the next phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<StepView>,
-    /// The step back to the phase before.
+    /// The step back to the previous phase.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub back: Option<StepView>,
     /// The last pass of each kind.
@@ -142,7 +142,7 @@ impl MigrationView {
             since: Some(migration.since.rfc3339()),
             stages: stages.into(),
             next: step(phase.next()),
-            back: step(phase.back()),
+            back: step(phase.previous()),
             passes: passes.iter().map(PassView::from).collect(),
         }
     }

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 pub struct RunView {
     /// The run's id.
     pub run_id: String,
-    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but something changed whenever it was read) or
+    /// `requested`, `running`, `clean`, `breaks`, `unsettled` (no break, but some items changed at each read) or
     /// `failed`.
     #[schema(value_type = words::RunStatus)]
     pub status: String,
@@ -65,7 +65,7 @@ pub struct FindingView {
     /// The subject of the break that may explain it: check that one first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<String>,
-    /// The amount that an adjustment would add to the balance. It needs two people.
+    /// The amount that an adjustment would add to the balance. A second person must approve it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proposed: Option<String>,
     /// The adjustment that was requested.

@@ -15,11 +15,11 @@ pub struct SettlementView {
     /// The merchant's id.
     pub merchant_id: String,
     /// `collecting`, `held`, `verified`, `released`, `charged`, `paying`, `paid`, `carried` (nothing was to be paid:
-    /// the rest goes into the next one), `undone` (it turned back: the next one takes its records) or `returned` (it
-    /// was paid, and the money came back: the next one pays it).
+    /// the rest goes into the next one), `undone` (the next one takes its records) or `returned` (it was paid, and the
+    /// money was returned: the next one pays it).
     #[schema(value_type = words::SettlementStatus)]
     pub status: String,
-    /// Why it turned back: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
+    /// Why it was undone: `kyc_refused`, `kyc_unanswered`, `payout_refused` or `step_failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<words::UndoReason>)]
     pub turned_back: Option<&'static str>,
@@ -76,7 +76,7 @@ pub struct AssetTotalsView {
     pub taken: String,
     /// The total of refunds.
     pub refunded: String,
-    /// The amount that was paid before and came back; no fee is taken on it again. Absent if there is none.
+    /// The amount of an earlier payout that was returned; no fee is taken on it again. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_back: Option<String>,
     /// The amount carried over from the settlement before; it may be negative.

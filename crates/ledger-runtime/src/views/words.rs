@@ -21,21 +21,21 @@ macro_rules! words {
 }
 
 words! {
-    /// Whether an account, a card or a terminal works.
+    /// Whether an account, card or terminal is active.
     AccountStatus: "active" | "frozen";
-    /// Whether a merchant is paid.
+    /// Whether a merchant can be paid.
     MerchantStatus: "active" | "suspended";
-    /// The only status of an operation that is done when it is answered.
+    /// The status of an operation that is complete when the response is sent.
     CompletedStatus: "completed";
     /// Prepaid yen.
     EcopayOnly: "ECOPAY";
-    /// Whether an adjustment adds or takes.
+    /// Whether an adjustment adds to the balance or subtracts from it.
     Direction: "credit" | "debit";
     /// Why a balance is adjusted.
     AdjustmentReason: "correction" | "goodwill" | "fraud" | "reconciliation" | "opening";
     /// The state of an adjustment.
     AdjustmentStatus: "pending" | "approved" | "rejected";
-    /// Whether something that takes two people is approved.
+    /// Whether a request that needs a second person's approval has it.
     ApprovalStatus: "pending" | "approved";
     /// The kind of a record of the audit trail.
     AuditKind: "act" | "entry" | "step";
@@ -45,7 +45,7 @@ words! {
     BankKind: "bank";
     /// An account at Stripe.
     StripeKind: "stripe";
-    /// How a contradicted top-up is decided.
+    /// The decision about a top-up that contradicts the provider's object.
     DecisionWay: "book" | "give_up" | "write_off";
     /// A job that was stored.
     JobAccepted: "accepted";
@@ -95,7 +95,7 @@ words! {
     CardOperation: "card_topup" | "card_pay" | "card_refund" | "card_reverse";
     /// How a reversal ended.
     ReversalOutcome: "undone" | "forbidden" | "nothing_moved" | "already_reversed";
-    /// What the payment provider answered; empty before it was asked.
+    /// Whether the payment provider listed its objects; empty before the run reads them.
     ProviderAsked: "listed" | "none" | "unknown" | "";
     /// The state of a reconciliation, and its result.
     RunStatus: "requested" | "running" | "clean" | "breaks" | "unsettled" | "failed";

@@ -65,7 +65,7 @@ async fn run_by_hand_answers_what_it_did() {
 }
 
 #[test]
-fn tick_of_a_malformed_tenant_or_of_another_tenants_item_asks_for_nothing() {
+fn tick_of_a_malformed_tenant_or_another_tenants_item_requests_no_work() {
     let due = |text: &str| serde_json::from_str::<Tick>(text).unwrap().due();
     assert_eq!(due(r#"{"tenant":"a#b"}"#), None);
     assert_eq!(due(r#"{"tenant":"one","entry":{"pk":"two#customer#x","sk":"TXN#y"}}"#), None);
@@ -124,7 +124,7 @@ async fn tick_for_a_tenant_that_is_not_open_does_nothing_and_warns_once() {
     assert_eq!((answer, done), (Ok(None), Vec::new()));
     let (failed, done, in_queue) = batch(&["closed", "closed"], absent()).await;
     drop(guard);
-    assert_eq!((failed, done), (Vec::new(), Vec::<String>::new()), "the tick does not come again");
+    assert_eq!((failed, done), (Vec::new(), Vec::<String>::new()), "the tick is not retried");
     for metric in [Metric::CrossTenantDenied, Metric::FailClosed, Metric::Broken] {
         assert_eq!((count(&counting, metric, "closed"), count(&in_queue, metric, "closed")), (0, 0), "{metric:?}");
     }

@@ -18,7 +18,7 @@ fn allows(action: &str, resource: &str, condition: Option<Value>) -> Policy {
     policy(&json!([statement])).expect("a policy")
 }
 
-fn asks(action: &str, enclosing: Option<&str>) -> Request {
+fn request_for(action: &str, enclosing: Option<&str>) -> Request {
     let context = enclosing.map(|operation| ("dynamodb:enclosingoperation".to_owned(), vec![operation.to_owned()]));
     Request { action: action.to_owned(), resource: TABLE.to_owned(), context: context.into_iter().collect() }
 }
@@ -28,14 +28,14 @@ fn everything() -> Policy {
 }
 
 #[track_caller]
-fn decides(policy: &Policy, request: &Request, expected: Result<(), Denied>) {
+fn assert_decision(policy: &Policy, request: &Request, expected: Result<(), Denied>) {
     assert_eq!(authorise(policy, &everything(), request), expected, "{request}");
 }
 
 #[test]
-fn a_request_needs_the_role_and_the_boundary() {
+fn request_needs_role_and_boundary() {
     let (reads, writes) = (allows("dynamodb:GetItem", TABLE, None), allows("dynamodb:PutItem", TABLE, None));
-    let get = asks("dynamodb:GetItem", None);
+    let get = request_for("dynamodb:GetItem", None);
     assert_eq!(authorise(&reads, &reads, &get), Ok(()));
     assert_eq!(authorise(&reads, &writes, &get), Err(Denied::NotByBoundary));
     assert_eq!(authorise(&writes, &reads, &get), Err(Denied::NotByRole));
@@ -46,12 +46,12 @@ fn a_request_needs_the_role_and_the_boundary() {
 fn denial_in_role_or_boundary_wins() {
     let denies = json!({"Sid": "no", "Effect": "Deny", "Action": "dynamodb:*", "Resource": "*"});
     let allows = json!({"Sid": "yes", "Effect": "Allow", "Action": "*", "Resource": "*"});
-    let get = asks("dynamodb:GetItem", None);
+    let get = request_for("dynamodb:GetItem", None);
     for statements in [json!([denies, allows]), json!([allows, denies])] {
         let policy = policy(&statements).expect("a policy");
         assert_eq!(authorise(&policy, &everything(), &get), Err(Denied::By("no".to_owned())));
         assert_eq!(authorise(&everything(), &policy, &get), Err(Denied::By("no".to_owned())));
-        decides(&policy, &asks("s3:GetObject", None), Ok(()));
+        assert_decision(&policy, &request_for("s3:GetObject", None), Ok(()));
     }
 }
 
@@ -59,10 +59,10 @@ fn denial_in_role_or_boundary_wins() {
 fn for_any_value_fails_for_an_absent_key() {
     let within = json!({"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]}});
     let policy = allows("dynamodb:PutItem", TABLE, Some(within));
-    decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
-    decides(&policy, &asks("dynamodb:PutItem", Some("TransactGetItems")), Err(Denied::NotByRole));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", Some("TransactGetItems")), Err(Denied::NotByRole));
     // The planted mistake: a single write does not have this key.
-    decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::NotByRole));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", None), Err(Denied::NotByRole));
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn for_all_values_holds_for_an_absent_key() {
     let mut policy = allows("dynamodb:PutItem", TABLE, Some(outside.clone()));
     policy.statements[0].effect = Effect::Deny;
     let policy = Policy::joined([policy, everything()]);
-    decides(&policy, &asks("dynamodb:PutItem", None), Err(Denied::By("s".to_owned())));
-    decides(&policy, &asks("dynamodb:PutItem", Some("Other")), Err(Denied::By("s".to_owned())));
-    decides(&policy, &asks("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", None), Err(Denied::By("s".to_owned())));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", Some("Other")), Err(Denied::By("s".to_owned())));
+    assert_decision(&policy, &request_for("dynamodb:PutItem", Some("TransactWriteItems")), Ok(()));
     // An Allow with `ForAllValues` would allow it, too.
     let hole = allows(
         "dynamodb:PutItem",
@@ -82,7 +82,7 @@ fn for_all_values_holds_for_an_absent_key() {
             "ForAllValues:StringEquals": {"dynamodb:EnclosingOperation": ["TransactWriteItems"]},
         })),
     );
-    decides(&hole, &asks("dynamodb:PutItem", None), Ok(()));
+    assert_decision(&hole, &request_for("dynamodb:PutItem", None), Ok(()));
 }
 
 #[test]
@@ -111,13 +111,13 @@ fn all_conditions_must_hold() {
         resource: "r".to_owned(),
         context: keys.iter().map(|(key, value)| ((*key).to_owned(), vec![(*value).to_owned()])).collect(),
     };
-    decides(&policy, &with(&[("a:one", "1"), ("a:two", "2")]), Ok(()));
-    decides(&policy, &with(&[("a:one", "1")]), Err(Denied::NotByRole));
-    decides(&policy, &with(&[("a:one", "1"), ("a:two", "1")]), Err(Denied::NotByRole));
+    assert_decision(&policy, &with(&[("a:one", "1"), ("a:two", "2")]), Ok(()));
+    assert_decision(&policy, &with(&[("a:one", "1")]), Err(Denied::NotByRole));
+    assert_decision(&policy, &with(&[("a:one", "1"), ("a:two", "1")]), Err(Denied::NotByRole));
 }
 
 #[test]
-fn patterns() {
+fn patterns_match_wildcards() {
     for (pattern, text, fits) in [
         ("*", "", true),
         ("*", "a", true),
@@ -136,9 +136,9 @@ fn patterns() {
     ] {
         assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
     }
-    decides(&allows("DynamoDB:get*", TABLE, None), &asks("dynamodb:GetItem", None), Ok(()));
+    assert_decision(&allows("DynamoDB:get*", TABLE, None), &request_for("dynamodb:GetItem", None), Ok(()));
     let elsewhere = allows("dynamodb:GetItem", &TABLE.to_uppercase(), None);
-    decides(&elsewhere, &asks("dynamodb:GetItem", None), Err(Denied::NotByRole));
+    assert_decision(&elsewhere, &request_for("dynamodb:GetItem", None), Err(Denied::NotByRole));
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(super) fn cases() -> Vec<Case> {
         let (money, points) = (account("ECOPAY", "3000", "2000", "0"), account("POINT", "30", "20", "0"));
         [succeeded("3000", "20"), refund, money, points]
     };
-    let back = [(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "2000"), (OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")];
+    let released = [(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "2000"), (OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")];
     vec![
         retry("attention/retried", "Due at once, in the next epoch, with all attempts before it.")
             .on([topup()])
@@ -95,7 +95,7 @@ pub(super) fn cases() -> Vec<Case> {
             .supersedes()
             .on(holding(refund_requested()))
             .on([refund()])
-            .moves(&back)
+            .moves(&released)
             .precedence(),
         give_up("attention/given-up-while-in-flight", "Only what is parked.", &topup_by_a(), None)
             .on(wallets(requested()))

@@ -289,27 +289,35 @@ fn returned() -> Vec<Case> {
 
 /// A refund made at the PSP: it has no metadata of our refunds.
 fn at_the_provider() -> Vec<Case> {
-    let told = |id, why, status| case(id, why, refund("re_9", "2000", status));
+    let refund_event = |id, why, status| case(id, why, refund("re_9", "2000", status));
     let taken = || record("re_9", "2000", "taken");
     vec![
-        told("clawback/refund-at-the-provider", "Taken like a dispute, as soon as it is on its way.", "pending")
-            .on(with_points("5000", "50"))
-            .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")])
-            .moves(&[(OF_A, "POINT", "-20"), ("points_issued", "POINT", "20")])
-            .supersedes()
-            .supersedes(),
-        told("clawback/refund-at-the-provider-paid", "Paid out: it has been taken.", "succeeded")
+        refund_event(
+            "clawback/refund-at-the-provider",
+            "Taken like a dispute, as soon as it is on its way.",
+            "pending",
+        )
+        .on(with_points("5000", "50"))
+        .moves(&[(OF_A, "ECOPAY", "-2000"), ("stripe_clearing", "ECOPAY", "2000")])
+        .moves(&[(OF_A, "POINT", "-20"), ("points_issued", "POINT", "20")])
+        .supersedes()
+        .supersedes(),
+        refund_event("clawback/refund-at-the-provider-paid", "Paid out: it has been taken.", "succeeded")
             .on(base("3000"))
             .on([taken()])
             .ends("behind"),
-        told("clawback/refund-at-the-provider-failed", "It failed, and the money is back.", "failed")
+        refund_event("clawback/refund-at-the-provider-failed", "It failed, and the money is back.", "failed")
             .supersedes()
             .on(base("3000"))
             .on([taken()])
             .moves(&[(OF_A, "ECOPAY", "2000"), ("stripe_clearing", "ECOPAY", "-2000")])
             .supersedes(),
-        told("clawback/refund-at-the-provider-failed-first", "Failed before it was known: nothing moves.", "failed")
-            .on(base("5000")),
+        refund_event(
+            "clawback/refund-at-the-provider-failed-first",
+            "Failed before it was known: nothing moves.",
+            "failed",
+        )
+        .on(base("5000")),
     ]
 }
 
@@ -322,21 +330,26 @@ fn nothing() -> Vec<Case> {
         livemode,
         movements: None,
     };
-    let odd = |id, why, fact, outcome| case(id, why, fact).on(base("9000")).ends(outcome);
+    let contradicting = |id, why, fact, outcome| case(id, why, fact).on(base("9000")).ends(outcome);
     vec![
         case("clawback/again", "Taken once.", withdrawn("5000"))
             .on(base("5000"))
             .on([record(DISPUTE, "5000", "taken")])
             .ends("behind"),
-        odd("clawback/above-the-charge", "More than was charged.", dispute("5001", "jpy", INTENT, false), "odd amount"),
-        odd("clawback/another-currency", "Cents.", dispute("5000", "usd", INTENT, false), "odd amount"),
-        odd(
+        contradicting(
+            "clawback/above-the-charge",
+            "More than was charged.",
+            dispute("5001", "jpy", INTENT, false),
+            "odd amount",
+        ),
+        contradicting("clawback/another-currency", "Cents.", dispute("5000", "usd", INTENT, false), "odd amount"),
+        contradicting(
             "clawback/another-object",
             "Not of our PaymentIntent.",
             dispute("5000", "jpy", "pi_2", false),
             "odd object",
         ),
-        odd("clawback/real-money", "Not of this mode.", dispute("5000", "jpy", INTENT, true), "odd livemode"),
+        contradicting("clawback/real-money", "Not of this mode.", dispute("5000", "jpy", INTENT, true), "odd livemode"),
         case("clawback/another-amount-comes-back", "Not what was taken.", reinstated("4000"))
             .on(base("0"))
             .on([record(DISPUTE, "5000", "taken")])

@@ -7,7 +7,7 @@ use super::holds::{base as held_500, capture, of_500, three_assets as three_held
 use super::holds_ended::{base_over, expire, void};
 use super::outside::*;
 use super::refund::{self as refunds, case as refund, in_money};
-use super::topup_refund_events::{gone, holding as refund_held, known, told};
+use super::topup_refund_events::{after_payout, holding as refund_held, known, refund_event};
 use super::world::*;
 use serde_json::Value as Json;
 
@@ -119,21 +119,25 @@ fn refunded() -> Vec<Case> {
 fn card_refunds() -> Vec<Case> {
     let refund = || known("pending");
     vec![
-        told("topup_refund_events/failed-in-debt", "What was held pays the debt first.", "failed")
+        refund_event("topup_refund_events/failed-in-debt", "What was held pays the debt first.", "failed")
             .on(owing(owing(refund_held(refund()), "ECOPAY", "1500"), "POINT", "20"))
             .moves(&[(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "500"), ("disputes", "ECOPAY", "1500")])
             .moves(&[(OF_A, HELD_POINTS, "-20"), ("disputes", "POINT", "20")])
             .precedence(),
-        told("topup_refund_events/failed-after-paid-in-debt", "And what had been paid out.", "failed")
-            .on(owing(owing(gone(known("succeeded")), "ECOPAY", "2500"), "POINT", "5"))
+        refund_event("topup_refund_events/failed-after-paid-in-debt", "And what had been paid out.", "failed")
+            .on(owing(owing(after_payout(known("succeeded")), "ECOPAY", "2500"), "POINT", "5"))
             .moves(&[("stripe_clearing", "ECOPAY", "-2000"), ("disputes", "ECOPAY", "2000")])
             .moves(&[(OF_A, "POINT", "15"), ("points_issued", "POINT", "-20"), ("disputes", "POINT", "5")])
             .precedence(),
-        told("topup_refund_events/failed-owing-both", "First what an earlier release wrote on the top-up.", "failed")
-            .on(owing(refund_held(refund()), "ECOPAY", "700")
-                .into_iter()
-                .map(|item| if item["type"] == s("TOPUP") { with(item, "owed", n("1000")) } else { item }))
-            .moves(&[(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "300"), ("disputes", "ECOPAY", "1700")])
-            .moves(&[(OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")]),
+        refund_event(
+            "topup_refund_events/failed-owing-both",
+            "First what an earlier release wrote on the top-up.",
+            "failed",
+        )
+        .on(owing(refund_held(refund()), "ECOPAY", "700")
+            .into_iter()
+            .map(|item| if item["type"] == s("TOPUP") { with(item, "owed", n("1000")) } else { item }))
+        .moves(&[(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "300"), ("disputes", "ECOPAY", "1700")])
+        .moves(&[(OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")]),
     ]
 }

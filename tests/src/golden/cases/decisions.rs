@@ -3,7 +3,7 @@
 
 use super::Case;
 use super::outside::*;
-use super::topup_refund_events::{gone, holding, known};
+use super::topup_refund_events::{after_payout, holding, known};
 use super::world::*;
 use crate::golden::build_decision::DecisionDoes;
 use crate::golden::command::{Does, FactJson};
@@ -30,7 +30,7 @@ fn approve(id: &'static str, why: &'static str, (refund, fact): (Option<&str>, O
 }
 
 /// A decision that another person requested.
-fn asked(way: &str, object: Option<&str>) -> Json {
+fn decision_request(way: &str, object: Option<&str>) -> Json {
     let decision = item(
         "topup",
         TOPUP,
@@ -73,7 +73,7 @@ fn paid_in(currency: &str) -> FactJson {
     }
 }
 
-fn said(received: &str) -> String {
+fn object_text(received: &str) -> String {
     format!("{INTENT} succeeded {received} jpy")
 }
 
@@ -147,7 +147,7 @@ fn refused_requests() -> Vec<Case> {
             .ends("invalid way: cannot be give_up: the refund is on its way; wait until it has ended"),
         request("decisions/refund-book-ended", "Nothing is held for it any more.", "book",
             (Some(REFUND), Some(refund(PSP_REFUND, "2500", "succeeded"))))
-            .on(gone(known("failed")))
+            .on(after_payout(known("failed")))
             .ends("invalid way: cannot be book: nothing is held for the refund any more"),
         request("decisions/of-another-kind", "A refund is no PaymentIntent.", "book",
             of_topup(FactJson::Refund { id: PSP_REFUND.to_owned(), intent: Some("pi_2".to_owned()), amount: "2000".to_owned(),
@@ -176,7 +176,7 @@ fn booked() -> Vec<Case> {
         ("points_issued", "POINT", "-50"),
     ];
     let book = |id, why, received: &str| {
-        approve(id, why, (None, Some(paid(received)))).on([asked("book", Some(&said(received)))])
+        approve(id, why, (None, Some(paid(received)))).on([decision_request("book", Some(&object_text(received)))])
     };
     vec![
         book("decisions/booked-less", "2,000 of 5,000: 20 of the 50 points.", "2000")
@@ -226,7 +226,7 @@ fn booked() -> Vec<Case> {
 /// The top-up ends; the amount received is on `suspense`.
 fn given_up() -> Vec<Case> {
     let give_up = |id, why, received: &str| {
-        approve(id, why, (None, Some(paid(received)))).on([asked("give_up", Some(&said(received)))])
+        approve(id, why, (None, Some(paid(received)))).on([decision_request("give_up", Some(&object_text(received)))])
     };
     let kept = [("stripe_clearing", "ECOPAY", "-2000"), ("suspense", "ECOPAY", "2000")];
     let dead = "pi_2 canceled 0 jpy";
@@ -254,7 +254,7 @@ fn given_up() -> Vec<Case> {
             .on([canceled()])
             .moves(&kept),
         approve("decisions/given-up-unpaid", "Nothing was received: nothing is posted.", (None, Some(canceled_intent)))
-            .on([asked("give_up", Some(dead)), requested(), parked(topup_in_flight())])
+            .on([decision_request("give_up", Some(dead)), requested(), parked(topup_in_flight())])
             .on(wallet_with("5000"))
             .moves(&[(OF_A, RESERVED, "-5000")]),
         give_up("decisions/given-up-twice", "What is on suspense already is not put there again.", "2000")
@@ -273,13 +273,14 @@ fn given_up() -> Vec<Case> {
 }
 
 fn refunds() -> Vec<Case> {
-    let said = |amount: &str, status: &str| format!("{PSP_REFUND} {status} {amount} jpy");
+    let object_text = |amount: &str, status: &str| format!("{PSP_REFUND} {status} {amount} jpy");
     let decided = |id, why, way: &str, amount: &str, status: &str| {
         let fact = refund(PSP_REFUND, amount, status);
-        approve(id, why, (Some(REFUND), Some(fact))).on([of_refund(asked(way, Some(&said(amount, status))))])
+        approve(id, why, (Some(REFUND), Some(fact)))
+            .on([of_refund(decision_request(way, Some(&object_text(amount, status))))])
     };
     let left = [(OF_A, HELD, "-2000"), (OF_A, HELD_POINTS, "-20"), ("points_issued", "POINT", "20")];
-    let back = [(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "2000"), (OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")];
+    let released = [(OF_A, HELD, "-2000"), (OF_A, "ECOPAY", "2000"), (OF_A, HELD_POINTS, "-20"), (OF_A, "POINT", "20")];
     let never = || with(refund_requested(), "state", s("failed"));
     vec![
         decided(
@@ -306,12 +307,12 @@ fn refunds() -> Vec<Case> {
             "succeeded",
         )
         .on(holding(known("pending")))
-        .moves(&back)
+        .moves(&released)
         .moves(&[("stripe_clearing", "ECOPAY", "2500"), ("suspense", "ECOPAY", "-2500")])
         .precedence(),
         decided("decisions/refund-given-up-unpaid", "It failed at the provider.", "give_up", "2500", "failed")
             .on(holding(known("pending")))
-            .moves(&back),
+            .moves(&released),
         decided(
             "decisions/refund-given-up-after-failed",
             "Nothing is held: what the provider paid out is posted alone.",
@@ -319,16 +320,16 @@ fn refunds() -> Vec<Case> {
             "2000",
             "succeeded",
         )
-        .on(gone(never()))
+        .on(after_payout(never()))
         .moves(&[("stripe_clearing", "ECOPAY", "2000"), ("suspense", "ECOPAY", "-2000")]),
         decided("decisions/refund-given-up-twice", "It is on suspense already.", "give_up", "2000", "succeeded")
-            .on(gone(on_suspense(never(), "-2000", Some("2000"))))
+            .on(after_payout(on_suspense(never(), "-2000", Some("2000"))))
             .ends("invalid way: cannot be give_up: nothing is held, and the provider has moved nothing in yen"),
     ]
 }
 
 fn written_off() -> Vec<Case> {
-    let write_off = |id, why| approve(id, why, (None, None)).on([asked("write_off", None)]);
+    let write_off = |id, why| approve(id, why, (None, None)).on([decision_request("write_off", None)]);
     let ours = [("suspense", "ECOPAY", "-2000"), ("adjustments", "ECOPAY", "2000")];
     vec![
         write_off("decisions/written-off", "What was received is the tenant's.")
@@ -340,25 +341,25 @@ fn written_off() -> Vec<Case> {
             .on([with(canceled(), "given_up", n("2000"))])
             .ends("rejected stale_plan by topup"),
         approve("decisions/refund-written-off", "What was paid out beyond the books is a loss.", (Some(REFUND), None))
-            .on([of_refund(asked("write_off", None))])
-            .on(gone(on_suspense(known("succeeded"), "-500", None)))
+            .on([of_refund(decision_request("write_off", None))])
+            .on(after_payout(on_suspense(known("succeeded"), "-500", None)))
             .moves(&[("suspense", "ECOPAY", "500"), ("adjustments", "ECOPAY", "-500")]),
     ]
 }
 
 fn refused_approvals() -> Vec<Case> {
     let book = |id, why| approve(id, why, (None, Some(paid("2000")))).on([pending()]).on(wallet_with("5000"));
-    let own = with(asked("book", Some(&said("2000"))), "requested_by", s(STAFF));
-    let approved = || with(asked("book", Some(&said("2000"))), "state", s("approved"));
+    let own = with(decision_request("book", Some(&object_text("2000"))), "requested_by", s(STAFF));
+    let approved = || with(decision_request("book", Some(&object_text("2000"))), "state", s("approved"));
     vec![
         book("decisions/own", "One's own decision.").on([own]).ends("rejected four_eyes by decision"),
         book("decisions/approved-before", "Once.").on([approved()]).ends("refused wrong_state"),
         book("decisions/approved-twice-at-once", "Of two approvals one counts.")
-            .seen([asked("book", Some(&said("2000")))])
+            .seen([decision_request("book", Some(&object_text("2000")))])
             .on([approved()])
             .ends("rejected wrong_state by decision"),
         book("decisions/object-changed", "The provider says something else than when it was asked for.")
-            .on([asked("book", Some(&said("1900")))])
+            .on([decision_request("book", Some(&object_text("1900")))])
             .ends("refused wrong_state"),
     ]
 }

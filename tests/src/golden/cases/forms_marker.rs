@@ -22,7 +22,7 @@ fn case(id: &'static str, why: &'static str) -> Case {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let standing = || marker(&claim(), EARLIER, TTL, FP);
+    let existing = || marker(&claim(), EARLIER, TTL, FP);
     let mut unborn = case(
         "forms/marker-uuidv7-key",
         "A UUIDv7 key that is born five minutes ahead of us: its marker's ttl counts from its birth.",
@@ -36,9 +36,9 @@ pub(super) fn cases() -> Vec<Case> {
         case("forms/marker-within-the-skew", "A marker whose ttl has passed by no more than the skew still stands.")
             .on([marker(&claim(), "2026-08-22T02:50:00.000Z", NOT_QUITE_LAPSED, FP)])
             .ends("expired"),
-        case("forms/marker-stands", "The same request again gets the stored answer.").on([standing()]).ends("replay"),
+        case("forms/marker-stands", "The same request again gets the stored answer.").on([existing()]).ends("replay"),
         case("forms/marker-of-another-request", "The key is bound to the request that it came with.")
-            .on([with(standing(), "fp", s("0".repeat(64)))])
+            .on([with(existing(), "fp", s("0".repeat(64)))])
             .ends("reused"),
         case("forms/marker-answered-90-days-ago", "After 90 days the answer is no longer replayed.")
             .on([marker(&claim(), "2026-08-23T03:00:00.000Z", "1795316700", FP)])

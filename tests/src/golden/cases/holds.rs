@@ -41,7 +41,7 @@ pub(super) fn hold(parts: &[(&str, &str)]) -> Json {
 }
 
 /// The same item in another state.
-pub(super) fn gone_on(item: Json, state: &str) -> Json {
+pub(super) fn moved_to(item: Json, state: &str) -> Json {
     with(item, "state", s(state))
 }
 
@@ -60,7 +60,7 @@ pub(super) fn hold_of_500() -> Json {
 
 /// An authorized payment of 500 yen with this captured and refundable amount.
 pub(super) fn captured(of_500: Json, captured: &str, left: &str, state: &str) -> Json {
-    let payment = with(with(gone_on(of_500, state), "total", n(captured)), "captured_ecopay", n(captured));
+    let payment = with(with(moved_to(of_500, state), "total", n(captured)), "captured_ecopay", n(captured));
     let payment = with(with(payment, "refundable_ecopay", n(left)), "taken_at", s(EARLIER));
     with(with(payment, "co2_rate", n("0.01")), "co2", n("3"))
 }
@@ -279,7 +279,7 @@ fn captures_refused() -> Vec<Case> {
     // The state that another transition wrote after this one was planned.
     let lost = |to: &str, payment: Json| {
         let [config_, merchant_, _, _, _, point] = <[Json; 6]>::try_from(base()).unwrap();
-        [config_, merchant_, payment, gone_on(hold_of_500(), to), wallet(A, "ECOPAY", "600"), point]
+        [config_, merchant_, payment, moved_to(hold_of_500(), to), wallet(A, "ECOPAY", "600"), point]
     };
     vec![
         capture_yen("capture/one-over", "One yen more than is held.", "501")
@@ -292,21 +292,25 @@ fn captures_refused() -> Vec<Case> {
             .on([config(), merchant(), with(of_500(), "expires_at", s(NOW)), hold_of_500()])
             .ends("refused wrong_state"),
         capture("capture/canceled", "It was voided.", None)
-            .on([config(), merchant(), gone_on(of_500(), "canceled")])
+            .on([config(), merchant(), moved_to(of_500(), "canceled")])
             .ends("refused wrong_state"),
         capture("capture/expired", "It has expired.", None)
-            .on([config(), merchant(), gone_on(of_500(), "expired")])
+            .on([config(), merchant(), moved_to(of_500(), "expired")])
             .ends("refused wrong_state"),
         capture("capture/reversed", "A card's payment that was taken back.", None)
-            .on([config(), merchant(), gone_on(payment(OF_CARD, ("ECOPAY", "5"), &[("ecopay", "5", "0")]), "reversed")])
+            .on([
+                config(),
+                merchant(),
+                moved_to(payment(OF_CARD, ("ECOPAY", "5"), &[("ecopay", "5", "0")]), "reversed"),
+            ])
             .ends("refused wrong_state"),
         capture("capture/lost-to-void", "A void came between the read and the write.", None)
             .seen([of_500()])
-            .on(lost("canceled", gone_on(of_500(), "canceled")))
+            .on(lost("canceled", moved_to(of_500(), "canceled")))
             .ends("rejected stale_plan by payment"),
         capture("capture/lost-to-expiry", "The worker came between the read and the write.", None)
             .seen([of_500()])
-            .on(lost("expired", gone_on(of_500(), "expired")))
+            .on(lost("expired", moved_to(of_500(), "expired")))
             .ends("rejected stale_plan by payment"),
         capture("capture/lost-to-capture", "Another capture came between the read and the write.", None)
             .seen([of_500()])

@@ -8,8 +8,8 @@ use crate::golden::command::Does;
 use crate::golden::command_hold::HoldDoes;
 use serde_json::{Value as Json, json};
 
-const BACK: [(&str, &str, &str); 2] = [(OF_A, "held of ECOPAY", "-500"), (OF_A, "ECOPAY", "500")];
-const THREE_BACK: [(&str, &str, &str); 6] = [
+const RELEASED: [(&str, &str, &str); 2] = [(OF_A, "held of ECOPAY", "-500"), (OF_A, "ECOPAY", "500")];
+const THREE_RELEASED: [(&str, &str, &str); 6] = [
     (OF_A, "held of ECOPAY", "-1740"),
     (OF_A, "ECOPAY", "1740"),
     (OF_A, "held of POINT", "-500"),
@@ -50,27 +50,27 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn voided() -> Vec<Case> {
     vec![
-        void("void/voided", "All of it is the payer's again.").supersedes().on(base()).moves(&BACK).precedence(),
+        void("void/voided", "All of it is the payer's again.").supersedes().on(base()).moves(&RELEASED).precedence(),
         void("void/three-assets", "Each asset comes back to its own item.")
             .supersedes()
             .on(three_assets())
-            .moves(&THREE_BACK),
+            .moves(&THREE_RELEASED),
         void("void/frozen", "A freeze never stops what comes back.")
             .supersedes()
             .on([config(), of_500(), hold_of_500(), frozen(holding("ECOPAY", "100", "500"))])
-            .moves(&BACK),
+            .moves(&RELEASED),
         void("void/past-the-cap", "It has counted against the cap all the time.")
             .supersedes()
             .on([config(), of_500(), hold_of_500(), holding("ECOPAY", "50000", "500")])
-            .moves(&BACK),
+            .moves(&RELEASED),
         void("void/after-its-time", "The worker has not come yet: the merchant gives up sooner.")
             .supersedes()
             .on(base_over())
-            .moves(&BACK),
+            .moves(&RELEASED),
         void("void/again", "It was voided: as it stands, which the write makes sure of.")
-            .on([config(), gone_on(of_500(), "canceled")]),
+            .on([config(), moved_to(of_500(), "canceled")]),
         void("void/expired", "Nothing is held any more, which is what was asked for.")
-            .on([config(), gone_on(of_500(), "expired")]),
+            .on([config(), moved_to(of_500(), "expired")]),
         void("void/captured", "What was captured is refunded, not voided.")
             .on([config(), captured(of_500(), "300", "300", "captured")])
             .ends("refused wrong_state"),
@@ -80,13 +80,13 @@ fn voided() -> Vec<Case> {
         void("void/lost-to-capture", "A capture came between the read and the write.")
             .supersedes()
             .seen([of_500()])
-            .on([config(), captured(of_500(), "500", "500", "captured"), gone_on(hold_of_500(), "captured")])
+            .on([config(), captured(of_500(), "500", "500", "captured"), moved_to(hold_of_500(), "captured")])
             .on([wallet(A, "ECOPAY", "100")])
             .ends("rejected stale_plan by payment"),
         void("void/lost-to-expiry", "The worker came between the read and the write.")
             .supersedes()
             .seen([of_500()])
-            .on([config(), gone_on(of_500(), "expired"), gone_on(hold_of_500(), "expired")])
+            .on([config(), moved_to(of_500(), "expired"), moved_to(hold_of_500(), "expired")])
             .on([wallet(A, "ECOPAY", "600")])
             .ends("rejected stale_plan by payment"),
         void("void/payer-gone", "Nobody to give it back to.")
@@ -101,20 +101,20 @@ fn expired() -> Vec<Case> {
         expire("hold_expire/expired", "The time is over, and it is the payer's again.")
             .supersedes()
             .on(base_over())
-            .moves(&BACK)
+            .moves(&RELEASED)
             .precedence(),
         expire("hold_expire/at-the-instant", "From the instant on at which it can no longer be captured.")
             .supersedes()
             .on([config(), with(of_500(), "expires_at", s(NOW)), hold_of_500(), holding("ECOPAY", "100", "500")])
-            .moves(&BACK),
+            .moves(&RELEASED),
         expire("hold_expire/frozen", "A freeze never stops what comes back.")
             .supersedes()
             .on([config(), over(of_500()), over(hold_of_500()), frozen(holding("ECOPAY", "100", "500"))])
-            .moves(&BACK),
+            .moves(&RELEASED),
         expire("hold_expire/three-assets", "Each asset comes back to its own item.")
             .supersedes()
             .on(three_assets().into_iter().map(|item| if item["state"].is_null() { item } else { over(item) }))
-            .moves(&THREE_BACK),
+            .moves(&THREE_RELEASED),
         expire("hold_expire/too-early", "Its time is not over; the key must stay free for when it is.")
             .on(base())
             .ends("refused stale_plan"),
@@ -124,13 +124,13 @@ fn expired() -> Vec<Case> {
         expire("hold_expire/lost-to-capture", "A capture came between the read and the write.")
             .supersedes()
             .seen([over(of_500())])
-            .on([config(), over(captured(of_500(), "500", "500", "captured")), gone_on(hold_of_500(), "captured")])
+            .on([config(), over(captured(of_500(), "500", "500", "captured")), moved_to(hold_of_500(), "captured")])
             .on([wallet(A, "ECOPAY", "100")])
             .ends("rejected stale_plan by payment"),
         expire("hold_expire/lost-to-void", "A void came between the read and the write.")
             .supersedes()
             .seen([over(of_500())])
-            .on([config(), over(gone_on(of_500(), "canceled")), gone_on(hold_of_500(), "canceled")])
+            .on([config(), over(moved_to(of_500(), "canceled")), moved_to(hold_of_500(), "canceled")])
             .on([wallet(A, "ECOPAY", "600")])
             .ends("rejected stale_plan by payment"),
     ]
@@ -143,10 +143,10 @@ fn refunds() -> Vec<Case> {
             .on([config(), merchant(), of_500()])
             .ends("refused wrong_state"),
         super::refund::case("refund/canceled", "Nothing was taken.", None)
-            .on([config(), merchant(), gone_on(of_500(), "canceled")])
+            .on([config(), merchant(), moved_to(of_500(), "canceled")])
             .ends("refused wrong_state"),
         super::refund::case("refund/expired-hold", "Nothing was taken.", None)
-            .on([config(), merchant(), gone_on(of_500(), "expired")])
+            .on([config(), merchant(), moved_to(of_500(), "expired")])
             .ends("refused wrong_state"),
         super::refund::case("refund/of-a-partial-capture", "300 of 500 were captured: 300 go back.", Some(yen("300")))
             .supersedes()

@@ -84,8 +84,8 @@ pub(super) fn customer(model: &str, phase: usize) -> Vec<Json> {
         split.push(full_profile());
     }
     for (asset, concern, word, amount) in BALANCES {
-        let gone = stages.truth(concern) == "split";
-        let amount_then = if gone { "1" } else { amount };
+        let is_split = stages.truth(concern) == "split";
+        let amount_then = if is_split { "1" } else { amount };
         let into = if model == HALF_WAY && matches!(word, "point" | "jcredit") { &mut metrics } else { &mut record };
         match word.strip_prefix("regional_") {
             Some(key) => into["regional"]["M"][key] = n(amount_then),
@@ -161,7 +161,7 @@ pub(super) fn item_without(customer: Vec<Json>, name: &str) -> Vec<Json> {
 
 /// The God Record, the first item, of a customer whom the ledger has not adopted.
 pub(super) fn unknown(mut customer: Vec<Json>) -> Vec<Json> {
-    let says = |name: &str| name == "fence_phase" || name.starts_with("truth_");
-    customer[0].as_object_mut().unwrap().retain(|name, _| !says(name));
+    let is_migration_stamp = |name: &str| name == "fence_phase" || name.starts_with("truth_");
+    customer[0].as_object_mut().unwrap().retain(|name, _| !is_migration_stamp(name));
     customer
 }

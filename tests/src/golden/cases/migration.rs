@@ -193,7 +193,7 @@ fn refused() -> Vec<Case> {
 fn stale() -> Vec<Case> {
     let replayed = pay("migration/replayed", "A retry finds its answer, wherever the customer stands by now.");
     let claim = replayed.given.command.claim.clone().unwrap();
-    let points_stand = |truth| move |customer| record_with(customer, "truth_points", s(truth));
+    let with_points_truth = |truth| move |customer| record_with(customer, "truth_points", s(truth));
     vec![
         pay("migration/stale-not-adopted", "The ledger has not taken the customer over.")
             .in_phase(GOD_RECORD, 0, unknown)
@@ -212,13 +212,13 @@ fn stale() -> Vec<Case> {
             .in_phase(GOD_RECORD, 28, |customer| record_with(customer, "fence_phase", n("29")))
             .ends("stale fenced"),
         pay("migration/stale-not-copied", "The phase reads points from the split records, which lack some.")
-            .in_phase(GOD_RECORD, 12, points_stand("legacy"))
+            .in_phase(GOD_RECORD, 12, with_points_truth("legacy"))
             .ends("stale not_copied points"),
         pay("migration/stale-not-copied-back", "The phase went back, and the God Record lacks points.")
-            .in_phase(GOD_RECORD, 10, points_stand("split"))
+            .in_phase(GOD_RECORD, 10, with_points_truth("split"))
             .ends("stale not_copied points"),
         pay("migration/stale-not-copied-before-the-first", "And where the split records are not written.")
-            .in_phase(GOD_RECORD, 9, points_stand("split"))
+            .in_phase(GOD_RECORD, 9, with_points_truth("split"))
             .on([wallet(A, "POINT", "500")])
             .ends("stale not_copied points"),
     ]

@@ -124,7 +124,7 @@ fn not_adopted() -> Vec<Case> {
 }
 
 /// Customer A of a phase, under its fence, with another truth for one concern.
-fn standing(phase: usize, concern: &str, truth: &str) -> Vec<Json> {
+fn customer_in_phase(phase: usize, concern: &str, truth: &str) -> Vec<Json> {
     let fenced = record_with(customer(GOD_RECORD, phase), "fence_phase", n(&phase.to_string()));
     record_with(fenced, &format!("truth_{concern}"), s(truth))
 }
@@ -143,37 +143,37 @@ fn copied() -> Vec<Case> {
     };
     vec![
         copy("migration/copy-points", "The split record comes to be.", "points", 10)
-            .on(item_without(standing(10, "points", "legacy"), "BALANCE#POINT")),
+            .on(item_without(customer_in_phase(10, "points", "legacy"), "BALANCE#POINT")),
         copy(
             "migration/copy-points-of-writers",
             "Writers have added to it already: the difference comes.",
             "points",
             10,
         )
-        .on(beside(standing(10, "points", "legacy"), wallet(A, "POINT", "-17"))),
+        .on(beside(customer_in_phase(10, "points", "legacy"), wallet(A, "POINT", "-17"))),
         copy("migration/copy-regional", "Every currency of the map at once.", "regional", 16).on(item_without(
-            item_without(standing(16, "regional", "legacy"), "BALANCE#REGIONAL#aoba"),
+            item_without(customer_in_phase(16, "regional", "legacy"), "BALANCE#REGIONAL#aoba"),
             "BALANCE#REGIONAL#yama",
         )),
         copy("migration/copy-metrics", "Totals, by their differences.", "metrics", 7)
-            .on(item_without(standing(7, "metrics", "legacy"), "METRICS")),
+            .on(item_without(customer_in_phase(7, "metrics", "legacy"), "METRICS")),
         copy("migration/copy-points-back", "The phase went back: the God Record gets what it lacks.", "points", 10)
-            .on(record_with(standing(10, "points", "split"), "point", n("483"))),
+            .on(record_with(customer_in_phase(10, "points", "split"), "point", n("483"))),
         copy("migration/copy-money-back", "Before its first move, money stands in the God Record again.", "money", 18)
-            .on(record_with(standing(18, "money", "split"), "balance", n("1")))
+            .on(record_with(customer_in_phase(18, "money", "split"), "balance", n("1")))
             .on([with(wallet(A, "ECOPAY", "5000"), "frozen", s(BY_OTHER))]),
         copy("migration/copy-profile", "Field by field, if nobody has written meanwhile.", "profile", 1)
-            .on(item_without(standing(1, "profile", "legacy"), "PROFILE")),
+            .on(item_without(customer_in_phase(1, "profile", "legacy"), "PROFILE")),
         copy("migration/copy-profile-back", "What was cleared is cleared, what was set is set.", "profile", 1).on(
             beside(
-                standing(1, "profile", "split"),
+                customer_in_phase(1, "profile", "split"),
                 with(without(full_profile(), "email"), "phone", s("+81 90-1111-2222")),
             ),
         ),
         copy("migration/copy-raise", "First whoever plans by an earlier setting is shut out.", "points", 10)
-            .on(record_with(standing(10, "points", "legacy"), "fence_phase", n("9"))),
+            .on(record_with(customer_in_phase(10, "points", "legacy"), "fence_phase", n("9"))),
         copy("migration/copy-fenced", "Under a later setting than ours nothing is copied.", "points", 10)
-            .on(record_with(standing(10, "points", "legacy"), "fence_phase", n("11")))
+            .on(record_with(customer_in_phase(10, "points", "legacy"), "fence_phase", n("11")))
             .ends("refused fenced"),
         copy("migration/copy-not-adopted", "Whom the ledger has not taken over is taken over first.", "points", 10)
             .on([whole()])

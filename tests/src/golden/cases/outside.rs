@@ -175,11 +175,11 @@ pub(super) fn parked(marker: Json) -> Json {
 
 /// The marker with its stored response.
 pub(super) fn answered(of: &ClaimJson, marker: Json) -> Json {
-    let gone = without(without(without(marker, "due_pk"), "due_sk"), "lease_until");
-    let gone = with(with(gone, "state", s("COMPLETED")), "ttl", n("1795402500"));
-    let gone = with(with(gone, "status", n("201")), "content_type", s("application/json"));
-    assert_eq!(gone["operation"], s(&of.operation));
-    with(gone, "body", s("{\"id\":\"original\"}"))
+    let completed = without(without(without(marker, "due_pk"), "due_sk"), "lease_until");
+    let completed = with(with(completed, "state", s("COMPLETED")), "ttl", n("1795402500"));
+    let completed = with(with(completed, "status", n("201")), "content_type", s("application/json"));
+    assert_eq!(completed["operation"], s(&of.operation));
+    with(completed, "body", s("{\"id\":\"original\"}"))
 }
 
 pub(super) fn intent(status: &str) -> FactJson {

@@ -56,12 +56,12 @@ fn running() -> Json {
 }
 
 /// A run that has found breaks, not announced yet.
-fn untold() -> Json {
+fn unannounced() -> Json {
     with(with(running(), "state", s("breaks")), "stored", n("2"))
 }
 
 fn over() -> Json {
-    without(without(untold(), "due_pk"), "due_sk")
+    without(without(unannounced(), "due_pk"), "due_sk")
 }
 
 fn stored_break() -> Json {
@@ -186,7 +186,7 @@ fn at_work() -> Vec<Case> {
             "Somebody has been told of the breaks: it is due no more.",
             ReconcileDoes::Told { run: RUN.to_owned() },
         )
-        .on([untold()]),
+        .on([unannounced()]),
         finish(
             "reconciliation/finish-lost",
             "Another has it by now, and will say what it comes to.",

@@ -68,7 +68,7 @@ pub(super) fn by_stripe(settlement: Json) -> Json {
 }
 
 /// Stripe has been asked for the payout `sends` times in this epoch.
-fn asked(epoch: &str, sends: &str) -> Json {
+fn payout_requested(epoch: &str, sends: &str) -> Json {
     let item = with(with(by_stripe(charged("paying")), "paying_at", s(EARLIER)), "payout_epoch_at", s(EARLIER));
     with(with(item, "payout_epoch", n(epoch)), "payout_sends", n(sends))
 }
@@ -123,7 +123,7 @@ pub(super) fn task(id: &'static str, why: &'static str, task: &str) -> Case {
     step(id, why, SettlementStep::Task { task: task.to_owned() })
 }
 
-fn told(id: &'static str, why: &'static str, status: &str, amount: &str, livemode: bool) -> Case {
+fn payout_event(id: &'static str, why: &'static str, status: &str, amount: &str, livemode: bool) -> Case {
     step(
         id,
         why,
@@ -274,22 +274,24 @@ fn payouts() -> Vec<Case> {
             .on([paying(), open(), balance("ECOPAY", "0", "2951")])
             .moves(&[(OF_MERCHANT, HELD, "-2951"), ("bank_clearing", "ECOPAY", "2951")]),
         step("settlement/paid-by-stripe", "Stripe has the payout.", by_psp())
-            .on([asked("1", "1"), open(), balance("ECOPAY", "0", "2951")])
+            .on([payout_requested("1", "1"), open(), balance("ECOPAY", "0", "2951")])
             .moves(&[(OF_MERCHANT, HELD, "-2951"), ("stripe_clearing", "ECOPAY", "2951")]),
-        step("settlement/send", "Somebody is about to ask Stripe.", SettlementStep::Send {}).on([asked("1", "0")]),
+        step("settlement/send", "Somebody is about to ask Stripe.", SettlementStep::Send {})
+            .on([payout_requested("1", "0")]),
         step("settlement/send-overtaken", "Somebody else began to in between.", SettlementStep::Send {})
-            .seen([asked("1", "0")])
-            .on([asked("1", "1")])
+            .seen([payout_requested("1", "0")])
+            .on([payout_requested("1", "1")])
             .ends("rejected stale_plan by settlement"),
         step("settlement/next-epoch", "Nothing can come of the first key.", SettlementStep::NextEpoch {}).on([with(
-            asked("1", "2"),
+            payout_requested("1", "2"),
             "payout_sent_at",
             s(EARLIER),
         )]),
-        step("settlement/payout-refused", "Stripe refused, and nothing has left.", refused()).on([asked("1", "1")]),
+        step("settlement/payout-refused", "Stripe refused, and nothing has left.", refused())
+            .on([payout_requested("1", "1")]),
         step("settlement/payout-refused-overtaken", "Somebody else has begun to send since.", refused())
-            .seen([asked("1", "1")])
-            .on([asked("1", "2")])
+            .seen([payout_requested("1", "1")])
+            .on([payout_requested("1", "2")])
             .ends("rejected stale_plan by settlement"),
     ]
 }
@@ -297,32 +299,32 @@ fn payouts() -> Vec<Case> {
 fn words() -> Vec<Case> {
     let stripe = || by_stripe(paid("paid", PAYOUT));
     vec![
-        told("settlement/returned", "Stripe's payout came back: it is owed again.", "failed", "2951", false)
+        payout_event("settlement/returned", "Stripe's payout came back: it is owed again.", "failed", "2951", false)
             .on([stripe(), balance("ECOPAY", "100", "0")])
             .moves(&[(OF_MERCHANT, "ECOPAY", "2951"), ("stripe_clearing", "ECOPAY", "-2951")]),
-        told("settlement/returned-again", "Another event has said so.", "canceled", "2951", false)
+        payout_event("settlement/returned-again", "Another event has said so.", "canceled", "2951", false)
             .on([with(by_stripe(paid("returned", PAYOUT)), "returned_at", s(EARLIER))])
             .ends("behind"),
-        told("settlement/returned-overtaken", "Another event was faster.", "failed", "2951", false)
+        payout_event("settlement/returned-overtaken", "Another event was faster.", "failed", "2951", false)
             .seen([stripe()])
             .on([by_stripe(paid("returned", PAYOUT)), balance("ECOPAY", "100", "0")])
             .ends("rejected stale_plan by settlement"),
-        told("settlement/told-paid", "It arrived: that is what we know.", "paid", "2951", false)
+        payout_event("settlement/told-paid", "It arrived: that is what we know.", "paid", "2951", false)
             .on([stripe()])
             .ends("behind"),
-        told("settlement/told-ahead", "That it has left is not written down yet.", "failed", "2951", false)
-            .on([asked("1", "1")])
+        payout_event("settlement/told-ahead", "That it has left is not written down yet.", "failed", "2951", false)
+            .on([payout_requested("1", "1")])
             .ends("ahead"),
-        told("settlement/told-amount", "Another amount than was asked for.", "failed", "2950", false)
+        payout_event("settlement/told-amount", "Another amount than was asked for.", "failed", "2950", false)
             .on([stripe()])
             .ends("odd amount"),
-        told("settlement/told-livemode", "Real money for a test.", "failed", "2951", true)
+        payout_event("settlement/told-livemode", "Real money for a test.", "failed", "2951", true)
             .on([stripe()])
             .ends("odd livemode"),
-        told("settlement/told-another", "Another payout than ours.", "failed", "2951", false)
+        payout_event("settlement/told-another", "Another payout than ours.", "failed", "2951", false)
             .on([by_stripe(paid("paid", "po_1Another"))])
             .ends("odd object"),
-        told("settlement/told-undone", "Nothing was asked for.", "failed", "2951", false)
+        payout_event("settlement/told-undone", "Nothing was asked for.", "failed", "2951", false)
             .on([by_stripe(without(paid("undone", PAYOUT), "payout_reference"))])
             .ends("odd state"),
     ]

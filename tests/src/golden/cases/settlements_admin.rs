@@ -30,17 +30,17 @@ fn about(verb: &str) -> String {
     format!("/v1/admin/merchants/{MERCHANT}/settlements/{SETTLEMENT}/{verb}")
 }
 
-fn asks(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
-    let ask = SettlementDoes::Ask {
+fn requests_payout(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
+    let does_ask = SettlementDoes::Ask {
         merchant: MERCHANT.to_owned(),
         settlement: SETTLEMENT.to_owned(),
         wish: wish.to_owned(),
         note: "as the bank says".to_owned(),
     };
-    does(id, why, operation, (&about(&format!("{wish}s")), json!({ "note": "as the bank says" })), ask)
+    does(id, why, operation, (&about(&format!("{wish}s")), json!({ "note": "as the bank says" })), does_ask)
 }
 
-fn approves(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
+fn approves_payout(id: &'static str, why: &'static str, wish: &str, operation: &str) -> Case {
     let approve = SettlementDoes::Approve {
         merchant: MERCHANT.to_owned(),
         settlement: SETTLEMENT.to_owned(),
@@ -86,7 +86,7 @@ pub(super) fn cases() -> Vec<Case> {
         reason: "the store is back".to_owned(),
     };
     let resumed = (about("resume"), json!({ "reason": "the store is back" }));
-    let back = [(OF_MERCHANT, "ECOPAY", "2951"), ("bank_clearing", "ECOPAY", "-2951")];
+    let returned = [(OF_MERCHANT, "ECOPAY", "2951"), ("bank_clearing", "ECOPAY", "-2951")];
     let mut all = resends();
     all.extend([
         opens("settlement_open/first", "A merchant's first period is closed.").on([terms(), shop(bank())]).precedence(),
@@ -107,30 +107,30 @@ pub(super) fn cases() -> Vec<Case> {
             resume,
         )
         .on([without(without(with(aside("held"), "stuck_at", s(EARLIER)), "due_pk"), "due_sk")]),
-        asks(
+        requests_payout(
             "settlement_return/asked",
             "One person has seen it on the statement.",
             "return",
             "settlement_return_request",
         )
         .on([paid("paid", "settlement.txt")]),
-        approves(
+        approves_payout(
             "settlement_return/approved",
             "Another one has, too: it is owed again.",
             "return",
             "settlement_return_approve",
         )
         .on([paid("paid", "settlement.txt"), request("return", OTHER_STAFF), balance("ECOPAY", "100", "0")])
-        .moves(&back)
+        .moves(&returned)
         .supersedes(),
-        approves("settlement_return/alone", "Who asked cannot.", "return", "settlement_return_approve")
+        approves_payout("settlement_return/alone", "Who asked cannot.", "return", "settlement_return_approve")
             .on([paid("paid", "settlement.txt"), request("return", STAFF), balance("ECOPAY", "100", "0")])
             .ends("rejected four_eyes by resend")
             .supersedes(),
-        approves("settlement_return/twice", "It came back before.", "return", "settlement_return_approve")
+        approves_payout("settlement_return/twice", "It came back before.", "return", "settlement_return_approve")
             .on([paid("returned", "settlement.txt"), request("return", OTHER_STAFF)])
             .ends("refused wrong_state"),
-        approves(
+        approves_payout(
             "settlement_return/resending",
             "Its file is on its way: nobody knows yet what the bank has.",
             "return",
@@ -153,27 +153,32 @@ fn resends() -> Vec<Case> {
     let resumed = (about("resume"), json!({ "reason": "the bucket is back" }));
     let stuck = without(without(with(resending(REQUEST), "stuck_at", s(EARLIER)), "due_pk"), "due_sk");
     vec![
-        asks(
+        requests_payout(
             "settlement_resend/asked",
             "One person asks for the file to be sent again.",
             "resend",
             "file_resend_request",
         )
         .on([paid("paid", "settlement.txt")]),
-        asks("settlement_resend/returned", "What came back is not sent again.", "resend", "file_resend_request")
-            .on([paid("returned", "settlement.txt")])
-            .ends("refused wrong_state"),
-        asks("settlement_resend/by-stripe", "There is no file.", "resend", "file_resend_request")
+        requests_payout(
+            "settlement_resend/returned",
+            "What came back is not sent again.",
+            "resend",
+            "file_resend_request",
+        )
+        .on([paid("returned", "settlement.txt")])
+        .ends("refused wrong_state"),
+        requests_payout("settlement_resend/by-stripe", "There is no file.", "resend", "file_resend_request")
             .on([by_stripe(paid("paid", PAYOUT))])
             .ends("refused wrong_state"),
-        approves("settlement_resend/approved", "Another one approves it.", "resend", "file_resend_approve")
+        approves_payout("settlement_resend/approved", "Another one approves it.", "resend", "file_resend_approve")
             .on([paid("paid", "settlement.txt"), request("resend", OTHER_STAFF)])
             .supersedes(),
-        approves("settlement_resend/alone", "Who asked cannot.", "resend", "file_resend_approve")
+        approves_payout("settlement_resend/alone", "Who asked cannot.", "resend", "file_resend_approve")
             .on([paid("paid", "settlement.txt"), request("resend", STAFF)])
             .ends("rejected four_eyes by resend")
             .supersedes(),
-        approves("settlement_resend/another", "One is on its way.", "resend", "file_resend_approve")
+        approves_payout("settlement_resend/another", "One is on its way.", "resend", "file_resend_approve")
             .on([resending(another), request("resend", OTHER_STAFF)])
             .ends("refused wrong_state"),
         step("settlement_resend/started", "The saga that puts it was started.", SettlementStep::Started {})

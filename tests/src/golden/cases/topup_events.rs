@@ -47,7 +47,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut all = applied();
     all.extend(landings());
     all.extend(behind());
-    all.extend(odd());
+    all.extend(contradictions());
     all
 }
 
@@ -255,7 +255,7 @@ fn behind() -> Vec<Case> {
     ]
 }
 
-fn odd() -> Vec<Case> {
+fn contradictions() -> Vec<Case> {
     // Changes one part of a fact that matches our record.
     let but = |amount: &str, received: &str, currency: &str, id: &str, livemode: bool| FactJson::Intent {
         id: id.to_owned(),
@@ -266,7 +266,7 @@ fn odd() -> Vec<Case> {
         livemode,
     };
     let of_pending = |id, why, fact, outcome| event(id, why, fact).on(wallets(pending())).ends(outcome);
-    let gone = |topup| [topup, account("ECOPAY", "1000", "200", "0"), account("POINT", "7", "0", "0")];
+    let without_headroom = |topup| [topup, account("ECOPAY", "1000", "200", "0"), account("POINT", "7", "0", "0")];
     vec![
         of_pending(
             "topup_events/another-amount",
@@ -308,20 +308,20 @@ fn odd() -> Vec<Case> {
             .on(wallets(with(pending(), "livemode", json!({ "BOOL": true }))))
             .ends("odd livemode"),
         event("topup_events/paid-after-canceled", "Canceled is for good: a person must look.", intent("succeeded"))
-            .on(gone(canceled()))
+            .on(without_headroom(canceled()))
             .ends("odd state"),
         event(
             "topup_events/paid-after-refused",
             "Its headroom was given back: a person must look.",
             intent("succeeded"),
         )
-        .on(gone(refused()))
+        .on(without_headroom(refused()))
         .ends("odd state"),
         event("topup_events/opened-after-refused", "The provider had refused to make one.", intent("processing"))
-            .on(gone(refused()))
+            .on(without_headroom(refused()))
             .ends("odd state"),
         event("topup_events/canceled-after-refused", "There was to be none.", intent("canceled"))
-            .on(gone(refused()))
+            .on(without_headroom(refused()))
             .ends("odd state"),
         event("topup_events/canceled-after-paid", "Paid is for good.", intent("canceled"))
             .on(paid(succeeded("5000", "0")))

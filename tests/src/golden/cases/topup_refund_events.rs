@@ -13,7 +13,7 @@ fn event(id: &'static str, why: &'static str, fact: FactJson) -> Case {
     Case::new(id, why, None, Does::TopupEvent { event, kind, fact, topup, refund: Some(REFUND.to_owned()) })
 }
 
-pub(super) fn told(id: &'static str, why: &'static str, status: &str) -> Case {
+pub(super) fn refund_event(id: &'static str, why: &'static str, status: &str) -> Case {
     event(id, why, refund(PSP_REFUND, "2000", status))
 }
 
@@ -41,7 +41,7 @@ fn owing(mut state: [Json; 4], owed: &str) -> [Json; 4] {
 }
 
 /// The state after both were paid out.
-pub(super) fn gone(refund: Json) -> [Json; 4] {
+pub(super) fn after_payout(refund: Json) -> [Json; 4] {
     let (money, points) = (account("ECOPAY", "3000", "0", "0"), account("POINT", "30", "0", "0"));
     [succeeded("3000", "20"), refund, money, points]
 }
@@ -84,51 +84,65 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn applied() -> Vec<Case> {
     vec![
-        with_answer(told("topup_refund_events/pending", "The provider is at it: what is held stays held.", "pending"))
-            .on(holding(refund_requested()))
-            .on([refund_in_flight()])
-            .precedence(),
-        told("topup_refund_events/paid", "What was held has left.", "succeeded")
+        with_answer(refund_event(
+            "topup_refund_events/pending",
+            "The provider is at it: what is held stays held.",
+            "pending",
+        ))
+        .on(holding(refund_requested()))
+        .on([refund_in_flight()])
+        .precedence(),
+        refund_event("topup_refund_events/paid", "What was held has left.", "succeeded")
             .on(holding(known("pending")))
             .moves(&paid_out())
             .precedence(),
-        with_answer(told("topup_refund_events/paid-before-the-answer", "The event is first.", "succeeded"))
+        with_answer(refund_event("topup_refund_events/paid-before-the-answer", "The event is first.", "succeeded"))
             .on(holding(refund_requested()))
             .on([refund_in_flight()])
             .moves(&paid_out())
             .precedence(),
         with_answer(
-            told("topup_refund_events/failed-before-the-answer", "Failed before it was known.", "failed").supersedes(),
+            refund_event("topup_refund_events/failed-before-the-answer", "Failed before it was known.", "failed")
+                .supersedes(),
         )
         .on(holding(refund_requested()))
         .on([refund_in_flight()])
         .moves(&released()),
-        told("topup_refund_events/failed", "Not paid out: all of it is back, and may be refunded again.", "failed")
-            .supersedes()
-            .on(holding(known("pending")))
-            .moves(&released())
-            .precedence(),
-        told("topup_refund_events/canceled", "Canceled at the provider is not paid out either.", "canceled")
+        refund_event(
+            "topup_refund_events/failed",
+            "Not paid out: all of it is back, and may be refunded again.",
+            "failed",
+        )
+        .supersedes()
+        .on(holding(known("pending")))
+        .moves(&released())
+        .precedence(),
+        refund_event("topup_refund_events/canceled", "Canceled at the provider is not paid out either.", "canceled")
             .supersedes()
             .on(holding(known("pending")))
             .moves(&released()),
-        told("topup_refund_events/failed-after-paid", "The card's bank sent it back.", "failed")
+        refund_event("topup_refund_events/failed-after-paid", "The card's bank sent it back.", "failed")
             .supersedes()
-            .on(gone(known("succeeded")))
+            .on(after_payout(known("succeeded")))
             .moves(&returned())
             .precedence(),
-        told("topup_refund_events/failed-after-paid-into-frozen", "A freeze does not stop it.", "failed")
+        refund_event("topup_refund_events/failed-after-paid-into-frozen", "A freeze does not stop it.", "failed")
             .supersedes()
-            .on(gone(known("succeeded")).map(|item| if item["exposure"].is_null() { item } else { frozen(item) }))
+            .on(after_payout(known("succeeded"))
+                .map(|item| if item["exposure"].is_null() { item } else { frozen(item) }))
             .moves(&returned()),
-        told("topup_refund_events/paid-from-frozen", "Nor does it stop what was held before.", "succeeded")
+        refund_event("topup_refund_events/paid-from-frozen", "Nor does it stop what was held before.", "succeeded")
             .on(holding(known("pending")).map(|item| if item["exposure"].is_null() { item } else { frozen(item) }))
             .moves(&paid_out()),
-        told("topup_refund_events/paid-twice-at-once", "Another event of the same fact was first.", "succeeded")
-            .seen([known("pending")])
-            .on(gone(known("succeeded")))
-            .ends("rejected stale_plan by refund"),
-        told("topup_refund_events/failed-while-owing", "What comes back pays the debt first.", "failed")
+        refund_event(
+            "topup_refund_events/paid-twice-at-once",
+            "Another event of the same fact was first.",
+            "succeeded",
+        )
+        .seen([known("pending")])
+        .on(after_payout(known("succeeded")))
+        .ends("rejected stale_plan by refund"),
+        refund_event("topup_refund_events/failed-while-owing", "What comes back pays the debt first.", "failed")
             .supersedes()
             .on(owing(holding(known("pending")), "500"))
             .moves(&[
@@ -138,7 +152,7 @@ fn applied() -> Vec<Case> {
                 (OF_A, HELD_POINTS, "-20"),
                 (OF_A, "POINT", "20"),
             ]),
-        told("topup_refund_events/failed-while-owing-more", "A greater debt takes all of it.", "failed")
+        refund_event("topup_refund_events/failed-while-owing-more", "A greater debt takes all of it.", "failed")
             .supersedes()
             .on(owing(holding(known("pending")), "5000"))
             .moves(&[
@@ -147,33 +161,37 @@ fn applied() -> Vec<Case> {
                 (OF_A, HELD_POINTS, "-20"),
                 (OF_A, "POINT", "20"),
             ]),
-        told(
+        refund_event(
             "topup_refund_events/failed-after-paid-while-owing",
             "From the provider, too, the debt comes first.",
             "failed",
         )
         .supersedes()
-        .on(owing(gone(known("succeeded")), "2000"))
+        .on(owing(after_payout(known("succeeded")), "2000"))
         .moves(&[
             ("disputes", "ECOPAY", "2000"),
             ("stripe_clearing", "ECOPAY", "-2000"),
             (OF_A, "POINT", "20"),
             ("points_issued", "POINT", "-20"),
         ]),
-        told("topup_refund_events/failed-as-a-debt-comes", "A dispute came in between: plan again.", "failed")
+        refund_event("topup_refund_events/failed-as-a-debt-comes", "A dispute came in between: plan again.", "failed")
             .supersedes()
             .seen([succeeded("3000", "20")])
             .on(owing(holding(known("pending")), "500"))
             .ends("rejected stale_plan by topup"),
-        told("topup_refund_events/failed-while-paid-out", "It was paid out in between: plan again.", "failed")
+        refund_event("topup_refund_events/failed-while-paid-out", "It was paid out in between: plan again.", "failed")
             .supersedes()
             .seen([known("pending")])
-            .on(gone(known("succeeded")))
+            .on(after_payout(known("succeeded")))
             .ends("rejected stale_plan by refund"),
-        told("topup_refund_events/hold-gone", "A hold that is not there is a fault, and nothing leaves.", "succeeded")
-            .on([succeeded("3000", "20"), known("pending"), account("ECOPAY", "3000", "1999", "0")])
-            .on([account("POINT", "30", "20", "0")])
-            .ends("rejected wrong_state by payer"),
+        refund_event(
+            "topup_refund_events/hold-gone",
+            "A hold that is not there is a fault, and nothing leaves.",
+            "succeeded",
+        )
+        .on([succeeded("3000", "20"), known("pending"), account("ECOPAY", "3000", "1999", "0")])
+        .on([account("POINT", "30", "20", "0")])
+        .ends("rejected wrong_state by payer"),
     ]
 }
 
@@ -203,9 +221,13 @@ fn keeping() -> Vec<Case> {
                 ("points_issued", "ECOPAY", "-13"),
             ])
             .moves(&[(OF_A, "POINT", "7"), ("points_issued", "POINT", "-7")]),
-        told("topup_refund_events/paid-what-was-to-be-kept", "The card must not get what is kept.", "succeeded")
-            .on(state(known("pending"), "2000", "7"))
-            .ends("odd amount"),
+        refund_event(
+            "topup_refund_events/paid-what-was-to-be-kept",
+            "The card must not get what is kept.",
+            "succeeded",
+        )
+        .on(state(known("pending"), "2000", "7"))
+        .ends("odd amount"),
     ]
 }
 
@@ -237,7 +259,7 @@ fn landings() -> Vec<Case> {
         refusal("topup_refund_events/refused-and-paid-meanwhile", "An event has paid it out: nothing comes back.")
             .supersedes()
             .seen([refund_requested()])
-            .on(gone(known("succeeded")))
+            .on(after_payout(known("succeeded")))
             .on([refund_in_flight()])
             .ends("rejected stale_plan by refund"),
     ]
@@ -252,50 +274,61 @@ fn nothing() -> Vec<Case> {
         currency: currency.to_owned(),
         status: "succeeded".to_owned(),
     };
-    let odd = |id, why, fact, outcome| event(id, why, fact).on(holding(known("pending"))).ends(outcome);
+    let contradicting = |id, why, fact, outcome| event(id, why, fact).on(holding(known("pending"))).ends(outcome);
     let failed = || known("failed");
     // Refused or given up: the PSP should have no such refund.
     let never = || with(refund_requested(), "state", s("failed"));
     vec![
-        told("topup_refund_events/pending-again", "Known already.", "pending")
+        refund_event("topup_refund_events/pending-again", "Known already.", "pending")
             .on(holding(known("pending")))
             .ends("behind"),
-        told("topup_refund_events/pending-after-paid", "Late.", "pending").on(gone(known("succeeded"))).ends("behind"),
-        told("topup_refund_events/paid-again", "Paid out once.", "succeeded")
-            .on(gone(known("succeeded")))
+        refund_event("topup_refund_events/pending-after-paid", "Late.", "pending")
+            .on(after_payout(known("succeeded")))
             .ends("behind"),
-        told("topup_refund_events/failed-again", "Back once.", "failed").on(gone(failed())).ends("behind"),
-        told("topup_refund_events/paid-after-failed", "Late: what has failed never succeeds.", "succeeded")
-            .on(gone(failed()))
+        refund_event("topup_refund_events/paid-again", "Paid out once.", "succeeded")
+            .on(after_payout(known("succeeded")))
             .ends("behind"),
-        told("topup_refund_events/pending-after-failed", "Late.", "pending").on(gone(failed())).ends("behind"),
-        told(
+        refund_event("topup_refund_events/failed-again", "Back once.", "failed")
+            .on(after_payout(failed()))
+            .ends("behind"),
+        refund_event("topup_refund_events/paid-after-failed", "Late: what has failed never succeeds.", "succeeded")
+            .on(after_payout(failed()))
+            .ends("behind"),
+        refund_event("topup_refund_events/pending-after-failed", "Late.", "pending")
+            .on(after_payout(failed()))
+            .ends("behind"),
+        refund_event(
             "topup_refund_events/paid-after-refused",
             "The wallet has it back, and the card too: a person must look.",
             "succeeded",
         )
-        .on(gone(never()))
+        .on(after_payout(never()))
         .ends("odd state"),
-        told("topup_refund_events/pending-after-refused", "The provider was to have none.", "pending")
-            .on(gone(never()))
+        refund_event("topup_refund_events/pending-after-refused", "The provider was to have none.", "pending")
+            .on(after_payout(never()))
             .ends("odd state"),
-        told("topup_refund_events/failed-after-refused", "The wallet has it back already.", "failed")
-            .on(gone(never()))
+        refund_event("topup_refund_events/failed-after-refused", "The wallet has it back already.", "failed")
+            .on(after_payout(never()))
             .ends("behind"),
-        odd(
+        contradicting(
             "topup_refund_events/another-amount",
             "One yen more.",
             but(PSP_REFUND, INTENT, "2001", "jpy"),
             "odd amount",
         ),
-        odd("topup_refund_events/another-currency", "Cents.", but(PSP_REFUND, INTENT, "2000", "usd"), "odd amount"),
-        odd(
+        contradicting(
+            "topup_refund_events/another-currency",
+            "Cents.",
+            but(PSP_REFUND, INTENT, "2000", "usd"),
+            "odd amount",
+        ),
+        contradicting(
             "topup_refund_events/another-object",
             "A second refund for one of ours.",
             but("re_2", INTENT, "2000", "jpy"),
             "odd object",
         ),
-        odd(
+        contradicting(
             "topup_refund_events/of-another-intent",
             "Not of our PaymentIntent.",
             but(PSP_REFUND, "pi_2", "2000", "jpy"),

@@ -1,6 +1,6 @@
 //! Executes the core's requests for a question on an engine that holds a world.
 
-use super::question::{Asked, Page, Question};
+use super::question::{Page, Question, ReadPlan};
 use super::vector::world;
 use crate::engine::Table;
 use crate::golden::world::Labelled;
@@ -25,8 +25,8 @@ pub fn answered(of: &str, question: &Question, page: &Page) -> Answered {
     for item in world.values() {
         table.put(item);
     }
-    match question.asked(page) {
-        Asked::Requests(requests) => {
+    match question.read_plan(page) {
+        ReadPlan::Requests(requests) => {
             let requests: Vec<Json> = requests.iter().map(wire::read_request).collect();
             let mut items: Vec<Option<String>> = Vec::new();
             for request in &requests {
@@ -40,7 +40,7 @@ pub fn answered(of: &str, question: &Question, page: &Page) -> Answered {
             }
             Answered { requests, items }
         }
-        Asked::Query(query) => queried(&table, &world, &query, page.start.as_ref()),
+        ReadPlan::Query(query) => queried(&table, &world, &query, page.start.as_ref()),
     }
 }
 

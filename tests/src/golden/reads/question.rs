@@ -215,7 +215,7 @@ pub struct Page {
 }
 
 /// The core's result for a question.
-pub enum Asked {
+pub enum ReadPlan {
     /// Complete requests.
     Requests(Vec<Request>),
     /// A query, whose later requests depend on what has been read.
@@ -261,10 +261,10 @@ fn merchant(text: &str) -> MerchantId {
 impl Question {
     /// The core's result for this question; a query with its page.
     #[must_use]
-    pub fn asked(&self, page: &Page) -> Asked {
+    pub fn read_plan(&self, page: &Page) -> ReadPlan {
         let mut query = match self.plain() {
             Ok(query) => query,
-            Err(requests) => return Asked::Requests(requests),
+            Err(requests) => return ReadPlan::Requests(requests),
         };
         if page.newest_first {
             query = query.newest_first();
@@ -275,7 +275,7 @@ impl Question {
         if let Some(limit) = page.limit {
             query = query.limit(limit);
         }
-        Asked::Query(Box::new(query))
+        ReadPlan::Query(Box::new(query))
     }
 
     /// A query, or complete requests.

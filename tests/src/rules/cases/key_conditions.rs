@@ -13,7 +13,7 @@ fn text() -> Json {
 }
 
 /// A query with this key condition.
-fn asked(condition: &str, values: Json) -> Request {
+fn query_where(condition: &str, values: Json) -> Request {
     let names = if condition.contains("#sk") { json!({"#sk": "type"}) } else { json!({}) };
     let mut changes = json!({"KeyConditionExpression": condition, "ExpressionAttributeValues": values});
     if condition.contains("#sk") {
@@ -23,7 +23,7 @@ fn asked(condition: &str, values: Json) -> Request {
 }
 
 fn forms() -> Vec<Case> {
-    let below = || asked("#pk = :pk AND #sk <= :v", text());
+    let below = || query_where("#pk = :pk AND #sk <= :v", text());
     vec![
         case(
             Rule::KeyConditionMissing,
@@ -34,46 +34,46 @@ fn forms() -> Vec<Case> {
         ),
         case(
             Rule::KeyConditionOperator,
-            asked("#pk = :pk OR #sk = :v", text()),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk OR #sk = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
-        case(Rule::KeyConditionOperator, asked("#pk = :pk AND NOT #sk = :v", text()), below()),
-        case(Rule::KeyConditionOperator, asked("#pk = :pk AND #sk <> :v", text()), below()),
-        case(Rule::KeyConditionOperator, asked("#pk = :pk AND #sk IN (:v)", text()), below()),
+        case(Rule::KeyConditionOperator, query_where("#pk = :pk AND NOT #sk = :v", text()), below()),
+        case(Rule::KeyConditionOperator, query_where("#pk = :pk AND #sk <> :v", text()), below()),
+        case(Rule::KeyConditionOperator, query_where("#pk = :pk AND #sk IN (:v)", text()), below()),
         case(
             Rule::KeyConditionFunction,
-            asked("#pk = :pk AND contains(#sk, :v)", text()),
-            asked("#pk = :pk AND begins_with(#sk, :v)", text()),
-        ),
-        case(
-            Rule::KeyConditionFunction,
-            asked("#pk = :pk AND attribute_exists(#sk)", json!({})),
-            asked("#pk = :pk", json!({})),
+            query_where("#pk = :pk AND contains(#sk, :v)", text()),
+            query_where("#pk = :pk AND begins_with(#sk, :v)", text()),
         ),
         case(
             Rule::KeyConditionFunction,
-            asked("#pk = :pk AND size(#sk) = :v", text()),
-            asked("#pk = :pk AND :v >= #sk", text()),
+            query_where("#pk = :pk AND attribute_exists(#sk)", json!({})),
+            query_where("#pk = :pk", json!({})),
+        ),
+        case(
+            Rule::KeyConditionFunction,
+            query_where("#pk = :pk AND size(#sk) = :v", text()),
+            query_where("#pk = :pk AND :v >= #sk", text()),
         ),
         case(
             Rule::KeyConditionNested,
-            asked("#pk = :pk AND #sk.a = :v", text()),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND #sk.a = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(
             Rule::KeyConditionOperands,
-            asked("#pk = :pk AND #sk = #pk", json!({})),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND #sk = #pk", json!({})),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(
             Rule::KeyConditionTwice,
-            asked("#pk = :pk AND #sk >= :v AND #sk <= :v", text()),
-            asked("#pk = :pk AND #sk BETWEEN :v AND :v", text()),
+            query_where("#pk = :pk AND #sk >= :v AND #sk <= :v", text()),
+            query_where("#pk = :pk AND #sk BETWEEN :v AND :v", text()),
         ),
         case(
             Rule::KeyConditionCount,
-            asked("#pk = :pk AND #sk = :v AND balance = :v", text()),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND #sk = :v AND balance = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(
             Rule::KeyConditionPartition,
@@ -82,25 +82,29 @@ fn forms() -> Vec<Case> {
                 "ExpressionAttributeNames": {"#pk": null, "#sk": "type"},
                 "ExpressionAttributeValues": {":pk": null, ":v": {"S": "a"}},
             })),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(Rule::KeyConditionPartition, query(json!({"IndexName": "due"})), query(json!({}))),
-        case(Rule::KeyConditionEquality, asked("begins_with(#pk, :pk)", json!({})), asked("#pk = :pk", json!({}))),
-        case(Rule::KeyConditionEquality, asked("#pk >= :pk", json!({})), asked(":pk = #pk", json!({}))),
+        case(
+            Rule::KeyConditionEquality,
+            query_where("begins_with(#pk, :pk)", json!({})),
+            query_where("#pk = :pk", json!({})),
+        ),
+        case(Rule::KeyConditionEquality, query_where("#pk >= :pk", json!({})), query_where(":pk = #pk", json!({}))),
         case(
             Rule::KeyConditionForeign,
-            asked("#pk = :pk AND balance = :v", text()),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND balance = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(
             Rule::KeyConditionType,
-            asked("#pk = :pk AND #sk = :v", json!({":v": {"N": "1"}})),
-            asked("#pk = :pk AND #sk = :v", text()),
+            query_where("#pk = :pk AND #sk = :v", json!({":v": {"N": "1"}})),
+            query_where("#pk = :pk AND #sk = :v", text()),
         ),
         case(
             Rule::OperandType,
-            asked("#pk = :pk AND begins_with(#sk, :v)", json!({":v": {"N": "1"}})),
-            asked("#pk = :pk AND begins_with(#sk, :v)", text()),
+            query_where("#pk = :pk AND begins_with(#sk, :v)", json!({":v": {"N": "1"}})),
+            query_where("#pk = :pk AND begins_with(#sk, :v)", text()),
         ),
     ]
 }

@@ -36,7 +36,7 @@ fn statement_that_allows_nothing_is_found() {
             let looks = statement(root, "RollOutRole", "LookAtProvisionedConcurrency");
             looks["Resource"] = json!([{"Fn::GetAtt": "CustomerFunction.Arn"}]);
         }),
-        ("dynamodb:ConditionCheckItem knows no dynamodb:EnclosingOperation", |root| {
+        ("dynamodb:ConditionCheckItem does not support the condition key dynamodb:EnclosingOperation", |root| {
             let check = statement(root, "CustomerRole", "Check");
             check["Condition"] = json!({"StringEquals": {"dynamodb:EnclosingOperation": "TransactWriteItems"}});
         }),
@@ -53,7 +53,7 @@ fn statement_that_allows_nothing_is_found() {
             let lists = statement(root, "ReconcileExportRole", "TellWhatIsMissing");
             lists["Resource"] = json!({"Fn::Sub": "${ExportBucket.Arn}/*"});
         }),
-        ("kms:Decrypt knows no kms:Via", |root| {
+        ("kms:Decrypt does not support the condition key kms:Via", |root| {
             statement(root, "JobsRole", "OpenTheTable")["Condition"] = json!({"StringEquals": {"kms:Via": "a"}});
         }),
         ("sqs:SendMessage on all resources", |root| {

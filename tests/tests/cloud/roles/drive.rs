@@ -25,11 +25,11 @@ pub(crate) async fn everything() {
     let world = World::with_terms(Host::fresh(), "driven", |_| {}).await;
     // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
-    starts(&world).await;
-    let stage = Stage::set(world).await;
+    warm_up(&world).await;
+    let stage = Stage::new(world).await;
     traffic(&stage).await;
     settlements(&stage).await;
-    assert!(stage.world.seal().await.expect("a whole run").records > 0);
+    assert!(stage.world.seal().await.expect("the run succeeds").records > 0);
     reconciliations(&stage, BALANCE).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
@@ -47,17 +47,17 @@ pub(crate) async fn traffic(stage: &Stage) {
     points(stage).await;
     cards(stage).await;
     events(stage).await;
-    let _ = stage.world.run_jobs().await.expect("a whole run");
-    let _ = stage.world.recover().await.expect("a whole run");
-    assert!(stage.world.credit().await.expect("a whole run").records > 0);
-    let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("a whole run");
+    let _ = stage.world.run_jobs().await.expect("the run succeeds");
+    let _ = stage.world.recover().await.expect("the run succeeds");
+    assert!(stage.world.credit().await.expect("the run succeeds").records > 0);
+    let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
 }
 
 /// Each function's warm-up request.
-async fn starts(world: &World) {
+async fn warm_up(world: &World) {
     let workers = ["jobs", "outbox", "crediting", "settlement", "reconcile", "migrate"];
     for name in FACES.map(|(name, _)| name).into_iter().chain(workers) {
-        gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is there");
+        gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is available");
     }
 }
 
@@ -91,7 +91,7 @@ async fn views(stage: &Stage) {
     let staff = &world.operator.who;
     view(adjustment, staff).await;
     let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
-    view(decision.header("location").expect("where it is").to_owned(), staff).await;
+    view(decision.header("location").expect("a location").to_owned(), staff).await;
     for path in ["attention", "audit", "audit/seals", "idempotency/readiness"] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
@@ -122,9 +122,9 @@ async fn settlements(stage: &Stage) {
     world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
     let customer = world.customer_with("1000").await;
     let _ = world.api.settle(&customer.pays(&merchant, "1000")).await.good();
-    let _ = world.credit().await.expect("a whole run");
+    let _ = world.credit().await.expect("the run succeeds");
     let at = settling::opened(world, &merchant).await;
-    assert!(world.start_settlements().await.expect("a whole run").started > 0);
+    assert!(world.start_settlements().await.expect("the run succeeds").started > 0);
     let settler = local_settler(&world.app);
     for task in [Task::Do(Step::Collect), Task::Do(Step::Hold), Task::Undo(Compensation::Hold)] {
         let _ = gate::as_function("settlement", settlement::run(&settler, &at, task)).await.expect("a task");
@@ -149,7 +149,7 @@ pub(crate) async fn reconciliations(stage: &Stage, money: &str) {
     let Stage { world, merchant, .. } = stage;
     let customer = world.customer_with("1000").await;
     let _ = world.api.settle(&customer.pays(merchant, "100")).await.good();
-    let _ = world.credit().await.expect("a whole run");
+    let _ = world.credit().await.expect("the run succeeds");
     let books = world.books().await;
     for (kind, id, item) in [("customer", &customer.id, money), ("merchant", &merchant.id, BALANCE)] {
         let pk = format!("{}#{kind}#{id}", world.tenant);
@@ -213,8 +213,8 @@ async fn cards(stage: &Stage) {
     let topup = terminal.does("topup", &card, &json!({"amount": "10"}));
     let _ = world.api.settle(&topup).await.good();
     let _ = world.api.settle(&terminal.reverses("card_topup", &topup)).await.good();
-    let never_came = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
-    let _ = world.api.settle(&terminal.reverses("card_pay", &never_came)).await.good();
+    let never_sent = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    let _ = world.api.settle(&terminal.reverses("card_pay", &never_sent)).await.good();
     let above_cap = terminal.does("topup", &card, &json!({"amount": "20001"}));
     let _ = world.api.settle(&above_cap).await.problem(400, "cap_exceeded");
     let again = world.enrol(&terminal.id).await;
@@ -257,7 +257,7 @@ pub(crate) async fn in_flight(put: impl AsyncFn(&World)) {
         assert!(topup["topup_id"].is_string(), "{topup}");
     }
     // A top-up paid without an event, and an unpaid one.
-    for (tenant, paid) in [("paid-unheard", true), ("abandoned", false)] {
+    for (tenant, paid) in [("paid-no-event", true), ("abandoned", false)] {
         let scene = rig.scene(tenant).await;
         put(&scene.world).await;
         let _ = unseen(&scene, &scene.topup(), Mishap::LostAfter, |scene| {
@@ -277,7 +277,7 @@ async fn unseen(scene: &Scene, call: &Call, mishap: Mishap, meanwhile: impl Fn(&
     meanwhile(scene);
     for ahead in [LEASE_OVER, LEASE_OVER * 4, LATER] {
         worker.clock.ahead(ahead);
-        let _ = worker.recover(scene).await.expect("the store is there");
+        let _ = worker.recover(scene).await.expect("the store is available");
     }
     client.settle(call).await.good().json()
 }

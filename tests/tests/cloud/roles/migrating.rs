@@ -22,7 +22,7 @@ pub(crate) async fn everything() {
     for phase in [Phase::first(MODEL), both(), last(MODEL)] {
         at(phase).await;
     }
-    in_flight(async |world| world.stand_contracting(MODEL).await).await;
+    in_flight(async |world| world.set_contracting(MODEL).await).await;
     passes().await;
 }
 
@@ -31,11 +31,11 @@ async fn at(phase: Phase) {
     let world = World::legacy(Host::fresh(), &format!("driven-{phase}"), MODEL).await;
     world.hold_deliveries().await;
     if phase.is_last() {
-        world.stand_contracting(MODEL).await;
+        world.set_contracting(MODEL).await;
     } else {
-        world.stand_at(phase).await;
+        world.set_phase(phase).await;
     }
-    let stage = endpoints::Stage::set(world).await;
+    let stage = endpoints::Stage::new(world).await;
     traffic(&stage).await;
     let is_split = phase.stage(Concern::Money).reads_split();
     reconciliations(&stage, if is_split { BALANCE } else { GOD_RECORD }).await;
@@ -46,17 +46,17 @@ async fn passes() {
     let world = World::legacy(Host::fresh(), "taken-along", MODEL).await;
     let customer = left_behind(&world).await;
     let _ = world.put_phase(1).await.good();
-    world.stand_at(both()).await;
+    world.set_phase(both()).await;
     pass(&world, "backfill").await;
     let found = pass(&world, "verify").await;
     assert_eq!((&found["customers"], &found["left"]), (&json!(1), &json!(0)), "{found}");
-    world.stand_at(last(MODEL)).await;
+    world.set_phase(last(MODEL)).await;
     // Reading the migration makes the functions use the new setting for what follows.
     world.migration().await;
     world.change(&format!("/v1/admin/customers/{}", customer.id), &json!({"name": "Hana"})).await;
-    world.stand_at(both()).await;
+    world.set_phase(both()).await;
     pass(&world, "backfill").await;
-    world.stand_contracting(MODEL).await;
+    world.set_contracting(MODEL).await;
     pass(&world, "contract").await;
     let record = world.row_of(&customer, GOD_RECORD).await;
     assert!(!record.contains_key("balance"), "{record:?}");
@@ -64,8 +64,8 @@ async fn passes() {
 
 /// Requests a pass, runs it to its end, and returns its result.
 async fn pass(world: &World, kind: &str) -> Value {
-    let _ = world.ask_for(kind, &json!({})).await.good();
-    let run = world.migrate().await.expect("a whole run");
+    let _ = world.request_pass(kind, &json!({})).await.good();
+    let run = world.migrate().await.expect("the run succeeds");
     assert_eq!(run, Migrated { customers: 1, passes: 1 }, "{kind}");
     world.last_pass(kind).await
 }

@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Statements that allow a pattern of resources: policy, statement, and reason.
 const PATTERNS: [(&str, &str, &str); 20] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
-    ("*", "Trace", "X-Ray knows no resources"),
-    ("AdminRole", "ReadMetricsBack", "CloudWatch knows no resources for reading metrics"),
-    ("CreditingRole", "FindTheStream", "DynamoDB knows no resources for it"),
-    ("OutboxRole", "FindTheStream", "DynamoDB knows no resources for it"),
+    ("*", "Trace", "X-Ray actions have no resource types"),
+    ("AdminRole", "ReadMetricsBack", "reading CloudWatch metrics has no resource type"),
+    ("CreditingRole", "FindTheStream", "the DynamoDB action has no resource type"),
+    ("OutboxRole", "FindTheStream", "the DynamoDB action has no resource type"),
     ("SettlementRole", "KeepPayoutFiles", "a file is named by its settlement"),
     ("ReconcileRole", "KeepReports", "a report is named by its run"),
     ("ReconcileExportRole", "ReadTheExport", "DynamoDB names an export"),
@@ -29,11 +29,11 @@ const PATTERNS: [(&str, &str, &str); 20] = [
     (EXPORTER, "LookAfterItsParts", "executions are named by Step Functions"),
     (BOUNDARY, "KeepFacts", "facts are named by their run"),
     (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),
-    (BOUNDARY, "ReadTheStream", "a stream's label is its date of birth"),
-    (BOUNDARY, "OnNoResource", "CloudWatch, DynamoDB and X-Ray know no resources for these"),
-    ("RollOutRole", "MoveTheAliases", "the part behind a function's name is the alias"),
-    ("RollOutRole", "LookAtProvisionedConcurrency", "the part behind a function's name is the alias"),
-    ("RollOutRole", "LookAtTheAlarms", "CloudWatch knows no resources for several alarms at once"),
+    (BOUNDARY, "ReadTheStream", "a stream's label is its creation time"),
+    (BOUNDARY, "OnNoResource", "these CloudWatch, DynamoDB and X-Ray actions have no resource types"),
+    ("RollOutRole", "MoveTheAliases", "the part after a function's name is the alias"),
+    ("RollOutRole", "LookAtProvisionedConcurrency", "the part after a function's name is the alias"),
+    ("RollOutRole", "LookAtTheAlarms", "describing several CloudWatch alarms has no resource type"),
 ];
 
 const READS: [&str; 3] = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
@@ -60,7 +60,7 @@ const TRANSACTION: &str = "TransactWriteItems";
 const ENCLOSING: &str = "dynamodb:enclosingoperation";
 
 /// Whether a function's own code contains one of these words.
-pub(crate) fn code_says(binary: &str, words: &[&str]) -> bool {
+pub(crate) fn code_contains(binary: &str, words: &[&str]) -> bool {
     let start = tree::root().join(format!("crates/ledger-aws/src/bin/{binary}.rs"));
     let files = sources(&[&format!("functions/{binary}/src")]).into_iter().chain([start]);
     let texts = files.map(std::fs::read_to_string);
@@ -117,7 +117,7 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
         } else if is_named {
             continue;
         } else if action == CHECK && !statement.conditions.is_empty() {
-            found.push(format!("{action} under a condition that AWS does not know for it"));
+            found.push(format!("{action} under a condition key that AWS does not support for it"));
         } else if !is(&READS) && !is(&WRITES) && !is(&STREAM) && action != CHECK {
             found.push(action.clone());
         }
@@ -151,7 +151,7 @@ fn violations_of_the_rules_are_found() {
     for (what, change) in [
         ("a plain write", json!({"Action": ["dynamodb:UpdateItem"], "Resource": arn})),
         (
-            "a write for whoever says nothing",
+            "a write without the condition key",
             json!({
                 "Action": ["dynamodb:UpdateItem"], "Resource": arn,
                 "Condition": {"ForAllValues:StringEquals": {"dynamodb:EnclosingOperation": [TRANSACTION]}},
@@ -193,7 +193,7 @@ fn violations_of_the_rules_are_found() {
     }
 }
 
-fn asks(action: &str, enclosing: Option<&str>) -> Request {
+fn request_for(action: &str, enclosing: Option<&str>) -> Request {
     let context = enclosing.map(|operation| (ENCLOSING.to_owned(), vec![operation.to_owned()]));
     Request {
         action: action.to_owned(),
@@ -216,7 +216,7 @@ fn boundary_denies_writes_outside_transactions() {
             conditions: Vec::new(),
         }],
     };
-    let decides = |action: &str, within: Option<&str>| authorise(&everything, &boundary, &asks(action, within));
+    let decides = |action: &str, within: Option<&str>| authorise(&everything, &boundary, &request_for(action, within));
     for action in WRITES {
         assert_eq!(decides(action, Some(TRANSACTION)), Ok(()), "{action}");
         for outside in [None, Some("TransactGetItems"), Some("BatchWriteItem")] {
@@ -245,11 +245,21 @@ fn no_role_allows_writes_outside_transactions() {
         let role = template.role(&function.role).expect("a policy");
         for action in WRITES.into_iter().chain(NEVER) {
             for within in [None, Some("TransactGetItems")] {
-                assert_eq!(role.decide(&asks(action, within)), Ok(Decision::Silent), "{}: {action}", function.role);
+                assert_eq!(
+                    role.decide(&request_for(action, within)),
+                    Ok(Decision::ImplicitDeny),
+                    "{}: {action}",
+                    function.role
+                );
             }
         }
         for action in NEVER {
-            assert_eq!(role.decide(&asks(action, Some(TRANSACTION))), Ok(Decision::Silent), "{}", function.role);
+            assert_eq!(
+                role.decide(&request_for(action, Some(TRANSACTION))),
+                Ok(Decision::ImplicitDeny),
+                "{}",
+                function.role
+            );
         }
     }
 }

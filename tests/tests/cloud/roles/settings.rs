@@ -20,25 +20,25 @@ fn wrong(template: &Template) -> Vec<String> {
             }
         };
         for own in [&function.role, &function.log_group] {
-            must(taken.insert(own.clone()), format!("{own} is another's too"));
+            must(taken.insert(own.clone()), format!("{own} is shared with another function"));
         }
         let has = |name: &str| &function.properties[name];
-        must(has("Runtime") == "provided.al2023", "the runtime".to_owned());
-        must(*has("Architectures") == json!(["arm64"]), "the architecture".to_owned());
-        must(has("Tracing") == "Active", "no traces".to_owned());
-        must(has("Policies").is_null(), "policies beside its role".to_owned());
+        must(has("Runtime") == "provided.al2023", "wrong runtime".to_owned());
+        must(*has("Architectures") == json!(["arm64"]), "wrong architecture".to_owned());
+        must(has("Tracing") == "Active", "no tracing".to_owned());
+        must(has("Policies").is_null(), "policies besides its role".to_owned());
         let timeout = has("Timeout").as_u64();
         let most = if function.routes.is_empty() { 900 } else { FACE_TIMEOUT_S };
-        must(timeout.is_some_and(|seconds| seconds <= most), format!("the timeout {timeout:?}"));
+        must(timeout.is_some_and(|seconds| seconds <= most), format!("wrong timeout {timeout:?}"));
 
         let logs = template.properties(&function.log_group);
         let name = format!("/ecopay/${{AWS::StackName}}/{}", function.binary);
         must(logs["LogGroupName"]["Fn::Sub"] == name.as_str(), format!("logs go to {}", logs["LogGroupName"]));
-        must(!logs["RetentionInDays"].is_null(), "logs are kept for ever".to_owned());
+        must(!logs["RetentionInDays"].is_null(), "logs have no retention".to_owned());
 
         let role = template.properties(&function.role);
-        must(role["PermissionsBoundary"]["Ref"] == BOUNDARY, format!("{} has no bounds", function.role));
-        must(is_lambdas(role), format!("somebody else takes {}", function.role));
+        must(role["PermissionsBoundary"]["Ref"] == BOUNDARY, format!("{} has no permissions boundary", function.role));
+        must(is_lambdas(role), format!("{} can be assumed by another principal", function.role));
     }
     found
 }
@@ -109,23 +109,28 @@ fn environment_matches_permissions_and_code() {
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");
         let may = |action: &str| role.statements.iter().any(|of| of.actions.iter().any(|name| name == action));
-        let reads = super::rules::code_says(
+        let reads = super::rules::code_contains(
             &function.binary,
             &[".psp_executor()", ".provider()", ".provider_if_any()", ".settler()"],
         );
         let opens = |sid: &str| role.statements.iter().any(|of| of.sid == sid);
         assert_eq!(opens("ReadStripesSecret"), reads, "{}: Stripe's secret", function.id);
         assert_eq!(function.environment.contains("STRIPE_SECRET_ID"), reads, "{}: its name", function.id);
-        assert_eq!(super::rules::code_says(&function.binary, &[".use_stripe()"]), reads, "{}: its client", function.id);
-        let looks = super::rules::code_says(&function.binary, &["dyn MetricSource"]);
+        assert_eq!(
+            super::rules::code_contains(&function.binary, &[".use_stripe()"]),
+            reads,
+            "{}: its client",
+            function.id
+        );
+        let looks = super::rules::code_contains(&function.binary, &["dyn MetricSource"]);
         assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
-        let links = super::rules::code_says(&function.binary, &[".cloud_watch()"]);
+        let links = super::rules::code_contains(&function.binary, &[".cloud_watch()"]);
         assert_eq!(links, looks, "{}: CloudWatch's client", function.id);
-        let publishes = super::rules::code_says(&function.binary, &["Option<&Publisher>"]);
+        let publishes = super::rules::code_contains(&function.binary, &["Option<&Publisher>"]);
         for name in ["EVENTS_QUEUE_URL", "EVENTS_DEAD_LETTERS_URL"] {
             assert_eq!(function.environment.contains(name), publishes, "{}: {name}", function.id);
         }
-        let links = super::rules::code_says(&function.binary, &[".publisher()"]);
+        let links = super::rules::code_contains(&function.binary, &[".publisher()"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
         for (name, words) in [
             ("EVENT_BUS", [".outlets()"].as_slice()),
@@ -135,7 +140,7 @@ fn environment_matches_permissions_and_code() {
             ("RECONCILIATION_BUCKET", &["ledger_aws::exports", ".outlets()"]),
             ("SETTLEMENT_STATE_MACHINE", &[".state_machine()"]),
         ] {
-            let links = super::rules::code_says(&function.binary, words);
+            let links = super::rules::code_contains(&function.binary, words);
             assert_eq!(function.environment.contains(name), links, "{}: {name}", function.id);
         }
         assert_eq!(opens("ReadKycsSecret"), function.environment.contains("KYC_SECRET_ID"), "{}", function.id);

@@ -10,7 +10,7 @@ use ledger_tests::cloud::{Function, Template};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-type Asked = BTreeMap<&'static str, BTreeSet<Request>>;
+type RequestsByFunction = BTreeMap<&'static str, BTreeSet<Request>>;
 
 /// An action on a resource.
 type Use = (String, String);
@@ -26,7 +26,7 @@ const DATA: [&str; 8] = [
     "dynamodb:UpdateItem",
 ];
 /// Permissions of every function for logs and traces.
-const SPEAK: [&str; 4] = [
+const LOGS_AND_TRACES: [&str; 4] = [
     "logs:CreateLogStream <logs>",
     "logs:PutLogEvents <logs>",
     "xray:PutTelemetryRecords *",
@@ -38,7 +38,7 @@ const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// Permissions that the local stack cannot observe: function, then actions with resources.
-const BESIDE: [(&str, &[&str]); 13] = [
+const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
     ("customer", &[KEY, SECRET]),
     ("merchant", &[KEY]),
     ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
@@ -130,11 +130,11 @@ fn allowed(policy: &Policy) -> BTreeSet<Use> {
 }
 
 /// Table permissions that the functions were not seen to use.
-fn unused(template: &Template, asked: &Asked) -> Vec<String> {
+fn unused(template: &Template, observed: &RequestsByFunction) -> Vec<String> {
     let mut found = Vec::new();
     for function in template.functions() {
         let policy = template.role(&function.role).expect("a policy");
-        let seen: BTreeSet<Use> = asked.get(function.binary.as_str()).into_iter().flatten().map(use_of).collect();
+        let seen: BTreeSet<Use> = observed.get(function.binary.as_str()).into_iter().flatten().map(use_of).collect();
         let of_data = allowed(&policy).into_iter().filter(|(action, _)| DATA.contains(&action.as_str()));
         found.extend(
             of_data.filter(|of| !seen.contains(of)).map(|of| format!("{}: {} on {}", function.role, of.0, of.1)),
@@ -144,12 +144,12 @@ fn unused(template: &Template, asked: &Asked) -> Vec<String> {
 }
 
 /// Requests that functions were seen to make and the template's roles deny.
-fn refused(template: &Template, asked: &Asked) -> Vec<String> {
+fn refused(template: &Template, observed: &RequestsByFunction) -> Vec<String> {
     let boundary = template.boundary().expect("a policy");
     let mut found = Vec::new();
     for function in template.functions() {
         let policy = template.role(&function.role).expect("a policy");
-        let requests = asked.get(function.binary.as_str()).into_iter().flatten();
+        let requests = observed.get(function.binary.as_str()).into_iter().flatten();
         let denied = requests.filter(|request| authorise(&policy, &boundary, request).is_err());
         found.extend(denied.map(|request| format!("{}: {request}", function.role)));
     }
@@ -176,21 +176,21 @@ async fn roles_allow_exactly_what_functions_do() {
     for function in template.functions() {
         for route in &function.routes {
             let served = (face(&function), route.method.clone(), route.path.clone());
-            assert!(record.served.contains(&served), "{} {} was not driven", route.method, route.path);
+            assert!(record.served.contains(&served), "{} {} was not run", route.method, route.path);
         }
     }
-    assert_eq!(refused(&template, &record.asked), Vec::<String>::new());
-    assert_eq!(unused(&template, &record.asked), Vec::<String>::new());
-    planted(&template, &record.asked);
+    assert_eq!(refused(&template, &record.requests), Vec::<String>::new());
+    assert_eq!(unused(&template, &record.requests), Vec::<String>::new());
+    planted(&template, &record.requests);
 }
 
 fn face(function: &Function) -> &'static str {
     let face = FACES.iter().find(|(name, _)| *name == function.binary);
-    face.unwrap_or_else(|| panic!("{} has routes and is no face", function.binary)).0
+    face.unwrap_or_else(|| panic!("{} has routes but no router", function.binary)).0
 }
 
 /// Planted permissions, too many or too few, are found by the observed requests.
-fn planted(template: &Template, asked: &Asked) {
+fn planted(template: &Template, observed: &RequestsByFunction) {
     let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
     for (id, action, on) in [
         ("CreditingRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
@@ -201,22 +201,22 @@ fn planted(template: &Template, asked: &Asked) {
         let changed = template.with(|root| {
             role(root, id).push(json!({"Sid": "Planted", "Effect": "Allow", "Action": action, "Resource": on}));
         });
-        assert_eq!(unused(&changed, asked), [format!("{id}: {action} on {on}")]);
+        assert_eq!(unused(&changed, observed), [format!("{id}: {action} on {on}")]);
     }
     for (id, sid) in [("MerchantRole", "List"), ("JobsRole", "Write"), ("CustomerRole", "Read")] {
         let changed = template.with(|root| role(root, id).retain(|statement| statement["Sid"] != sid));
-        assert!(!refused(&changed, asked).is_empty(), "{id} without {sid}");
+        assert!(!refused(&changed, observed).is_empty(), "{id} without {sid}");
     }
     let other_index = template.with(|root| {
         let list = role(root, "OutboxRole").iter_mut().find(|statement| statement["Sid"] == "List");
         list.expect("a statement")["Resource"] = json!(index + "by_owner");
     });
-    assert!(!refused(&other_index, asked).is_empty());
+    assert!(!refused(&other_index, observed).is_empty());
     let unbounded = template.with(|root| {
         let document = &mut root["Resources"]["FunctionBoundary"]["Properties"]["PolicyDocument"];
         document["Statement"].as_array_mut().expect("statements").retain(|statement| statement["Sid"] != "Write");
     });
-    assert!(!refused(&unbounded, asked).is_empty());
+    assert!(!refused(&unbounded, observed).is_empty());
 }
 
 /// Permissions other than the table's data are exactly those listed.
@@ -235,11 +235,11 @@ fn other_permissions_are_exactly_the_listed_ones() {
             format!("{action} {on}")
         };
         let policy = template.role(&function.role).expect("a policy");
-        let beside = allowed(&policy).into_iter().filter(|(action, _)| !DATA.contains(&action.as_str())).map(short);
-        let written = BESIDE.iter().find(|(name, _)| *name == function.binary);
-        let (_, written) = written.unwrap_or_else(|| panic!("{} is not written down", function.binary));
-        let written = SPEAK.iter().chain(written.iter()).map(|line| (*line).to_owned());
-        assert_eq!(beside.collect::<BTreeSet<_>>(), written.collect::<BTreeSet<_>>(), "{}", function.role);
+        let others = allowed(&policy).into_iter().filter(|(action, _)| !DATA.contains(&action.as_str())).map(short);
+        let written = OTHER_PERMISSIONS.iter().find(|(name, _)| *name == function.binary);
+        let (_, written) = written.unwrap_or_else(|| panic!("{} is not listed", function.binary));
+        let written = LOGS_AND_TRACES.iter().chain(written.iter()).map(|line| (*line).to_owned());
+        assert_eq!(others.collect::<BTreeSet<_>>(), written.collect::<BTreeSet<_>>(), "{}", function.role);
     }
 }
 

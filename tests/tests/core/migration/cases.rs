@@ -4,7 +4,7 @@ use crate::migration::checks;
 use crate::migration::fault::Fault;
 use crate::migration::ops::{Change, Coin, Op, Request};
 use crate::migration::scene::{Person, Scene, customer};
-use crate::migration::world::{Job, Told, World};
+use crate::migration::world::{Job, StepOutcome, World};
 use ledger_core::failure::Failure;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
@@ -26,7 +26,7 @@ struct Case {
 impl Case {
     fn new(phase: Phase, sums: &[(&str, &str)]) -> Self {
         let terms = legacy::terms();
-        let before = phase.back().unwrap_or(phase);
+        let before = phase.previous().unwrap_or(phase);
         let settings = vec![legacy::layout(&terms, before, 1), legacy::layout(&terms, phase, 2)];
         let mut scene = Scene::new(settings, Fault::None);
         let who = customer(0);
@@ -60,31 +60,31 @@ impl Case {
         Self { phase, scene, world, next: 1 }
     }
 
-    fn number(&mut self, number: u32, op: Op, environment: usize) -> Told {
+    fn number(&mut self, number: u32, op: Op, environment: usize) -> StepOutcome {
         self.world.begin(Job::Do(Request { op, number, attempt: u8::try_from(environment).unwrap() }), environment);
         for _ in 0..60 {
             match self.world.step(&self.scene, 0) {
-                Ok(Told::Goes) => {}
-                Ok(told) => return told,
+                Ok(StepOutcome::Continues) => {}
+                Ok(outcome) => return outcome,
                 Err(broken) => panic!("{}: {op:?}: \"{}\": {}", self.phase, broken.check, broken.what),
             }
         }
-        panic!("{}: {op:?} does not come to an end", self.phase);
+        panic!("{}: {op:?} does not end within 60 steps", self.phase);
     }
 
-    fn run(&mut self, op: Op) -> Told {
+    fn run(&mut self, op: Op) -> StepOutcome {
         self.next += 1;
         self.number(self.next, op, 0)
     }
 
     #[track_caller]
     fn applies(&mut self, op: Op) {
-        assert_eq!(self.run(op), Told::Applied, "{}: {op:?}", self.phase);
+        assert_eq!(self.run(op), StepOutcome::Applied, "{}: {op:?}", self.phase);
     }
 
     #[track_caller]
     fn refuses(&mut self, op: Op, failure: Failure) {
-        assert_eq!(self.run(op), Told::Refused(Some(failure)), "{}: {op:?}", self.phase);
+        assert_eq!(self.run(op), StepOutcome::Refused(Some(failure)), "{}: {op:?}", self.phase);
     }
 }
 
@@ -104,12 +104,12 @@ fn pay(who: CustomerId, money: u64, points: u64, regional: u64) -> Op {
 #[test]
 fn unknown_customer_is_refused_in_every_phase() {
     in_every_phase(&[("balance", "10")], |case, who| {
-        let nobody = customer(9);
-        case.refuses(pay(nobody, 1, 0, 0), Failure::AccountMissing);
-        for (from, to) in [(who, nobody), (nobody, who)] {
+        let unknown = customer(9);
+        case.refuses(pay(unknown, 1, 0, 0), Failure::AccountMissing);
+        for (from, to) in [(who, unknown), (unknown, who)] {
             case.refuses(Op::Transfer { from, to, coin: Coin::Money, amount: 1 }, Failure::AccountMissing);
         }
-        let patch = Op::Patch { who: nobody, name: true, email: Change::Clear, phone: Change::Set };
+        let patch = Op::Patch { who: unknown, name: true, email: Change::Clear, phone: Change::Set };
         case.refuses(patch, Failure::AccountMissing);
     });
 }
@@ -177,10 +177,10 @@ fn split_only_customer_is_found_in_every_phase() {
 fn retry_is_replayed_in_every_phase() {
     in_every_phase(&[("balance", "100"), ("point", "5")], |case, who| {
         let op = pay(who, 100, 5, 0);
-        assert_eq!(case.number(50, op, 0), Told::Applied, "{}", case.phase);
+        assert_eq!(case.number(50, op, 0), StepOutcome::Applied, "{}", case.phase);
         assert_eq!(case.world.environments[1], 0);
-        assert_eq!(case.number(50, op, 1), Told::Replayed, "{}", case.phase);
-        assert_eq!(case.world.environments[1], 0, "{}: nothing had to be read again", case.phase);
+        assert_eq!(case.number(50, op, 1), StepOutcome::Replayed, "{}", case.phase);
+        assert_eq!(case.world.environments[1], 0, "{}: the setting was not read again", case.phase);
     });
 }
 
@@ -191,7 +191,7 @@ fn reserved_headroom_moves_with_the_balance() {
         case.applies(Op::Topup { who, charge: 500 });
         let of = case.next;
         // The layout of the phase before follows as a later setting.
-        let before = case.phase.back().unwrap_or(case.phase);
+        let before = case.phase.previous().unwrap_or(case.phase);
         case.scene.settings.push(legacy::layout(&case.scene.terms.clone(), before, 3));
         case.world.config = 2;
         case.world.environments = vec![2, 1];

@@ -54,8 +54,8 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
     let balances = scene.terms.assets.keys().map(|asset| partition.balance(asset));
     let split: Vec<Key> = [partition.profile(), keys::metrics_of(&partition)].into_iter().chain(balances).collect();
     let all = std::iter::once(partition.god_record()).chain(split.iter().cloned());
-    let stands: BTreeMap<Key, Option<Item>> = all.map(|key| (key.clone(), world.store.find(&key))).collect();
-    let find = |key: &Key| stands.get(key).cloned().flatten();
+    let items: BTreeMap<Key, Option<Item>> = all.map(|key| (key.clone(), world.store.find(&key))).collect();
+    let find = |key: &Key| items.get(key).cloned().flatten();
     let settings: BTreeSet<usize> = world.environments.iter().copied().chain([world.config]).collect();
     for setting in &settings {
         let layout = &scene.settings[*setting];
@@ -74,7 +74,7 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
                 && key.sk().starts_with(sk::BALANCE)
                 && SUMS.into_iter().any(|name| sum(found, name) < Decimal::ZERO)
             {
-                return broken("below nothing", format!("{found:?}"));
+                return broken("negative balance", format!("{found:?}"));
             }
         }
     }
@@ -83,10 +83,10 @@ pub(crate) fn customer<S: Store>(world: &World<S>, scene: &Scene, who: CustomerI
     let comparing =
         migrations.and_then(|all| all.into_iter().map(|one| scene.comparing(one)).collect::<Option<Vec<_>>>());
     if let Some(migration) = comparing.iter().flatten().next() {
-        let seen = Snapshot::new(stands.clone(), Vec::new());
-        let parity = parity(migration, &scene.whose(who), &seen).unwrap();
+        let seen = Snapshot::new(items.clone(), Vec::new());
+        let parity = parity(migration, &scene.customer_ref(who), &seen).unwrap();
         if !parity.differences.is_empty() {
-            return broken("parity", format!("{:?}: {stands:?}", parity.differences));
+            return broken("parity", format!("{:?}: {items:?}", parity.differences));
         }
     }
     unknown(world, scene, who)
@@ -96,14 +96,14 @@ fn unknown<S: Store>(world: &World<S>, scene: &Scene, who: CustomerId) -> Result
     let record = Partition::customer(&scene.tenant, who).god_record();
     let Some(person) = scene.people.iter().find(|person| person.id == who) else { return Ok(()) };
     for (name, value) in &person.unknown {
-        let stands = world.store.attribute(&record, name);
-        let same = stands.as_ref() == Some(value);
+        let stored = world.store.attribute(&record, name);
+        let same = stored.as_ref() == Some(value);
         // The members of a set have no order.
         let sets = |value: &serde_json::Value| {
             value["SS"].as_array().map(|set| set.iter().map(ToString::to_string).collect::<BTreeSet<_>>())
         };
-        if !same && stands.as_ref().and_then(sets).is_none_or(|set| Some(set) != sets(value)) {
-            return broken("unknown attributes", format!("{name}: {stands:?}, but {value}"));
+        if !same && stored.as_ref().and_then(sets).is_none_or(|set| Some(set) != sets(value)) {
+            return broken("unknown attributes", format!("{name}: {stored:?}, but {value}"));
         }
     }
     Ok(())
@@ -197,14 +197,14 @@ fn history<S: Store>(
 /// Items that no migration moves are what they are without a migration.
 fn untouched<S: Store>(world: &World<S>, all: &[Item]) -> Result<(), Broken> {
     let key = |item: &Item| (item.get(attr::PK).cloned(), item.get(attr::SK).cloned());
-    let stands: BTreeMap<_, &Item> = all.iter().map(|item| (format!("{:?}", key(item)), item)).collect();
+    let items: BTreeMap<_, &Item> = all.iter().map(|item| (format!("{:?}", key(item)), item)).collect();
     for ((pk, name), expected) in world.expected.iter() {
         let is_moved =
             pk.contains("#customer#") && (name == "PROFILE" || name == "METRICS" || name.starts_with(sk::BALANCE));
         if is_moved {
             continue;
         }
-        let mut found = stands.get(&format!("{:?}", key(expected))).map(|item| (*item).clone());
+        let mut found = items.get(&format!("{:?}", key(expected))).map(|item| (*item).clone());
         found.as_mut().map(|item| item.remove(LEGACY_SK));
         if found.as_ref() != Some(expected) {
             return broken("other items", format!("{found:?}, but {expected:?}"));
@@ -219,13 +219,13 @@ pub(crate) fn settled<S: Store>(world: &World<S>, scene: &Scene) -> Result<(), B
     for person in &scene.people {
         let seen = scene.as_snapshot(migration, person.id, &scene.snapshot(&world.store, migration, person.id));
         let known = world.expected.get(&Partition::customer(&scene.tenant, person.id).profile()).is_some();
-        let parity = parity(migration, &scene.whose(person.id), &seen).unwrap();
+        let parity = parity(migration, &scene.customer_ref(person.id), &seen).unwrap();
         if known && !parity.is_clean() {
             return broken("settled", format!("{parity:?}"));
         }
         for concern in ledger_core::migration::Concern::ALL {
             let stage = migration.phase.stage(concern);
-            let truth = seen.truth(&scene.whose(person.id), concern).unwrap();
+            let truth = seen.truth(&scene.customer_ref(person.id), concern).unwrap();
             let fits = match truth {
                 None => !known || migration.contracting,
                 Some(BalanceLocation::Both) => true,

@@ -36,8 +36,8 @@ fn text_set_during_adoption_is_kept() {
         panic!()
     };
     let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
-    let whose = CustomerRef { tenant: Tenant::parse("aoba").unwrap(), customer };
-    let key = migration.snapshot_keys(&whose).remove(0);
+    let customer_ref = CustomerRef { tenant: Tenant::parse("aoba").unwrap(), customer };
+    let key = migration.snapshot_keys(&customer_ref).remove(0);
     let record = |name: &str, value: Option<&Json>| {
         let mut record = json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "rank": { "S": "gold" } });
         value.into_iter().for_each(|value| record[name] = value.clone());
@@ -58,7 +58,7 @@ fn text_set_during_adoption_is_kept() {
         let table = Table::new();
         table.put(&record(name, Some(read)));
         let seen = Snapshot::new([(key.clone(), table.find(&key))], table.unsupported(&key));
-        let Ok(Adoption::Change(change)) = adopt(&migration, &whose, &seen, Timestamp::from_millis(0)) else {
+        let Ok(Adoption::Change(change)) = adopt(&migration, &customer_ref, &seen, Timestamp::from_millis(0)) else {
             panic!()
         };
         table.put(&record(name, then));

@@ -26,7 +26,7 @@ pub(crate) enum Fault {
     /// A transaction does not check the fence.
     NoFence,
     /// A transaction does not check the concern's truth.
-    NoTruthAsked,
+    NoTruthCheck,
     /// A copy of the profile is not guarded on what was read.
     UnguardedProfile,
     /// A copy is made of what was read before the fence was raised.
@@ -60,7 +60,7 @@ fn without(mut acts: Vec<Act>, which: impl Fn(&Clause) -> bool) -> Vec<Act> {
 }
 
 /// The actions of a transaction with the fault planted.
-pub(crate) fn in_what_is_placed(
+pub(crate) fn plant_in_placed(
     fault: Fault,
     acts: Vec<Act>,
     transaction: &Transaction,
@@ -75,21 +75,21 @@ pub(crate) fn in_what_is_placed(
         | Fault::UnguardedProfile
         | Fault::ReadBeforeRaised => acts,
         Fault::NoFence => without(acts, is_fence),
-        Fault::NoTruthAsked => without(acts, is_truth),
+        Fault::NoTruthCheck => without(acts, is_truth),
         Fault::NoStamp => acts.into_iter().map(unstamped).collect(),
         Fault::NoMirror => {
-            let forgets = |act: &Act| {
+            let is_omitted = |act: &Act| {
                 let is_split = ledger_core::migration::Counterpart::of(&act.key).is_some();
                 matches!(op, Op::Refund { .. }) && is_split && act.clauses.is_empty()
             };
-            acts.into_iter().map(|act| if forgets(&act) { nothing(act) } else { act }).collect()
+            acts.into_iter().map(|act| if is_omitted(&act) { nothing(act) } else { act }).collect()
         }
         Fault::WrongSide => wrong_side(acts, transaction, layout),
     }
 }
 
 /// The actions of a copy with the fault planted.
-pub(crate) fn in_a_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
+pub(crate) fn plant_in_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
     let unmarked = |acts: Vec<Act>| acts.into_iter().filter(|act| !act.key.sk().starts_with("card_op_idem#")).collect();
     match fault {
         Fault::None
@@ -97,7 +97,7 @@ pub(crate) fn in_a_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
         | Fault::NoMirror
         | Fault::NoStamp
         | Fault::NoFence
-        | Fault::NoTruthAsked
+        | Fault::NoTruthCheck
         | Fault::ReadBeforeRaised => acts,
         Fault::NoMarker => unmarked(acts),
         Fault::NoTruth => without(acts, is_truth),
@@ -112,7 +112,7 @@ pub(crate) fn in_a_copy(fault: Fault, acts: Vec<Act>) -> Vec<Act> {
 }
 
 /// What was read before the fence was raised, with the raised fence in it.
-pub(crate) fn not_read_again(fault: Fault, migration: &Migration, seen: &Seen) -> Option<Seen> {
+pub(crate) fn read_before_raised(fault: Fault, migration: &Migration, seen: &Seen) -> Option<Seen> {
     (fault == Fault::ReadBeforeRaised).then(|| {
         let mut seen = seen.clone();
         if let Some(record) = seen.items.first_mut().and_then(Option::as_mut) {

@@ -23,8 +23,8 @@ fn entering(stages: &[Stage]) -> Vec<Pair> {
     adjacent().into_iter().filter(enters).collect()
 }
 
-fn told(fault: Fault, stages: &[Stage], by: &[&str]) {
-    let (seed, broken) = first(fault, &entering(stages), 40).expect_err("nothing tells");
+fn assert_detected(fault: Fault, stages: &[Stage], by: &[&str]) {
+    let (seed, broken) = first(fault, &entering(stages), 40).expect_err("no check fails");
     println!("{fault:?}: seed {seed}, by \"{}\"", broken.check);
     assert!(by.contains(&broken.check), "{fault:?}: {broken:?}");
 }
@@ -33,42 +33,46 @@ const KEPT_IN_BOTH: [Stage; 3] = [Stage::DualWrite, Stage::Backfilled, Stage::Re
 
 #[test]
 fn guards_on_the_wrong_side_are_detected() {
-    told(Fault::WrongSide, &KEPT_IN_BOTH, &["refused", "accepted", "verdict", "below nothing", "reading"]);
+    assert_detected(
+        Fault::WrongSide,
+        &KEPT_IN_BOTH,
+        &["refused", "accepted", "verdict", "negative balance", "reading"],
+    );
 }
 
 #[test]
 fn missing_mirror_is_detected() {
-    told(Fault::NoMirror, &KEPT_IN_BOTH, &["parity", "reading"]);
+    assert_detected(Fault::NoMirror, &KEPT_IN_BOTH, &["parity", "reading"]);
 }
 
 #[test]
 fn missing_fence_stamp_is_detected() {
-    told(Fault::NoStamp, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading", "comes to an end"]);
+    assert_detected(Fault::NoStamp, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading", "terminates"]);
 }
 
 #[test]
 fn unchecked_fence_is_detected() {
-    told(Fault::NoFence, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
+    assert_detected(Fault::NoFence, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
 }
 
 #[test]
 fn unchecked_truth_is_detected() {
-    told(Fault::NoTruthAsked, &Stage::ALL, &["parity", "reading", "refused", "accepted", "verdict"]);
+    assert_detected(Fault::NoTruthCheck, &Stage::ALL, &["parity", "reading", "refused", "accepted", "verdict"]);
 }
 
 #[test]
 fn stale_profile_copy_is_detected() {
-    told(Fault::UnguardedProfile, &[Stage::DualWrite, Stage::LegacyOnly], &["parity", "reading"]);
+    assert_detected(Fault::UnguardedProfile, &[Stage::DualWrite, Stage::LegacyOnly], &["parity", "reading"]);
 }
 
 #[test]
 fn copy_read_before_the_fence_is_detected() {
-    told(Fault::ReadBeforeRaised, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
+    assert_detected(Fault::ReadBeforeRaised, &[Stage::DualWrite, Stage::NewOnly], &["parity", "reading"]);
 }
 
 #[test]
 fn repeated_copy_is_detected() {
-    told(Fault::NeitherMarkerNorTruth, &KEPT_IN_BOTH, &["parity", "reading", "below nothing"]);
+    assert_detected(Fault::NeitherMarkerNorTruth, &KEPT_IN_BOTH, &["parity", "reading", "negative balance"]);
 }
 
 /// Either of the two prevents a second copy.

@@ -76,7 +76,7 @@ fn model_executes_as_the_engine_does() {
             table.put(&wire::item_to_json(&record));
             model.put(record);
         }
-        agree(&format!("{id} in phase {phase}, taken over"), &table, &mut model, &transaction, &layout);
+        agree(&format!("{id} in phase {phase}, adopted"), &table, &mut model, &transaction, &layout);
         runs += 2;
     }
     println!("{runs} runs, {in_maps} of them with a sum in a map");

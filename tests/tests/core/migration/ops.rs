@@ -278,14 +278,14 @@ impl Request {
             Routed::Apply(effect) => *effect,
             Routed::Behind => return Err("behind".to_owned()),
             Routed::Ahead => return Err("ahead".to_owned()),
-            Routed::Contradiction(contradiction) => return Err(format!("odd: {contradiction:?}")),
+            Routed::Contradiction(contradiction) => return Err(format!("contradiction: {contradiction:?}")),
         };
         let flight = marker.map(|item| Marker::read(item).unwrap().state);
         if let (true, Some(MarkerState::InFlight(flight))) = (effect.lands, flight) {
             effect.draft.items.push(flight.land_from_outside(&answer(), false, now));
         }
         let event = EventId::parse(&format!("evt_{}", self.number)).unwrap();
-        let claim = EventClaim { tenant: tenant.clone(), event, kind: "told".to_owned(), now };
+        let claim = EventClaim { tenant: tenant.clone(), event, kind: "event".to_owned(), now };
         Ok(Transaction::of_event(&effect.draft, &claim, &effect.provenance(tenant, now)).unwrap())
     }
 

@@ -4,7 +4,7 @@
 use crate::migration::checks;
 use crate::migration::ops::{Change, Coin, Op, Request};
 use crate::migration::scene::{Broken, Person, Scene, Store, broken, customer};
-use crate::migration::world::{Job, Told, World};
+use crate::migration::world::{Job, StepOutcome, World};
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
@@ -18,7 +18,7 @@ use ledger_tests::wire;
 const PEOPLE: [u8; 6] = [0, 1, 2, 3, 4, 5];
 const OPENED: u8 = 3;
 const BORN_SPLIT: u8 = 4;
-const NOBODY: u8 = 5;
+const UNKNOWN: u8 = 5;
 const ENVIRONMENTS: usize = 3;
 
 /// Counts of what was played.
@@ -68,7 +68,7 @@ impl<S: Store> Play<S> {
             let id = customer(number);
             let mut person = Person { id, is_legacy: false, unknown: serde_json::Map::new(), history: 0 };
             match number {
-                OPENED | NOBODY => {}
+                OPENED | UNKNOWN => {}
                 BORN_SPLIT => {
                     let open = Request { op: Op::Open { who: id }, number: 1, attempt: 0 };
                     let open = open.plan(&scene, &[]).unwrap();
@@ -108,7 +108,7 @@ impl<S: Store> Play<S> {
         if self.about.is_some() && self.pick(8) > 0 {
             return customer(0);
         }
-        let numbers = [0, 0, 0, 0, 1, 1, 1, 2, OPENED, OPENED, BORN_SPLIT, NOBODY];
+        let numbers = [0, 0, 0, 0, 1, 1, 1, 2, OPENED, OPENED, BORN_SPLIT, UNKNOWN];
         customer(numbers[self.pick(numbers.len())])
     }
 
@@ -269,10 +269,10 @@ impl<S: Store> Play<S> {
     fn step(&mut self, task: usize) -> Result<(), Broken> {
         self.figures.steps += 1;
         match self.world.step(&self.scene, task)? {
-            Told::Goes | Told::Done => {}
-            Told::Applied => self.figures.applied += 1,
-            Told::Replayed => self.figures.replayed += 1,
-            Told::Refused(_) => self.figures.refused += 1,
+            StepOutcome::Continues | StepOutcome::Done => {}
+            StepOutcome::Applied => self.figures.applied += 1,
+            StepOutcome::Replayed => self.figures.replayed += 1,
+            StepOutcome::Refused(_) => self.figures.refused += 1,
         }
         Ok(())
     }
@@ -286,7 +286,7 @@ impl<S: Store> Play<S> {
             let task = self.pick(self.world.tasks.len());
             self.step(task)?;
         }
-        broken("comes to an end", format!("{:?}", self.world.tasks))
+        broken("terminates", format!("{:?}", self.world.tasks))
     }
 
     /// Changes the tenant's setting to the next one.
@@ -295,7 +295,7 @@ impl<S: Store> Play<S> {
     }
 
     /// Every environment has read the setting.
-    pub(crate) fn all_know(&mut self) {
+    pub(crate) fn refresh_environments(&mut self) {
         self.world.environments.fill(self.world.config);
     }
 
@@ -322,7 +322,7 @@ impl<S: Store> Play<S> {
     }
 
     /// God Records are emptied while no other task runs.
-    pub(crate) fn empty_in_peace(&mut self) -> Result<(), Broken> {
+    pub(crate) fn empty_alone(&mut self) -> Result<(), Broken> {
         for number in PEOPLE {
             let environment = self.pick(ENVIRONMENTS);
             self.world.begin(Job::Empty(customer(number)), environment);
@@ -330,7 +330,7 @@ impl<S: Store> Play<S> {
         self.drain()
     }
 
-    pub(crate) fn over(mut self) -> Result<Figures, Broken> {
+    pub(crate) fn finish(mut self) -> Result<Figures, Broken> {
         self.drain()?;
         checks::everything(&self.world, &self.scene)?;
         self.figures.histories = 1;

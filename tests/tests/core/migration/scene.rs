@@ -133,7 +133,7 @@ impl Scene {
         }
     }
 
-    pub(crate) fn whose(&self, customer: CustomerId) -> CustomerRef {
+    pub(crate) fn customer_ref(&self, customer: CustomerId) -> CustomerRef {
         CustomerRef { tenant: self.tenant.clone(), customer }
     }
 
@@ -146,13 +146,13 @@ impl Scene {
 
     /// A customer's records in both models.
     pub(crate) fn snapshot(&self, store: &impl Store, migration: &Migration, who: CustomerId) -> Seen {
-        let keys = migration.snapshot_keys(&self.whose(who));
+        let keys = migration.snapshot_keys(&self.customer_ref(who));
         let unsupported = keys.first().map(|record| store.unsupported(record)).unwrap_or_default();
         Seen { items: keys.iter().map(|key| store.find(key)).collect(), unsupported }
     }
 
     pub(crate) fn as_snapshot(&self, migration: &Migration, who: CustomerId, seen: &Seen) -> Snapshot {
-        let keys = migration.snapshot_keys(&self.whose(who));
+        let keys = migration.snapshot_keys(&self.customer_ref(who));
         Snapshot::new(keys.into_iter().zip(seen.items.iter().cloned()), seen.unsupported.clone())
     }
 

@@ -45,30 +45,30 @@ pub(crate) fn play<S: Store>(store: S, (a, b): Pair, seed: u64, fault: Fault, ki
     play.play(if before == a { 5 } else { 25 })?;
     play.drain()?;
     play.next_setting();
-    play.all_know();
+    play.refresh_environments();
     play.play(20)?;
     play.next_setting();
     play.play(60)?;
     if third == a {
         // Every environment has the setting before by then.
-        play.all_know();
+        play.refresh_environments();
         play.next_setting();
         play.play(50)?;
     }
     play.drain()?;
-    play.all_know();
+    play.refresh_environments();
     if dice.below(4) == 0 {
         play.pass()?;
         checks::settled(&play.world, &play.scene)?;
     }
-    play.over()
+    play.finish()
 }
 
-/// Plays to the end: God Records are emptied while some environments do not know of it yet, then left.
+/// Plays to the end: God Records are emptied while some environments have not read that setting yet, then left.
 fn to_the_end<S: Store>(store: S, model: Legacy, seed: u64, kinds: Kinds) -> Result<Figures, Broken> {
     let terms = legacy::terms();
     let last = Phase::all(model).last().unwrap();
-    let before = last.back().unwrap();
+    let before = last.previous().unwrap();
     let settings = vec![
         legacy::layout(&terms, before, 3),
         legacy::layout(&terms, last, 4),
@@ -79,22 +79,22 @@ fn to_the_end<S: Store>(store: S, model: Legacy, seed: u64, kinds: Kinds) -> Res
     play.play(40)?;
     play.next_setting();
     play.play(30)?;
-    play.all_know();
+    play.refresh_environments();
     play.pass()?;
     checks::settled(&play.world, &play.scene)?;
     play.next_setting();
     play.play(15)?;
     play.empty()?;
     play.drain()?;
-    play.all_know();
-    play.empty_in_peace()?;
+    play.refresh_environments();
+    play.empty_alone()?;
     checks::everything(&play.world, &play.scene)?;
     checks::emptied(&play.world, &play.scene)?;
     play.next_setting();
     play.play(40)?;
     play.drain()?;
     checks::emptied(&play.world, &play.scene)?;
-    play.over()
+    play.finish()
 }
 
 /// Runs `seeds` histories on all processors; returns the first failure.

@@ -88,9 +88,9 @@ impl Model for Space {
             }
             Action::Crash(task) => {
                 next.crashes -= 1;
-                let gone = next.world.tasks.remove(task);
-                if let Job::Do(request) = gone.job {
-                    next.world.begin(Job::Do(Request { attempt: 1, ..request }), 1 - gone.environment);
+                let crashed = next.world.tasks.remove(task);
+                if let Job::Do(request) = crashed.job {
+                    next.world.begin(Job::Do(Request { attempt: 1, ..request }), 1 - crashed.environment);
                 }
             }
             Action::Change => {
@@ -220,7 +220,7 @@ fn every_interleaving_keeps_a_profile_right() {
 }
 
 /// The checks that a planted fault fails, at the first change of stage that fails any.
-fn told(fault: Fault, about: Concern) -> BTreeSet<&'static str> {
+fn failed_checks(fault: Fault, about: Concern) -> BTreeSet<&'static str> {
     let mut by = BTreeSet::new();
     for (pair, is_copied) in
         changes(Legacy::GodRecord, about).into_iter().flat_map(|pair| [(pair, true), (pair, false)])
@@ -242,11 +242,11 @@ fn planted_faults_are_detected_in_some_interleaving() {
         (Fault::WrongSide, Concern::Points),
         (Fault::NoStamp, Concern::Points),
         (Fault::NoFence, Concern::Points),
-        (Fault::NoTruthAsked, Concern::Points),
+        (Fault::NoTruthCheck, Concern::Points),
         (Fault::ReadBeforeRaised, Concern::Points),
         (Fault::UnguardedProfile, Concern::Profile),
     ];
     for (fault, about) in faults {
-        assert!(!told(fault, about).is_empty(), "nothing tells {fault:?}");
+        assert!(!failed_checks(fault, about).is_empty(), "no check detects {fault:?}");
     }
 }

@@ -71,9 +71,9 @@ pub(crate) enum Need {
 
 /// The result of a task's step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum StepOutcome {
     /// The task continues.
-    Goes,
+    Continues,
     Applied,
     /// The stored response was replayed.
     Replayed,
@@ -108,35 +108,35 @@ impl<S: Store> World<S> {
     }
 
     /// Does one step of a task, and removes the task if it is over.
-    pub(crate) fn step(&mut self, scene: &Scene, task: usize) -> Result<Told, Broken> {
+    pub(crate) fn step(&mut self, scene: &Scene, task: usize) -> Result<StepOutcome, Broken> {
         let Task { job, environment, at } = self.tasks[task].clone();
-        let (next, told) = match at {
+        let (next, outcome) = match at {
             At::Plan => self.read(scene, job, environment)?,
             At::Write(seen) => self.write(scene, job, environment, seen)?,
             At::Refresh(then) => {
                 self.environments[environment] = self.config;
-                (again(*then, self.config), Told::Goes)
+                (again(*then, self.config), StepOutcome::Continues)
             }
             At::Look(need, setting, then) => match scene.migration(setting) {
                 Some(migration) => {
                     let seen = scene.snapshot(&self.store, migration, need.who());
-                    (At::Change(need, setting, seen, then), Told::Goes)
+                    (At::Change(need, setting, seen, then), StepOutcome::Continues)
                 }
-                None => (*then, Told::Goes),
+                None => (*then, StepOutcome::Continues),
             },
             At::Change(need, setting, seen, then) => {
                 let Some(migration) = scene.migration(setting) else { return broken("settings", "no migration") };
-                (self.change(scene, migration, (need, setting), &seen, then)?, Told::Goes)
+                (self.change(scene, migration, (need, setting), &seen, then)?, StepOutcome::Continues)
             }
-            At::End => (At::End, Told::Done),
+            At::End => (At::End, StepOutcome::Done),
         };
-        let told = if next == At::End && told == Told::Goes { Told::Done } else { told };
-        if told == Told::Goes {
+        let outcome = if next == At::End && outcome == StepOutcome::Continues { StepOutcome::Done } else { outcome };
+        if outcome == StepOutcome::Continues {
             self.tasks[task].at = next;
         } else {
             self.tasks.remove(task);
         }
-        Ok(told)
+        Ok(outcome)
     }
 
     /// What a layout reads under a split record's key at one instant.
@@ -152,8 +152,8 @@ impl<S: Store> World<S> {
         }
     }
 
-    fn read(&self, scene: &Scene, job: Job, environment: usize) -> Result<(At, Told), Broken> {
-        let Job::Do(request) = job else { return Ok((At::End, Told::Done)) };
+    fn read(&self, scene: &Scene, job: Job, environment: usize) -> Result<(At, StepOutcome), Broken> {
+        let Job::Do(request) = job else { return Ok((At::End, StepOutcome::Done)) };
         let layout = &scene.settings[self.environments[environment]];
         let keys = request.reads(scene);
         let items: Vec<Option<Item>> = keys.iter().map(|key| self.found(layout, key)).collect();
@@ -162,20 +162,20 @@ impl<S: Store> World<S> {
         }
         let seen = Seen { items, unsupported: Vec::new() };
         if request.plan(scene, &seen.items).is_err() {
-            return Ok((At::End, Told::Refused(None)));
+            return Ok((At::End, StepOutcome::Refused(None)));
         }
-        Ok((At::Write(seen), Told::Goes))
+        Ok((At::Write(seen), StepOutcome::Continues))
     }
 
-    fn write(&mut self, scene: &Scene, job: Job, environment: usize, seen: Seen) -> Result<(At, Told), Broken> {
-        let Job::Do(request) = job else { return Ok((At::End, Told::Done)) };
+    fn write(&mut self, scene: &Scene, job: Job, environment: usize, seen: Seen) -> Result<(At, StepOutcome), Broken> {
+        let Job::Do(request) = job else { return Ok((At::End, StepOutcome::Done)) };
         let setting = self.environments[environment];
         let layout = &scene.settings[setting];
         let Ok(transaction) = request.plan(scene, &seen.items) else { return broken("plans", "another plan") };
         let placed =
             transaction.placed(layout).map_err(|error| Broken { check: "placing", what: error.to_string() })?;
         let acts = placed.items().iter().map(Act::of).collect();
-        let acts = fault::in_what_is_placed(scene.fault, acts, &transaction, layout, &request.op);
+        let acts = fault::plant_in_placed(scene.fault, acts, &transaction, layout, &request.op);
         let reasons = match self.store.run(&acts) {
             Ok(()) => {
                 if let Err(reasons) = self.expected.execute(transaction.items()) {
@@ -183,7 +183,7 @@ impl<S: Store> World<S> {
                     return broken("accepted", format!("{request:?}: {verdict:?}"));
                 }
                 self.check(scene, &transaction)?;
-                return Ok((At::End, Told::Applied));
+                return Ok((At::End, StepOutcome::Applied));
             }
             Err(reasons) => reasons,
         };
@@ -196,21 +196,23 @@ impl<S: Store> World<S> {
             Cancelled::Stale(stale, reasons) => {
                 let then = Box::new(At::Write(seen));
                 Ok(match stale {
-                    Stale::Fenced => (At::Refresh(then), Told::Goes),
+                    Stale::Fenced => (At::Refresh(then), StepOutcome::Continues),
                     Stale::Unreadable(error) => return broken("God Record", error.to_string()),
-                    Stale::NotCopied(who, concern) => (At::Look(Need::Copy(who, concern), setting, then), Told::Goes),
+                    Stale::NotCopied(who, concern) => {
+                        (At::Look(Need::Copy(who, concern), setting, then), StepOutcome::Continues)
+                    }
                     Stale::NotAdopted(who) => {
                         let migration = scene.migration(setting);
                         let migration = migration.ok_or(Broken { check: "settings", what: "stale".to_owned() })?;
                         let seen = scene.as_snapshot(migration, who, &scene.snapshot(&self.store, migration, who));
                         // If there is no legacy customer to adopt, the store's own reasons decide.
-                        match adopt(migration, &scene.whose(who), &seen, now()) {
+                        match adopt(migration, &scene.customer_ref(who), &seen, now()) {
                             Ok(Adoption::Missing) => {
                                 let verdict = transaction.classify(&reasons);
                                 self.same_verdict(&transaction, &verdict, &request)?;
                                 after(&verdict)
                             }
-                            _ => (At::Look(Need::Adopt(who), setting, then), Told::Goes),
+                            _ => (At::Look(Need::Adopt(who), setting, then), StepOutcome::Continues),
                         }
                     }
                 })
@@ -252,11 +254,11 @@ impl<S: Store> World<S> {
         then: Box<At>,
     ) -> Result<At, Broken> {
         let who = need.who();
-        let (whose, snapshot) = (scene.whose(who), scene.as_snapshot(migration, who, seen));
+        let (customer_ref, snapshot) = (scene.customer_ref(who), scene.as_snapshot(migration, who, seen));
         let look = |need| Ok(At::Look(need, setting, then.clone()));
         let refresh = |then: &At| Ok(At::Refresh(Box::new(then.clone())));
         match need {
-            Need::Adopt(_) => match adopt(migration, &whose, &snapshot, now()) {
+            Need::Adopt(_) => match adopt(migration, &customer_ref, &snapshot, now()) {
                 Ok(Adoption::Adopted | Adoption::Missing) => Ok(*then),
                 Ok(Adoption::Change(change)) => {
                     let applied = self.bring(scene, change.items().iter().map(Act::of).collect(), who)?;
@@ -264,31 +266,31 @@ impl<S: Store> World<S> {
                 }
                 Err(error) => broken("adoption", error.to_string()),
             },
-            Need::Copy(_, concern) => match copy(migration, &whose, concern, &snapshot, now()) {
+            Need::Copy(_, concern) => match copy(migration, &customer_ref, concern, &snapshot, now()) {
                 Ok(Copying::Done) => Ok(*then),
                 Ok(Copying::Fenced) => refresh(&At::Look(need, setting, then)),
                 Ok(Copying::NotAdopted) => {
                     // A customer who does not exist has nothing to copy.
-                    match adopt(migration, &whose, &snapshot, now()) {
+                    match adopt(migration, &customer_ref, &snapshot, now()) {
                         Ok(Adoption::Missing) => Ok(*then),
                         _ => Ok(At::Look(Need::Adopt(who), setting, Box::new(At::Look(need, setting, then)))),
                     }
                 }
                 Ok(Copying::Raise(change)) => {
                     self.bring(scene, change.items().iter().map(Act::of).collect(), who)?;
-                    match fault::not_read_again(scene.fault, migration, seen) {
+                    match fault::read_before_raised(scene.fault, migration, seen) {
                         Some(seen) => Ok(At::Change(need, setting, seen, then)),
                         None => look(need),
                     }
                 }
                 Ok(Copying::Copy(change)) => {
                     let acts = change.items().iter().map(Act::of).collect();
-                    self.bring(scene, fault::in_a_copy(scene.fault, acts), who)?;
+                    self.bring(scene, fault::plant_in_copy(scene.fault, acts), who)?;
                     look(need)
                 }
                 Err(error) => broken("copying", error.to_string()),
             },
-            Need::Empty(_) => match contract(migration, &whose, &snapshot).unwrap() {
+            Need::Empty(_) => match contract(migration, &customer_ref, &snapshot).unwrap() {
                 Contraction::Done => Ok(*then),
                 Contraction::Fenced => refresh(&At::Look(need, setting, then)),
                 Contraction::NotCopied(concern) => {
@@ -327,12 +329,12 @@ fn again(at: At, setting: usize) -> At {
     }
 }
 
-fn after(verdict: &Verdict) -> (At, Told) {
+fn after(verdict: &Verdict) -> (At, StepOutcome) {
     match verdict {
-        Verdict::MarkerStands(_) => (At::End, Told::Replayed),
-        Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => (At::Plan, Told::Goes),
-        Verdict::Rejected(rejection) => (At::End, Told::Refused(Some(rejection.failure))),
-        Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict => (At::End, Told::Refused(None)),
+        Verdict::MarkerStands(_) => (At::End, StepOutcome::Replayed),
+        Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => (At::Plan, StepOutcome::Continues),
+        Verdict::Rejected(rejection) => (At::End, StepOutcome::Refused(Some(rejection.failure))),
+        Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict => (At::End, StepOutcome::Refused(None)),
     }
 }
 

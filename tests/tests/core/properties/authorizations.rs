@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 
 /// A transition of the payment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Ask {
+enum Transition {
     /// Captures this percentage of the hold, or all of it.
     Capture(Option<u64>),
     Void,
@@ -104,7 +104,7 @@ impl Shop {
     }
 
     /// Plans from the current records; an expiry is planned after the hold's time is over, the others before.
-    fn plan(&mut self, ask: Ask) -> Result<Transaction, PlanRefusal> {
+    fn plan(&mut self, transition: Transition) -> Result<Transaction, PlanRefusal> {
         let payment = self.payment();
         self.requests += 1;
         let cx = cx(self.requests);
@@ -112,8 +112,8 @@ impl Shop {
         let (t, m) = (tenant(), merchant());
         let seal_as =
             |planned: Planned<PaymentRecord>, operation| seal(&planned.draft, &by_merchant(operation, self.requests));
-        match ask {
-            Ask::Capture(percent) => {
+        match transition {
+            Transition::Capture(percent) => {
                 let amount = percent.map(|percent| yen((self.split.total() * percent / 100).max(1)));
                 let capture = payments::capture::Capture {
                     tenant: &t,
@@ -124,11 +124,11 @@ impl Shop {
                 };
                 Ok(seal_as(payments::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
             }
-            Ask::Void => {
+            Transition::Void => {
                 let void = payments::void::Void { tenant: &t, payment: &payment, wallet: &self.wallet(), reason: None };
                 Ok(seal_as(payments::void::plan(&void, &self.terms, &cx)?, Operation::Void))
             }
-            Ask::Expire => Ok(seal_as(
+            Transition::Expire => Ok(seal_as(
                 payments::expire::plan(&t, (&payment, &self.wallet()), &self.terms, &late)?,
                 Operation::HoldExpire,
             )),
@@ -162,9 +162,9 @@ impl Shop {
         let wallet = self.wallet();
         for (asset, debt) in &self.debts {
             let captured = ended.captured.get(asset).map(Amount::value).unwrap_or_default();
-            let back = ended.authorized.get(asset).map(Amount::value).unwrap_or_default() - captured;
+            let released = ended.authorized.get(asset).map(Amount::value).unwrap_or_default() - captured;
             let left = wallet.get(asset).unwrap().owed.value();
-            assert_eq!(left, (Decimal::from(*debt) - back).max(Decimal::ZERO), "{asset}");
+            assert_eq!(left, (Decimal::from(*debt) - released).max(Decimal::ZERO), "{asset}");
         }
     }
 
@@ -262,8 +262,12 @@ fn sums(contents: &Contents) -> (BTreeMap<String, Decimal>, BTreeMap<String, Dec
     (available, held)
 }
 
-fn asks() -> impl Strategy<Value = Ask> {
-    prop_oneof![proptest::option::of(1..=100_u64).prop_map(Ask::Capture), Just(Ask::Void), Just(Ask::Expire)]
+fn transitions() -> impl Strategy<Value = Transition> {
+    prop_oneof![
+        proptest::option::of(1..=100_u64).prop_map(Transition::Capture),
+        Just(Transition::Void),
+        Just(Transition::Expire)
+    ]
 }
 
 fn debts() -> impl Strategy<Value = Debts> {
@@ -272,14 +276,14 @@ fn debts() -> impl Strategy<Value = Debts> {
 }
 
 /// Whether the transition, planned on a payment in this end state, returns the payment unchanged.
-fn is_repeated(ask: Ask, payment: &PaymentRecord, total: u64) -> bool {
-    match ask {
-        Ask::Capture(percent) => {
+fn is_repeated(transition: Transition, payment: &PaymentRecord, total: u64) -> bool {
+    match transition {
+        Transition::Capture(percent) => {
             let same = percent.is_none_or(|percent| yen((total * percent / 100).max(1)) == payment.total);
             payment.state.is_captured() && same
         }
-        Ask::Void => payment.state.is_released(),
-        Ask::Expire => false,
+        Transition::Void => payment.state.is_released(),
+        Transition::Expire => false,
     }
 }
 
@@ -292,30 +296,30 @@ proptest! {
         split in splits(),
         spare in 0..30_u64,
         debts in debts(),
-        asked in proptest::collection::vec(asks(), 1..4),
+        requested in proptest::collection::vec(transitions(), 1..4),
     ) {
         let mut shop = Shop::authorized(&terms, split, spare, debts);
-        let planned: Vec<Transaction> = asked.iter().map(|ask| shop.plan(*ask).unwrap()).collect();
+        let planned: Vec<Transaction> = requested.iter().map(|transition| shop.plan(*transition).unwrap()).collect();
         let applied: Vec<bool> = planned.iter().map(|planned| shop.run(planned)).collect();
         prop_assert!(applied[0] && applied[1..].iter().all(|applied| !applied), "{applied:?}");
         let ended = shop.payment();
-        let end = match asked[0] {
-            Ask::Capture(_) => PaymentState::Captured,
-            Ask::Void => PaymentState::Canceled,
-            Ask::Expire => PaymentState::Expired,
+        let end = match requested[0] {
+            Transition::Capture(_) => PaymentState::Captured,
+            Transition::Void => PaymentState::Canceled,
+            Transition::Expire => PaymentState::Expired,
         };
         prop_assert_eq!(ended.state, end);
         shop.check_repaid(&ended);
         // Planned again from the current payment, each is a repetition or is refused for the state.
-        for ask in asked {
+        for transition in requested {
             let before = entries(&shop.table.contents()).len();
-            match shop.plan(ask) {
+            match shop.plan(transition) {
                 Ok(again) => {
-                    prop_assert!(is_repeated(ask, &ended, split.total()), "{ask:?} of {}", ended.state);
+                    prop_assert!(is_repeated(transition, &ended, split.total()), "{transition:?} of {}", ended.state);
                     prop_assert!(shop.run(&again));
                 }
                 Err(refusal) => {
-                    prop_assert!(!is_repeated(ask, &ended, split.total()), "{ask:?} of {}", ended.state);
+                    prop_assert!(!is_repeated(transition, &ended, split.total()), "{transition:?} of {}", ended.state);
                     prop_assert_eq!(refusal, PlanRefusal::InState { state: ended.state, expired_at: None });
                 }
             }
@@ -331,7 +335,7 @@ proptest! {
         let mut shop = Shop::authorized(&terms, split, 0, debts);
         let in_state = |state| PlanRefusal::InState { state, expired_at: None };
         prop_assert_eq!(shop.refund(None).unwrap_err(), in_state(PaymentState::Authorized));
-        let capture = shop.plan(Ask::Capture(Some(percent))).unwrap();
+        let capture = shop.plan(Transition::Capture(Some(percent))).unwrap();
         prop_assert!(shop.run(&capture));
         let taken = (split.total() * percent / 100).max(1);
         prop_assert_eq!(shop.payment().total, yen(taken));

@@ -218,7 +218,7 @@ proptest! {
             model = expected.unwrap_or(model);
             let contents = table.contents();
             if !applied {
-                prop_assert_eq!(&contents, &before, "a refused step changed the table");
+                prop_assert_eq!(&contents, &before, "a refused step does not change the table");
             }
             check(&contents, model);
         }

@@ -31,10 +31,10 @@ use uuid::Uuid;
 
 const CHARGE: u64 = 1000;
 
-struct Desk {
+struct TopupScene {
     table: Table,
     terms: TenantTerms,
-    told: u32,
+    events: u32,
 }
 
 fn id(text: &str) -> PspId {
@@ -86,24 +86,24 @@ fn dispute(amount: u64) -> Dispute {
     Dispute { id: id("dp_1"), intent: Some(id("pi_1")), amount: yen_of(amount), livemode: false, movements: 0 }
 }
 
-impl Desk {
+impl TopupScene {
     /// A wallet with `money` and `spare` points, and a claimed top-up.
     fn new(terms: &TenantTerms, money: u64, spare: u64) -> Self {
         let topup = TopupTerms { points_rate: terms.points_rate, abandoned_after: Duration::from_secs(60) };
-        let desk = Self { table: Table::new(), terms: TenantTerms { topup: Some(topup), ..terms.clone() }, told: 0 };
+        let scene = Self { table: Table::new(), terms: TenantTerms { topup: Some(topup), ..terms.clone() }, events: 0 };
         for (asset, balance) in [(Asset::Ecopay, money), (Asset::Point, spare)] {
             let key = Partition::customer(&tenant(), customer(0xa)).balance(&asset);
             let balance = json!({ "N": balance.to_string() });
-            desk.table.put(&json!({
+            scene.table.put(&json!({
                 "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "balance": balance, "held": { "N": "0" },
                 "exposure": balance,
             }));
         }
         let command = topup::Topup { customer: customer(0xa), charge: yen(CHARGE) };
-        let call = topup::plan(&command, &by_customer(), &desk.terms, &psp(), &cx(7)).unwrap();
+        let call = topup::plan(&command, &by_customer(), &scene.terms, &psp(), &cx(7)).unwrap();
         let flight = Flight::begin(&by_customer(), &call).unwrap();
-        desk.table.execute(Transaction::claimed(&call.draft, &by_customer(), &flight).unwrap().items()).unwrap();
-        desk
+        scene.table.execute(Transaction::claimed(&call.draft, &by_customer(), &flight).unwrap().items()).unwrap();
+        scene
     }
 
     fn get(&self, key: &Key) -> Option<Item> {
@@ -129,7 +129,7 @@ impl Desk {
     }
 
     /// Requests our refund; returns whether it was claimed.
-    fn ask(&self, amount: u64) -> bool {
+    fn request_refund(&self, amount: u64) -> bool {
         let (topup, points) = (self.topup(), self.balance(Asset::Point));
         let command = refund::RefundTopup {
             actor: by_staff().actor,
@@ -156,23 +156,23 @@ impl Desk {
     }
 
     /// Applies a fact, under a new event id or, if `by_look`, under the id of a lookup.
-    fn tell(&mut self, fact: &Fact, by_look: bool) {
+    fn apply_fact(&mut self, fact: &Fact, by_look: bool) {
         let (topup, refund, wallet) = (self.topup(), self.refund(), self.wallet());
         let (ours, other) = match fact {
             Fact::Intent(_) => (None, None),
-            Fact::Refund(told) if told.tags.is_some() => match &refund {
+            Fact::Refund(psp_refund) if psp_refund.tags.is_some() => match &refund {
                 Some(refund) => (Some(refund), None),
                 // Stripe has no refund that was never requested.
                 None => return,
             },
-            Fact::Refund(told) => (None, Some(&told.id)),
+            Fact::Refund(psp_refund) => (None, Some(&psp_refund.id)),
             Fact::Withdrawn(dispute) | Fact::Reinstated(dispute) => (None, Some(&dispute.id)),
         };
         let clawback = other.and_then(|id| self.get(&keys::clawback(&tenant(), topup_id(), id)));
         let clawback = clawback.map(|item| Clawback::read(&item).unwrap());
-        let (whose, at) = (tenant(), now());
+        let (slug, at) = (tenant(), now());
         let view = View {
-            tenant: &whose,
+            tenant: &slug,
             topup: &topup,
             refund: ours,
             clawback: clawback.as_ref(),
@@ -184,16 +184,16 @@ impl Desk {
             Routed::Behind | Routed::Ahead => return,
             Routed::Contradiction(contradiction) => panic!("{contradiction:?}: {fact:?} on {topup:?} {refund:?}"),
         };
-        let marker = ours.map_or_else(|| topup.marker_key(&whose), |refund| refund.marker_key(&whose));
+        let marker = ours.map_or_else(|| topup.marker_key(&slug), |refund| refund.marker_key(&slug));
         if let (true, Some(MarkerState::InFlight(flight))) =
             (effect.lands, self.get(&marker).map(|item| Marker::read(&item).unwrap().state))
         {
             effect.draft.items.push(flight.land_from_outside(&answer(), false, at));
         }
-        self.told += 1;
-        let event = if by_look { fact.seen_as() } else { EventId::parse(&format!("evt_{}", self.told)).unwrap() };
-        let claim = EventClaim { tenant: whose.clone(), event, kind: "told".to_owned(), now: at };
-        let transaction = Transaction::of_event(&effect.draft, &claim, &effect.provenance(&whose, at)).unwrap();
+        self.events += 1;
+        let event = if by_look { fact.seen_as() } else { EventId::parse(&format!("evt_{}", self.events)).unwrap() };
+        let claim = EventClaim { tenant: slug.clone(), event, kind: "event".to_owned(), now: at };
+        let transaction = Transaction::of_event(&effect.draft, &claim, &effect.provenance(&slug, at)).unwrap();
         if let Err(reasons) = self.table.execute(transaction.items()) {
             panic!("{:?} of {fact:?}", transaction.classify(&reasons));
         }
@@ -223,7 +223,7 @@ impl Desk {
             assert_eq!(balance + held, posted + Decimal::from(before), "{asset}: parts and postings");
         }
         let owed = |asset| self.wallet().get(asset).unwrap().owed.value();
-        assert_eq!(self.posted("disputes"), -owed(&Asset::Ecopay), "what stands on `disputes` is what is owed");
+        assert_eq!(self.posted("disputes"), -owed(&Asset::Ecopay), "the balance of `disputes` is what is owed");
     }
 }
 
@@ -268,9 +268,9 @@ impl Story {
             all.extend([of(RefundStatus::Pending), of(RefundStatus::Succeeded)]);
             all.extend(failed.then(|| of(RefundStatus::Failed)));
         }
-        if let Some((amount, back)) = self.dispute {
+        if let Some((amount, is_reinstated)) = self.dispute {
             all.push(Fact::Withdrawn(dispute(amount)));
-            all.extend(back.then(|| Fact::Reinstated(dispute(amount))));
+            all.extend(is_reinstated.then(|| Fact::Reinstated(dispute(amount))));
         }
         if let Some((amount, failed)) = self.beside {
             let of = |status| refunded("re_9", false, amount, status);
@@ -285,7 +285,7 @@ impl Story {
         if !self.paid {
             return Decimal::ZERO;
         }
-        let stays = |of: Option<(u64, bool)>| of.filter(|(_, back)| !back).map_or(0, |(amount, _)| amount);
+        let stays = |of: Option<(u64, bool)>| of.filter(|(_, is_undone)| !is_undone).map_or(0, |(amount, _)| amount);
         let refunded = paid_out.filter(|_| self.refund.is_some_and(|(_, failed)| !failed)).unwrap_or(0);
         Decimal::from(stays(self.dispute) + stays(self.beside) + refunded) - Decimal::from(CHARGE)
     }
@@ -310,80 +310,80 @@ proptest! {
         story in stories(),
         (money, spare) in (0..2000_u64, 0..2000_u64),
         order in proptest::collection::vec((0..64_usize, any::<bool>()), 0..30),
-        ask_at in 0..30_usize,
+        request_at in 0..30_usize,
     ) {
-        let mut desk = Desk::new(&terms, money, spare);
-        let mut asked = false;
+        let mut scene = TopupScene::new(&terms, money, spare);
+        let mut is_claimed = false;
         for (at, (which, by_look)) in order.into_iter().enumerate() {
-            if let (Some((amount, _)), true) = (story.refund, at >= ask_at && !asked) {
-                asked = desk.ask(amount);
+            if let (Some((amount, _)), true) = (story.refund, at >= request_at && !is_claimed) {
+                is_claimed = scene.request_refund(amount);
             }
-            let facts = story.facts(paid_out(&desk));
-            desk.tell(&facts[which % facts.len()], by_look);
-            desk.check(money, spare);
+            let facts = story.facts(paid_out(&scene));
+            scene.apply_fact(&facts[which % facts.len()], by_look);
+            scene.check(money, spare);
         }
         // At the end every fact is delivered once more.
-        let facts = story.facts(paid_out(&desk));
+        let facts = story.facts(paid_out(&scene));
         for fact in &facts {
-            desk.tell(fact, false);
-            desk.check(money, spare);
+            scene.apply_fact(fact, false);
+            scene.check(money, spare);
         }
-        prop_assert_eq!(desk.posted("stripe_clearing"), story.at_the_provider(paid_out(&desk)));
-        let reserved = desk.get(&Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay)).unwrap();
+        prop_assert_eq!(scene.posted("stripe_clearing"), story.at_the_provider(paid_out(&scene)));
+        let reserved = scene.get(&Partition::customer(&tenant(), customer(0xa)).balance(&Asset::Ecopay)).unwrap();
         prop_assert_eq!(reserved.opt_number("reserved").unwrap(), Some("0"), "no headroom stays reserved");
         prop_assert_eq!(reserved.opt_number("held").unwrap().unwrap_or("0"), "0", "nothing stays held");
         // A further delivery changes nothing.
-        let before = desk.table.contents();
+        let before = scene.table.contents();
         for fact in facts.iter().rev() {
-            desk.tell(fact, false);
+            scene.apply_fact(fact, false);
         }
-        prop_assert_eq!(desk.table.contents(), before);
+        prop_assert_eq!(scene.table.contents(), before);
     }
 
     #[test]
     fn concurrent_plans_of_one_fact_apply_once(terms in terms(), spare in 0..50_u64) {
         // The claim's holder completes what an event has completed: both planned from the same read.
-        let desk = Desk::new(&terms, 0, spare);
-        let topup = desk.topup();
+        let scene = TopupScene::new(&terms, 0, spare);
+        let topup = scene.topup();
         let view = View {
             tenant: &tenant(),
             topup: &topup,
             refund: None,
             clawback: None,
-            wallet: &desk.wallet(),
+            wallet: &scene.wallet(),
             spent_points: terms.spent_points,
         };
         let Ok(Routed::Apply(effect)) = route::route(&intent(IntentStatus::Succeeded), &view, now()) else {
             panic!("it applies")
         };
-        let marker = Marker::read(&desk.get(&topup.marker_key(&tenant())).unwrap()).unwrap();
+        let marker = Marker::read(&scene.get(&topup.marker_key(&tenant())).unwrap()).unwrap();
         let MarkerState::InFlight(flight) = marker.state else { panic!("in flight") };
         let from = effect.provenance(&tenant(), now());
         let holder = Transaction::landed(&effect.draft, holders::of_claim(&flight).land(&answer(), false, now()), &from).unwrap();
         let mut draft = effect.draft.clone();
         draft.items.push(flight.land_from_outside(&answer(), false, now()));
         let event = |name: &str| EventClaim {
-            tenant: tenant(), event: EventId::parse(name).unwrap(), kind: "told".to_owned(), now: now(),
+            tenant: tenant(), event: EventId::parse(name).unwrap(), kind: "event".to_owned(), now: now(),
         };
         let [one, two] = ["evt_1", "evt_2"].map(|name| Transaction::of_event(&draft, &event(name), &from).unwrap());
-        desk.table.execute(one.items()).unwrap();
-        let before = desk.table.contents();
-        let reasons = desk.table.execute(two.items()).unwrap_err();
+        scene.table.execute(one.items()).unwrap();
+        let before = scene.table.contents();
+        let reasons = scene.table.execute(two.items()).unwrap_err();
         match two.classify(&reasons) {
             Verdict::Rejected(rejection) => prop_assert_eq!(rejection.failure, Failure::StalePlan),
             other @ (Verdict::MarkerStands(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
                 panic!("{other:?}")
             }
         }
-        let reasons = desk.table.execute(holder.items()).unwrap_err();
-        let Verdict::MarkerStands(stands) = holder.classify(&reasons) else { panic!("the marker stands") };
-        let is_answered = matches!(Marker::read(&stands).unwrap().state, MarkerState::Completed { .. });
+        let reasons = scene.table.execute(holder.items()).unwrap_err();
+        let Verdict::MarkerStands(stored) = holder.classify(&reasons) else { panic!("the marker exists") };
+        let is_answered = matches!(Marker::read(&stored).unwrap().state, MarkerState::Completed { .. });
         prop_assert!(is_answered);
-        prop_assert_eq!(desk.table.contents(), before);
-        desk.check(0, spare);
+        prop_assert_eq!(scene.table.contents(), before);
+        scene.check(0, spare);
     }
 }
 
-fn paid_out(desk: &Desk) -> Option<u64> {
-    desk.refund().map(|refund| refund.paid.value().try_into().unwrap())
+fn paid_out(scene: &TopupScene) -> Option<u64> {
+    scene.refund().map(|refund| refund.paid.value().try_into().unwrap())
 }

@@ -16,7 +16,7 @@ use ledger_core::payments::PaymentRecord;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
-use ledger_core::settlements::requests::{Asked, PayoutRequestKind};
+use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
 use ledger_core::settlements::{Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, TenantTerms};
@@ -48,8 +48,8 @@ macro_rules! of_tenant {
 
 const READERS: &[(&str, Reader)] = &[
     ("adjustment", |item| shown(Adjustment::read(item))),
-    ("asked resend", |item| shown(Asked::read(PayoutRequestKind::Resend, item))),
-    ("asked return", |item| shown(Asked::read(PayoutRequestKind::Return, item))),
+    ("resend request", |item| shown(PayoutRequest::read(PayoutRequestKind::Resend, item))),
+    ("return request", |item| shown(PayoutRequest::read(PayoutRequestKind::Return, item))),
     ("break", |item| shown(FoundBreak::read(item))),
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),
@@ -230,7 +230,7 @@ pub(crate) fn records() -> Vec<Item> {
 #[test]
 fn attribute_of_another_type_is_never_read_as_absent() {
     let (mut understood, mut wrong) = (BTreeSet::new(), Vec::new());
-    let mut asked = 0_usize;
+    let mut checked = 0_usize;
     for record in records() {
         for (name, reader) in READERS {
             let Ok(original) = reader(&record) else { continue };
@@ -241,22 +241,22 @@ fn attribute_of_another_type_is_never_read_as_absent() {
                 }
                 let removed = reader(&with(&record, &path, None));
                 for value in of_other_types(&value_at(&record, &path)) {
-                    asked += 1;
-                    let told = format!("{name}: `{}` as {value:?}", path.join("."));
+                    checked += 1;
+                    let case = format!("{name}: `{}` as {value:?}", path.join("."));
                     match reader(&with(&record, &path, Some(value))) {
                         Ok(read) if read == original => {}
-                        Ok(read) if removed.as_ref() == Ok(&read) => wrong.push(format!("{told} is read as absent")),
+                        Ok(read) if removed.as_ref() == Ok(&read) => wrong.push(format!("{case} is read as absent")),
                         Ok(_) if OF_ANY_RECORD.contains(name) => {}
-                        Ok(read) => wrong.push(format!("{told} is read as {read}")),
+                        Ok(read) => wrong.push(format!("{case} is read as {read}")),
                         Err(ItemError { attribute, fault }) => {
                             if fault == ItemFault::Missing {
-                                wrong.push(format!("{told} is said to be missing"));
+                                wrong.push(format!("{case} is reported as missing"));
                             }
                             // A God Record's `balance_held` is the balance's `held`.
                             let names = |step: &String, part: &str| step == part || step.ends_with(&format!("_{part}"));
                             let is_named = path.iter().any(|step| attribute.split('.').any(|part| names(step, part)));
                             if !is_named {
-                                wrong.push(format!("{told} is said to be wrong in `{attribute}`"));
+                                wrong.push(format!("{case} is reported as invalid in `{attribute}`"));
                             }
                         }
                     }
@@ -266,7 +266,7 @@ fn attribute_of_another_type_is_never_read_as_absent() {
     }
     wrong.sort();
     wrong.dedup();
-    assert!(wrong.is_empty(), "{} of {asked}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(wrong.is_empty(), "{} of {checked}:\n{}", wrong.len(), wrong.join("\n"));
     let never: Vec<&str> = READERS.iter().map(|(name, _)| *name).filter(|name| !understood.contains(name)).collect();
     assert_eq!(never, [""; 0], "no record for these readers");
 }

@@ -1,6 +1,6 @@
 //! A webhook handler made of the core alone, on the model's table: no clock, no network, no randomness.
 
-use crate::topup_orders::story::{Story, Told, What};
+use crate::topup_orders::story::{Story, TopupEvent, What};
 use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::failure::Failure;
@@ -27,7 +27,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// One customer's books, on one tenant's terms.
-pub(crate) struct Desk {
+pub(crate) struct Handler {
     pub(crate) tenant: Tenant,
     pub(crate) now: Timestamp,
     pub(crate) customer: CustomerId,
@@ -38,7 +38,7 @@ pub(crate) struct Desk {
 
 /// The result of handling a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum FactOutcome {
     /// It took effect.
     Applied,
     /// Its event took effect before.
@@ -56,19 +56,19 @@ pub(crate) enum Done {
 /// What a fact would do to the table as read.
 pub(crate) enum Plan {
     Ahead,
-    Nothing(Done),
+    Nothing(FactOutcome),
     Write(Box<Transaction>),
 }
 
 /// The result of a write.
-pub(crate) enum Wrote {
+pub(crate) enum WriteOutcome {
     Applied,
     Stale,
-    MarkerStands,
+    MarkerExists,
     Refused(Failure),
 }
 
-impl Desk {
+impl Handler {
     pub(crate) fn new(spent_points: SpentPoints) -> Self {
         let rate = |text: &str| Rate::parse(text).unwrap();
         let asset = |spec: AssetSpec| {
@@ -127,7 +127,7 @@ impl Desk {
     }
 
     /// The customer requests a top-up.
-    pub(crate) fn claim_topup(&self, model: &mut Model, topup: usize, charge: u64) -> Wrote {
+    pub(crate) fn claim_topup(&self, model: &mut Model, topup: usize, charge: u64) -> WriteOutcome {
         let claim = self.claim(Principal::Customer(self.customer), Operation::Topup, &format!("topup-{topup}"));
         let command = topups::claim::Topup { customer: self.customer, charge: yen(charge) };
         let call = topups::claim::plan(&command, &claim, &self.terms, &self.psp, &self.cx(topup_id(topup).uuid()));
@@ -135,7 +135,7 @@ impl Desk {
     }
 
     /// The operator refunds part of a top-up.
-    pub(crate) fn claim_refund(&self, model: &mut Model, topup: usize, refund: usize, amount: u64) -> Wrote {
+    pub(crate) fn claim_refund(&self, model: &mut Model, topup: usize, refund: usize, amount: u64) -> WriteOutcome {
         let staff = StaffId::new(id(9));
         let key = format!("refund-{topup}-{refund}");
         let claim = self.claim(Principal::Staff(staff), Operation::TopupRefund, &key);
@@ -147,19 +147,19 @@ impl Desk {
             topup: &record,
             amount: Some(&yen(amount)),
             points: Some(&points),
-            reason: &FreeText::parse("asked for", 140).unwrap(),
+            reason: &FreeText::parse("requested", 140).unwrap(),
         };
         let cx = self.cx(refund_id(topup, refund).uuid());
         let call = topups::refund::plan(&command, &claim, &self.terms, &self.psp, &cx);
         self.begin(model, &claim, call)
     }
 
-    /// Transfers an amount from the customer, or to the customer if `back`.
-    pub(crate) fn send(&self, model: &mut Model, amount: &Amount, key: &str, back: bool) -> Wrote {
-        let (from, to) = if back { (self.friend, self.customer) } else { (self.customer, self.friend) };
+    /// Transfers an amount from the customer, or to the customer if `is_incoming`.
+    pub(crate) fn send(&self, model: &mut Model, amount: &Amount, key: &str, is_incoming: bool) -> WriteOutcome {
+        let (from, to) = if is_incoming { (self.friend, self.customer) } else { (self.customer, self.friend) };
         let claim = self.claim(Principal::Customer(from), Operation::Transfer, key);
         if model.get(&claim.marker_key()).is_some() {
-            return Wrote::MarkerStands;
+            return WriteOutcome::MarkerExists;
         }
         let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
         let planned = ledger_core::customers::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
@@ -168,53 +168,57 @@ impl Desk {
 
     /// Delivers an event under an id. A stale plan is planned again; for a fact that is ahead, its PaymentIntent is
     /// looked up first.
-    pub(crate) fn deliver(&self, model: &mut Model, story: &Story, told: Told, event: &str) -> Done {
-        match self.fact(model, story, told, event) {
-            Ok(fact) => self.apply(model, story, &fact, &EventId::parse(event).unwrap()),
+    pub(crate) fn deliver(&self, model: &mut Model, story: &Story, event: TopupEvent, id: &str) -> FactOutcome {
+        match self.fact(model, story, event, id) {
+            Ok(fact) => self.apply(model, story, &fact, &EventId::parse(id).unwrap()),
             Err(done) => done,
         }
     }
 
     /// The fact of an event, with the amounts that were requested from the PSP.
-    pub(crate) fn fact(&self, model: &Model, story: &Story, told: Told, event: &str) -> Result<Fact, Done> {
-        let paid = match told.what.ours() {
+    pub(crate) fn fact(&self, model: &Model, story: &Story, event: TopupEvent, id: &str) -> Result<Fact, FactOutcome> {
+        let paid = match event.what.ours() {
             Some(refund) => {
                 let item =
-                    model.get(&keys::topup_refund(&self.tenant, topup_id(told.topup), refund_id(told.topup, refund)));
-                Some(TopupRefund::read(item.ok_or(Done::NoRecord)?).unwrap().paid)
+                    model.get(&keys::topup_refund(&self.tenant, topup_id(event.topup), refund_id(event.topup, refund)));
+                Some(TopupRefund::read(item.ok_or(FactOutcome::NoRecord)?).unwrap().paid)
             }
             None => None,
         };
-        story.event(&self.tenant, told, event, paid.as_ref()).fact().ok_or(Done::Ignored)
+        story.event(&self.tenant, event, id, paid.as_ref()).fact().ok_or(FactOutcome::Ignored)
     }
 
     /// Whether an event of this kind yields a fact.
-    pub(crate) fn hears(&self, story: &Story, what: What) -> bool {
-        let told = Told { topup: story.topup, what };
-        story.event(&self.tenant, told, "evt", Some(&yen(1))).fact().is_some()
+    pub(crate) fn has_fact(&self, story: &Story, what: What) -> bool {
+        let event = TopupEvent { topup: story.topup, what };
+        story.event(&self.tenant, event, "evt", Some(&yen(1))).fact().is_some()
     }
 
-    pub(crate) fn apply(&self, model: &mut Model, story: &Story, fact: &Fact, event: &EventId) -> Done {
+    pub(crate) fn apply(&self, model: &mut Model, story: &Story, fact: &Fact, event: &EventId) -> FactOutcome {
         for _ in 0..4 {
             match self.plan(model, story, fact, event) {
                 Plan::Nothing(done) => return done,
-                Plan::Ahead => assert_eq!(self.look(model, story), Done::Applied, "ahead of what is not there"),
+                Plan::Ahead => assert_eq!(
+                    self.look(model, story),
+                    FactOutcome::Applied,
+                    "the lookup of an object that is ahead is applied"
+                ),
                 Plan::Write(transaction) => match self.write(model, &transaction) {
-                    Wrote::Applied => {
+                    WriteOutcome::Applied => {
                         self.act(model, story);
-                        return Done::Applied;
+                        return FactOutcome::Applied;
                     }
-                    Wrote::MarkerStands => return Done::Repeated,
-                    Wrote::Stale => {}
-                    Wrote::Refused(failure) => panic!("{fact:?} was refused: {failure:?}"),
+                    WriteOutcome::MarkerExists => return FactOutcome::Repeated,
+                    WriteOutcome::Stale => {}
+                    WriteOutcome::Refused(failure) => panic!("{fact:?} was refused: {failure:?}"),
                 },
             }
         }
-        panic!("{fact:?} does not come to an end");
+        panic!("{fact:?} is still stale after 4 plans");
     }
 
     /// Looks up the story's PaymentIntent at the PSP.
-    pub(crate) fn look(&self, model: &mut Model, story: &Story) -> Done {
+    pub(crate) fn look(&self, model: &mut Model, story: &Story) -> FactOutcome {
         let fact = Fact::Intent(story.intent(&self.tenant, IntentStatus::Succeeded));
         let event = fact.seen_as();
         self.apply(model, story, &fact, &event)
@@ -233,15 +237,15 @@ impl Desk {
         for (spec, spent, what) in spent.into_iter().filter(|(_, spent, _)| *spent > 0) {
             let amount = Amount::parse(&spec, &spent.to_string()).unwrap();
             match self.send(model, &amount, &format!("{what}-{}", story.topup), false) {
-                Wrote::Applied | Wrote::MarkerStands => {}
-                Wrote::Stale | Wrote::Refused(_) => panic!("nothing to spend"),
+                WriteOutcome::Applied | WriteOutcome::MarkerExists => {}
+                WriteOutcome::Stale | WriteOutcome::Refused(_) => panic!("the customer cannot spend {spent}"),
             }
         }
         for (refund, amount) in story.refunds.iter().enumerate() {
             let key = keys::topup_refund(&self.tenant, topup_id(story.topup), refund_id(story.topup, refund));
             if model.get(&key).is_none() {
                 let wrote = self.claim_refund(model, story.topup, refund, *amount);
-                assert!(matches!(wrote, Wrote::Applied), "a refund of {amount} cannot be claimed");
+                assert!(matches!(wrote, WriteOutcome::Applied), "a refund of {amount} cannot be claimed");
             }
         }
     }
@@ -252,11 +256,11 @@ impl Desk {
     }
 
     /// The response to our own request, with which the claim's holder completes it.
-    pub(crate) fn answered(&self, model: &mut Model, fact: &Fact, topup: usize, refund: Option<usize>) -> Done {
+    pub(crate) fn answered(&self, model: &mut Model, fact: &Fact, topup: usize, refund: Option<usize>) -> FactOutcome {
         let record = self.topup(model, topup).unwrap();
         let refund = refund.map(|refund| self.refund(model, topup, refund).unwrap());
         let marker = refund.as_ref().map_or_else(|| record.marker_key(&self.tenant), |r| r.marker_key(&self.tenant));
-        let Some(flight) = self.flight(model, &marker) else { return Done::Repeated };
+        let Some(flight) = self.flight(model, &marker) else { return FactOutcome::Repeated };
         let wallet = self.wallet(model);
         let view = View {
             tenant: &self.tenant,
@@ -269,8 +273,8 @@ impl Desk {
         let effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Apply(effect) => Some(*effect),
             Routed::Behind => None,
-            Routed::Contradiction(contradiction) => return Done::Contradiction(contradiction),
-            Routed::Ahead => panic!("our own object is ahead"),
+            Routed::Contradiction(contradiction) => return FactOutcome::Contradiction(contradiction),
+            Routed::Ahead => panic!("a response to our own request is ahead"),
         };
         let from = ledger_core::transaction::Provenance {
             tenant: self.tenant.clone(),
@@ -284,9 +288,9 @@ impl Desk {
         let landed =
             Transaction::landed(&draft, holders::of_claim(&flight).land(&answer(), false, self.now), &from).unwrap();
         match self.write(model, &landed) {
-            Wrote::Applied => Done::Applied,
-            Wrote::MarkerStands => Done::Repeated,
-            Wrote::Stale | Wrote::Refused(_) => panic!("an answer was refused"),
+            WriteOutcome::Applied => FactOutcome::Applied,
+            WriteOutcome::MarkerExists => FactOutcome::Repeated,
+            WriteOutcome::Stale | WriteOutcome::Refused(_) => panic!("an answer was refused"),
         }
     }
 
@@ -302,11 +306,11 @@ impl Desk {
             Fact::Intent(_) => None,
         };
         let (tenant, id) = (&self.tenant, topup_id(story.topup));
-        let Some(record) = self.topup(model, story.topup) else { return Plan::Nothing(Done::NoRecord) };
+        let Some(record) = self.topup(model, story.topup) else { return Plan::Nothing(FactOutcome::NoRecord) };
         let refund = match ours {
             Some(ours) => match model.get(&keys::topup_refund(tenant, id, ours)) {
                 Some(item) => Some(TopupRefund::read(item).unwrap()),
-                None => return Plan::Nothing(Done::NoRecord),
+                None => return Plan::Nothing(FactOutcome::NoRecord),
             },
             None => None,
         };
@@ -324,25 +328,26 @@ impl Desk {
             spent_points: self.terms.spent_points,
         };
         let mut effect = match route::route(fact, &view, self.now).unwrap() {
-            Routed::Behind => return Plan::Nothing(Done::Behind),
+            Routed::Behind => return Plan::Nothing(FactOutcome::Behind),
             Routed::Ahead => return Plan::Ahead,
-            Routed::Contradiction(contradiction) => return Plan::Nothing(Done::Contradiction(contradiction)),
+            Routed::Contradiction(contradiction) => return Plan::Nothing(FactOutcome::Contradiction(contradiction)),
             Routed::Apply(effect) => *effect,
         };
         if let (true, Some(flight)) = (effect.lands, flight) {
             effect.draft.items.push(flight.land_from_outside(&answer(), false, self.now));
         }
-        let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: "told".to_owned(), now: self.now };
+        let claim =
+            EventClaim { tenant: tenant.clone(), event: event.clone(), kind: "event".to_owned(), now: self.now };
         let from = effect.provenance(tenant, self.now);
         Plan::Write(Box::new(Transaction::of_event(&effect.draft, &claim, &from).unwrap()))
     }
 
-    pub(crate) fn write(&self, model: &mut Model, transaction: &Transaction) -> Wrote {
-        let Err(reasons) = model.execute(transaction.items()) else { return Wrote::Applied };
+    pub(crate) fn write(&self, model: &mut Model, transaction: &Transaction) -> WriteOutcome {
+        let Err(reasons) = model.execute(transaction.items()) else { return WriteOutcome::Applied };
         match transaction.classify(&reasons) {
-            Verdict::MarkerStands(_) => Wrote::MarkerStands,
-            Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => Wrote::Stale,
-            Verdict::Rejected(rejection) => Wrote::Refused(rejection.failure),
+            Verdict::MarkerStands(_) => WriteOutcome::MarkerExists,
+            Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => WriteOutcome::Stale,
+            Verdict::Rejected(rejection) => WriteOutcome::Refused(rejection.failure),
             other @ (Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => panic!("{other:?}"),
         }
     }
@@ -363,12 +368,12 @@ impl Desk {
         }
     }
 
-    fn begin(&self, model: &mut Model, claim: &Claim, call: Result<PlannedCall, PlanRefusal>) -> Wrote {
+    fn begin(&self, model: &mut Model, claim: &Claim, call: Result<PlannedCall, PlanRefusal>) -> WriteOutcome {
         let call = match call {
             Ok(call) => call,
-            Err(PlanRefusal::Refused(failure)) => return Wrote::Refused(failure),
+            Err(PlanRefusal::Refused(failure)) => return WriteOutcome::Refused(failure),
             Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
-                return Wrote::Refused(Failure::WrongState);
+                return WriteOutcome::Refused(Failure::WrongState);
             }
             Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };

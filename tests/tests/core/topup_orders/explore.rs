@@ -1,11 +1,11 @@
-//! Covers every order of every history. A handler knows only the table, so orders of the same events that led to the
+//! Covers every order of every history. A handler reads only the table, so orders of the same events that led to the
 //! same table continue alike: tables are kept per set of delivered events, histories share common parts, and orders are
 //! counted, not repeated. In each table every delivered event is delivered again without effect, which covers
 //! duplicates at every place of every order.
 
 use crate::topup_orders::books::{self, Lines};
-use crate::topup_orders::desk::{Desk, Done, Plan, Wrote};
-use crate::topup_orders::story::{Story, Told, What};
+use crate::topup_orders::desk::{FactOutcome, Handler, Plan, WriteOutcome};
+use crate::topup_orders::story::{Story, TopupEvent, What};
 use ledger_core::psp::EventId;
 use ledger_tests::model::Model;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ struct Reached {
 type Tables = BTreeMap<u32, Vec<Reached>>;
 
 /// An order whose books differ from another order's, or from the history.
-pub(crate) struct Differs {
+pub(crate) struct Difference {
     pub(crate) story: Story,
     /// The differing order, and one that agrees with the history.
     pub(crate) orders: [Vec<String>; 2],
@@ -57,19 +57,19 @@ impl Run {
 }
 
 /// The table before the first event.
-pub(crate) fn before(desk: &Desk, story: &Story) -> Model {
-    let mut model = desk.open(story.balance);
-    assert!(matches!(desk.claim_topup(&mut model, story.topup, story.charge), Wrote::Applied));
+pub(crate) fn before(handler: &Handler, story: &Story) -> Model {
+    let mut model = handler.open(story.balance);
+    assert!(matches!(handler.claim_topup(&mut model, story.topup, story.charge), WriteOutcome::Applied));
     model
 }
 
 /// Covers every order of histories that begin alike: the same customer, top-up and refunds of ours. Events without a
 /// fact do not touch the table, so their positions are only counted. With `races`, each handler also races with each
 /// other event.
-pub(crate) fn explore(desk: &Desk, stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
+pub(crate) fn explore(handler: &Handler, stories: &[Story], races: bool) -> (Run, Vec<Difference>) {
     let mut events: Vec<What> = Vec::new();
     for what in stories.iter().flat_map(|story| &story.events) {
-        if desk.hears(&stories[0], *what) && !events.contains(what) {
+        if handler.has_fact(&stories[0], *what) && !events.contains(what) {
             events.push(*what);
         }
     }
@@ -81,27 +81,27 @@ pub(crate) fn explore(desk: &Desk, stories: &[Story], races: bool) -> (Run, Vec<
         tables.extend(parts.map(|part| (part, Vec::new())));
     }
     let mut run = Run::default();
-    add(tables.get_mut(&0).unwrap(), before(desk, &stories[0]), 1, Vec::new());
+    add(tables.get_mut(&0).unwrap(), before(handler, &stories[0]), 1, Vec::new());
     // A set is a greater number than all its subsets, so it comes after them.
     let sets: Vec<u32> = tables.keys().copied().collect();
     for set in sets {
         for here in std::mem::take(tables.get_mut(&set).unwrap()) {
             books::check(&here.model);
-            let from = From { desk, story: &stories[0], events: &events, set, here: &here, races };
-            run = run.plus(from.go_on(&mut tables));
+            let position = Position { handler, story: &stories[0], events: &events, set, here: &here, races };
+            run = run.plus(position.deliver_each(&mut tables));
             tables.get_mut(&set).unwrap().push(here);
         }
     }
-    let mut differs = Vec::new();
+    let mut differences = Vec::new();
     for story in stories {
         let set = set_of(story);
         let covered: u64 = tables[&set].iter().map(|end| end.orders).sum();
         assert_eq!(covered, factorial(set.count_ones().into()), "every order is covered");
         run.histories += 1;
         run.orders += factorial(story.events.len() as u64);
-        differs.extend(differ(story, &tables[&set]));
+        differences.extend(differ(story, &tables[&set]));
     }
-    (run, differs)
+    (run, differences)
 }
 
 fn factorial(n: u64) -> u64 {
@@ -109,8 +109,8 @@ fn factorial(n: u64) -> u64 {
 }
 
 /// A table from which every event is delivered next.
-struct From<'a> {
-    desk: &'a Desk,
+struct Position<'a> {
+    handler: &'a Handler,
     story: &'a Story,
     events: &'a [What],
     set: u32,
@@ -118,8 +118,8 @@ struct From<'a> {
     races: bool,
 }
 
-impl From<'_> {
-    fn go_on(&self, tables: &mut Tables) -> Run {
+impl Position<'_> {
+    fn deliver_each(&self, tables: &mut Tables) -> Run {
         let mut run = Run::default();
         let step = |what: String| self.here.by.iter().cloned().chain([what]).collect::<Vec<_>>();
         for (n, event) in self.events.iter().enumerate() {
@@ -146,13 +146,16 @@ impl From<'_> {
 
     /// Delivers an event again under its own id and another: the table must not change.
     fn again(&self, event: usize) {
-        let (desk, story) = (self.desk, self.story);
+        let (handler, story) = (self.handler, self.story);
         for id in [id(event), format!("{}again", id(event))] {
             let mut again = self.here.model.clone();
-            let done = desk.deliver(&mut again, story, self.told(event), &id);
+            let done = handler.deliver(&mut again, story, self.topup_event(event), &id);
             let (by, what) = (&self.here.by, self.events[event]);
-            assert!(again == self.here.model, "{what:?} came twice ({id}): {done:?} after {by:?} of {story:#?}");
-            if done == Done::Behind {
+            assert!(
+                again == self.here.model,
+                "{what:?} was delivered twice ({id}): {done:?} after {by:?} of {story:#?}"
+            );
+            if done == FactOutcome::Behind {
                 // Nothing is written, so another id makes no difference.
                 return;
             }
@@ -162,40 +165,44 @@ impl From<'_> {
     /// Delivers an event for the first time. An event of our own refund comes after its claim, and the claim after the
     /// ledger learned of the success, by a lookup if not by the event.
     fn first(&self, model: &mut Model, event: usize) {
-        let (desk, story, told) = (self.desk, self.story, self.told(event));
-        if told.what.ours().is_some() {
-            let done = desk.look(model, story);
-            assert!(matches!(done, Done::Applied | Done::Behind), "{done:?}");
+        let (handler, story, delivered) = (self.handler, self.story, self.topup_event(event));
+        if delivered.what.ours().is_some() {
+            let done = handler.look(model, story);
+            assert!(matches!(done, FactOutcome::Applied | FactOutcome::Behind), "{done:?}");
         }
-        let done = desk.deliver(model, story, told, &id(event));
-        assert!(matches!(done, Done::Applied | Done::Behind), "{:?}: {done:?} in {story:#?}", told.what);
+        let done = handler.deliver(model, story, delivered, &id(event));
+        assert!(
+            matches!(done, FactOutcome::Applied | FactOutcome::Behind),
+            "{:?}: {done:?} in {story:#?}",
+            delivered.what
+        );
     }
 
     /// Handles an event while another is handled between its read and its write. `None` unless its write is applied.
     fn race(&self, event: usize, other: usize) -> Option<Model> {
-        let (desk, story, model) = (self.desk, self.story, &self.here.model);
+        let (handler, story, model) = (self.handler, self.story, &self.here.model);
         let name = id(event);
-        let fact = desk.fact(model, story, self.told(event), &name).ok()?;
-        let Plan::Write(transaction) = desk.plan(model, story, &fact, &EventId::parse(&name).unwrap()) else {
+        let fact = handler.fact(model, story, self.topup_event(event), &name).ok()?;
+        let Plan::Write(transaction) = handler.plan(model, story, &fact, &EventId::parse(&name).unwrap()) else {
             return None;
         };
         let mut between = model.clone();
         self.first(&mut between, other);
-        match desk.write(&mut between, &transaction) {
-            Wrote::Applied => {
-                desk.act(&mut between, story);
+        match handler.write(&mut between, &transaction) {
+            WriteOutcome::Applied => {
+                handler.act(&mut between, story);
                 Some(between)
             }
-            Wrote::Stale | Wrote::MarkerStands => None,
-            Wrote::Refused(failure) => {
+            WriteOutcome::Stale | WriteOutcome::MarkerExists => None,
+            WriteOutcome::Refused(failure) => {
                 let (event, other) = (self.events[event], self.events[other]);
                 panic!("{event:?} raced by {other:?}: {failure:?} after {:?} of {story:#?}", self.here.by)
             }
         }
     }
 
-    fn told(&self, event: usize) -> Told {
-        Told { topup: self.story.topup, what: self.events[event] }
+    fn topup_event(&self, event: usize) -> TopupEvent {
+        TopupEvent { topup: self.story.topup, what: self.events[event] }
     }
 }
 
@@ -208,7 +215,7 @@ fn add(reached: &mut Vec<Reached>, model: Model, orders: u64, by: Vec<String>) {
     }
 }
 
-fn differ(story: &Story, ends: &[Reached]) -> Option<Differs> {
+fn differ(story: &Story, ends: &[Reached]) -> Option<Difference> {
     let wrong: Vec<Vec<String>> = ends.iter().map(|end| books::against(&end.model, story)).collect();
     let right = wrong.iter().position(Vec::is_empty).unwrap_or(0);
     let all: Vec<Lines> = {
@@ -218,7 +225,7 @@ fn differ(story: &Story, ends: &[Reached]) -> Option<Differs> {
     let bad = (0..ends.len()).find(|end| !wrong[*end].is_empty() || all[*end] != all[right])?;
     let apart = all[bad].iter().filter(|(name, line)| all[right].get(*name) != Some(line));
     let apart = apart.map(|(name, line)| format!("{name}: {line}, else {:?}", all[right].get(name)));
-    Some(Differs {
+    Some(Difference {
         story: story.clone(),
         orders: [ends[bad].by.clone(), ends[right].by.clone()],
         lines: wrong[bad].iter().cloned().chain(apart).collect(),

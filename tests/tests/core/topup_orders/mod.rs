@@ -7,8 +7,8 @@ mod explore;
 mod sample;
 mod story;
 
-use desk::Desk;
-use explore::{Differs, Run, explore};
+use desk::Handler;
+use explore::{Difference, Run, explore};
 use ledger_core::terms::SpentPoints;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, resume_unwind};
@@ -16,31 +16,31 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use story::{Story, histories};
 
 /// Covers histories that begin alike together, on all processors; returns the differences, shortest history first.
-fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Differs>) {
+fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Difference>) {
     let mut alike: BTreeMap<_, Vec<Story>> = BTreeMap::new();
     for story in stories {
         alike.entry((story.refunds.clone(), story.balance, story.spends)).or_default().push(story.clone());
     }
     let (next, groups) = (AtomicUsize::new(0), alike.into_values().collect::<Vec<_>>());
     let part = || {
-        let desk = Desk::new(SpentPoints::Deduct);
+        let handler = Handler::new(SpentPoints::Deduct);
         let mut part = (Run::default(), Vec::new());
         while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (run, differs) = explore(&desk, group, races);
-            part = (part.0.plus(run), part.1.into_iter().chain(differs).collect());
+            let (run, differences) = explore(&handler, group, races);
+            part = (part.0.plus(run), part.1.into_iter().chain(differences).collect());
         }
         part
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         let parts: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
-        let (mut run, mut differs) = (Run::default(), Vec::new());
+        let (mut run, mut differences) = (Run::default(), Vec::new());
         for (one, others) in parts.into_iter().map(|part| part.join().unwrap()) {
             run = run.plus(one);
-            differs.extend(others);
+            differences.extend(others);
         }
-        differs.sort_by_key(|differs: &Differs| differs.story.events.len());
-        (run, differs)
+        differences.sort_by_key(|difference: &Difference| difference.story.events.len());
+        (run, differences)
     })
 }
 
@@ -52,27 +52,30 @@ fn wallets(story: &Story) -> Vec<Story> {
     wallets.map(|(balance, spends)| Story { balance, spends, ..story.clone() }).collect()
 }
 
-fn none_differs(differs: &[Differs]) {
-    let Some(first) = differs.first() else { return };
-    let Differs { story, orders: [one, other], lines } = first;
-    panic!("{} histories have no one set of books, first {story:#?}\n{one:?}\n{other:?}\n{lines:#?}", differs.len());
+fn assert_no_difference(differences: &[Difference]) {
+    let Some(first) = differences.first() else { return };
+    let Difference { story, orders: [one, other], lines } = first;
+    panic!(
+        "{} histories have no one set of books, first {story:#?}\n{one:?}\n{other:?}\n{lines:#?}",
+        differences.len()
+    );
 }
 
 #[test]
 fn every_event_order_ends_in_the_same_books() {
     let stories: Vec<Story> = histories(6).iter().flat_map(wallets).collect();
-    let (run, differs) = every_order(&stories, false);
+    let (run, differences) = every_order(&stories, false);
     println!("{run:?}");
-    none_differs(&differs);
+    assert_no_difference(&differences);
     assert!(run.histories > 3_000 && run.orders > 1_000_000 && run.duplicates > 50_000, "{run:?}");
 }
 
 #[test]
 fn concurrently_handled_events_end_in_the_same_books() {
     let stories: Vec<Story> = histories(4).iter().flat_map(wallets).collect();
-    let (run, differs) = every_order(&stories, true);
+    let (run, differences) = every_order(&stories, true);
     println!("{run:?}");
-    none_differs(&differs);
+    assert_no_difference(&differences);
     assert!(run.histories > 1_000 && run.races > 30_000, "{run:?}");
 }
 

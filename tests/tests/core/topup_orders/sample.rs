@@ -2,9 +2,9 @@
 //! only the invariants are checked, and at the end our records and the PSP's account.
 
 use crate::topup_orders::books;
-use crate::topup_orders::desk::{Desk, Done, Plan, Wrote, topup_id, yen};
+use crate::topup_orders::desk::{FactOutcome, Handler, Plan, WriteOutcome, topup_id, yen};
 use crate::topup_orders::explore::Run;
-use crate::topup_orders::story::{Story, Told, What, ways_of_a_dispute, ways_of_a_refund};
+use crate::topup_orders::story::{Story, TopupEvent, What, ways_of_a_dispute, ways_of_a_refund};
 use ledger_core::psp::{EventId, Fact, IntentStatus, RefundStatus};
 use ledger_core::terms::SpentPoints;
 use ledger_core::topups::RefundState;
@@ -47,49 +47,57 @@ struct Ours {
 }
 
 struct Sample {
-    desk: Desk,
+    handler: Handler,
     dice: Dice,
     model: Model,
     stories: Vec<Story>,
     /// Refunds still to be requested.
-    asked: Vec<Ours>,
+    unrequested: Vec<Ours>,
     /// Events in transit, with their ids.
-    told: Vec<(Told, String)>,
+    in_transit: Vec<(TopupEvent, String)>,
     /// Events that were delivered.
-    came: Vec<(Told, String)>,
+    delivered: Vec<(TopupEvent, String)>,
     run: Run,
 }
 
 /// Plays one history from a seed, with 7 to 12 different events.
 pub(crate) fn run(seed: u64) -> Run {
     let mut dice = Dice(seed);
-    let (stories, asked) = loop {
-        let (stories, asked) = plot(&mut dice);
-        let told: usize = stories.iter().map(|story| story.events.len()).sum();
-        let of_ours: usize = asked.iter().map(|ours| ours.way.len()).sum();
-        if (7..=12).contains(&(told + of_ours)) {
-            break (stories, asked);
+    let (stories, unrequested) = loop {
+        let (stories, unrequested) = plot(&mut dice);
+        let events: usize = stories.iter().map(|story| story.events.len()).sum();
+        let of_ours: usize = unrequested.iter().map(|ours| ours.way.len()).sum();
+        if (7..=12).contains(&(events + of_ours)) {
+            break (stories, unrequested);
         }
     };
-    let desk = Desk::new(if dice.one_in(2) { SpentPoints::Deduct } else { SpentPoints::Forgive });
+    let handler = Handler::new(if dice.one_in(2) { SpentPoints::Deduct } else { SpentPoints::Forgive });
     let before = if dice.one_in(2) { 0 } else { dice.amount(20_000) };
-    let mut model = desk.open(before);
-    let mut told = Vec::new();
+    let mut model = handler.open(before);
+    let mut events = Vec::new();
     for story in &stories {
-        assert!(matches!(desk.claim_topup(&mut model, story.topup, story.charge), Wrote::Applied));
-        told.extend(story.events.iter().map(|what| Told { topup: story.topup, what: *what }));
+        assert!(matches!(handler.claim_topup(&mut model, story.topup, story.charge), WriteOutcome::Applied));
+        events.extend(story.events.iter().map(|what| TopupEvent { topup: story.topup, what: *what }));
     }
-    let mut sample =
-        Sample { desk, dice, model, stories, asked, told: Vec::new(), came: Vec::new(), run: Run::default() };
-    told.into_iter().for_each(|told| sample.expect(told));
-    sample.go();
+    let mut sample = Sample {
+        handler,
+        dice,
+        model,
+        stories,
+        unrequested,
+        in_transit: Vec::new(),
+        delivered: Vec::new(),
+        run: Run::default(),
+    };
+    events.into_iter().for_each(|event| sample.send(event));
+    sample.play();
     sample.run.histories = 1;
     sample.run.orders = 1;
     sample.run
 }
 
 fn plot(dice: &mut Dice) -> (Vec<Story>, Vec<Ours>) {
-    let (mut stories, mut asked) = (Vec::new(), Vec::new());
+    let (mut stories, mut unrequested) = (Vec::new(), Vec::new());
     for topup in 0..1 + dice.below(2) {
         let charge = 1_000 + dice.amount(20_000);
         let quarter = charge / 4;
@@ -102,7 +110,7 @@ fn plot(dice: &mut Dice) -> (Vec<Story>, Vec<Ours>) {
             for n in 0..dice.below(3) {
                 let way = dice.pick(&ways_of_a_refund());
                 if dice.one_in(2) {
-                    asked.push(Ours { topup, refund: n, amount: dice.amount(quarter), way });
+                    unrequested.push(Ours { topup, refund: n, amount: dice.amount(quarter), way });
                 } else {
                     events.extend(way.iter().map(|status| What::Theirs(n, *status)));
                 }
@@ -122,147 +130,149 @@ fn plot(dice: &mut Dice) -> (Vec<Story>, Vec<Ours>) {
             events,
         });
     }
-    (stories, asked)
+    (stories, unrequested)
 }
 
 impl Sample {
     /// Puts an event in transit, perhaps twice, perhaps under another id.
-    fn expect(&mut self, told: Told) {
-        let id = format!("evt_{}", self.came.len() + self.told.len());
+    fn send(&mut self, event: TopupEvent) {
+        let id = format!("evt_{}", self.delivered.len() + self.in_transit.len());
         if self.dice.one_in(4) {
             let again = if self.dice.one_in(2) { id.clone() } else { format!("{id}b") };
-            self.told.push((told, again));
+            self.in_transit.push((event, again));
         }
-        self.told.push((told, id));
+        self.in_transit.push((event, id));
     }
 
-    fn go(&mut self) {
-        while !self.told.is_empty() || !self.asked.is_empty() {
+    fn play(&mut self) {
+        while !self.in_transit.is_empty() || !self.unrequested.is_empty() {
             match self.dice.below(8) {
                 0 => self.trade(),
                 1 => self.answer(),
-                2 => self.ask(),
-                3 if self.told.len() > 1 => self.race(),
-                _ => self.hear(),
+                2 => self.request_refund(),
+                3 if self.in_transit.len() > 1 => self.race(),
+                _ => self.deliver_next(),
             }
             books::check(&self.model);
         }
-        for (told, id) in self.came.clone() {
+        for (event, id) in self.delivered.clone() {
             let before = self.model.clone();
-            let done = self.deliver(told, &id);
-            assert!(self.model == before, "{told:?} at the end: {done:?}");
+            let done = self.deliver(event, &id);
+            assert!(self.model == before, "{event:?} at the end: {done:?}");
             self.run.duplicates += 1;
         }
-        self.judge();
+        self.check_end();
     }
 
     /// Takes any event in transit.
-    fn take(&mut self) -> Option<(Told, String)> {
-        let at = self.dice.below(self.told.len().max(1));
-        (at < self.told.len()).then(|| self.told.swap_remove(at))
+    fn take(&mut self) -> Option<(TopupEvent, String)> {
+        let at = self.dice.below(self.in_transit.len().max(1));
+        (at < self.in_transit.len()).then(|| self.in_transit.swap_remove(at))
     }
 
-    fn hear(&mut self) {
-        let Some((told, id)) = self.take() else { return self.ask() };
-        let done = self.deliver(told, &id);
-        assert!(!matches!(done, Done::NoRecord | Done::Contradiction(_)), "{told:?}: {done:?}");
+    fn deliver_next(&mut self) {
+        let Some((event, id)) = self.take() else { return self.request_refund() };
+        let done = self.deliver(event, &id);
+        assert!(!matches!(done, FactOutcome::NoRecord | FactOutcome::Contradiction(_)), "{event:?}: {done:?}");
         self.run.deliveries += 1;
-        self.came.push((told, id));
+        self.delivered.push((event, id));
     }
 
-    fn deliver(&mut self, told: Told, id: &str) -> Done {
-        self.desk.deliver(&mut self.model, &self.stories[told.topup], told, id)
+    fn deliver(&mut self, event: TopupEvent, id: &str) -> FactOutcome {
+        self.handler.deliver(&mut self.model, &self.stories[event.topup], event, id)
     }
 
     /// Handles something else between the read and the write of a handler.
     fn race(&mut self) {
-        let Some((told, id)) = self.take() else { return };
-        let story = self.stories[told.topup].clone();
-        let planned = self.desk.fact(&self.model, &story, told, &id).ok();
-        let planned = planned.map(|fact| self.desk.plan(&self.model, &story, &fact, &EventId::parse(&id).unwrap()));
+        let Some((event, id)) = self.take() else { return };
+        let story = self.stories[event.topup].clone();
+        let planned = self.handler.fact(&self.model, &story, event, &id).ok();
+        let planned = planned.map(|fact| self.handler.plan(&self.model, &story, &fact, &EventId::parse(&id).unwrap()));
         if self.dice.one_in(2) {
             self.trade();
         } else {
-            self.hear();
+            self.deliver_next();
         }
         self.run.races += 1;
         if let Some(Plan::Write(transaction)) = planned {
-            match self.desk.write(&mut self.model, &transaction) {
-                Wrote::Applied | Wrote::Stale | Wrote::MarkerStands => {}
-                Wrote::Refused(failure) => panic!("{told:?} was raced and refused: {failure:?}"),
+            match self.handler.write(&mut self.model, &transaction) {
+                WriteOutcome::Applied | WriteOutcome::Stale | WriteOutcome::MarkerExists => {}
+                WriteOutcome::Refused(failure) => panic!("{event:?} was raced and refused: {failure:?}"),
             }
             books::check(&self.model);
         }
-        self.told.push((told, id));
+        self.in_transit.push((event, id));
     }
 
     /// The customer transfers money away, or receives some.
     fn trade(&mut self) {
-        let (most, back) = (self.dice.pick(&[500, 5_000, 40_000]), self.dice.one_in(3));
+        let (most, is_incoming) = (self.dice.pick(&[500, 5_000, 40_000]), self.dice.one_in(3));
         let amount = yen(self.dice.amount(most));
         let key = format!("trade-{}", self.dice.roll());
-        match self.desk.send(&mut self.model, &amount, &key, back) {
-            Wrote::Applied | Wrote::Refused(_) => {}
-            Wrote::Stale | Wrote::MarkerStands => panic!("a transfer of {amount:?}"),
+        match self.handler.send(&mut self.model, &amount, &key, is_incoming) {
+            WriteOutcome::Applied | WriteOutcome::Refused(_) => {}
+            WriteOutcome::Stale | WriteOutcome::MarkerExists => panic!("a transfer of {amount:?}"),
         }
     }
 
     /// The delayed response to one of our own requests.
     fn answer(&mut self) {
         let story = &self.stories[self.dice.below(self.stories.len())];
-        let (desk, tenant) = (&self.desk, &self.desk.tenant);
+        let (handler, tenant) = (&self.handler, &self.handler.tenant);
         let refund = self.dice.below(3);
-        let done = match desk.refund(&self.model, story.topup, refund) {
+        let done = match handler.refund(&self.model, story.topup, refund) {
             Some(record) => {
                 let fact = Fact::Refund(story.our_refund(tenant, refund, RefundStatus::Pending, &record.paid));
-                desk.answered(&mut self.model, &fact, story.topup, Some(refund))
+                handler.answered(&mut self.model, &fact, story.topup, Some(refund))
             }
             None => {
                 let fact = Fact::Intent(story.intent(tenant, IntentStatus::Open));
-                desk.answered(&mut self.model, &fact, story.topup, None)
+                handler.answered(&mut self.model, &fact, story.topup, None)
             }
         };
-        assert!(matches!(done, Done::Applied | Done::Repeated), "{done:?}");
+        assert!(matches!(done, FactOutcome::Applied | FactOutcome::Repeated), "{done:?}");
     }
 
-    /// The operator requests a refund once the ledger knows of the success. A refused refund has no events.
-    fn ask(&mut self) {
-        let Some(ours) = self.asked.pop() else { return };
+    /// The operator requests a refund once the ledger has recorded the success. A refused refund has no events.
+    fn request_refund(&mut self) {
+        let Some(ours) = self.unrequested.pop() else { return };
         let story = &self.stories[ours.topup];
-        self.desk.look(&mut self.model, story);
-        match self.desk.claim_refund(&mut self.model, ours.topup, ours.refund, ours.amount) {
-            Wrote::Applied => {
-                let told = |status: &RefundStatus| Told { topup: ours.topup, what: What::Ours(ours.refund, *status) };
-                ours.way.iter().map(told).for_each(|told| self.expect(told));
+        self.handler.look(&mut self.model, story);
+        match self.handler.claim_refund(&mut self.model, ours.topup, ours.refund, ours.amount) {
+            WriteOutcome::Applied => {
+                let event =
+                    |status: &RefundStatus| TopupEvent { topup: ours.topup, what: What::Ours(ours.refund, *status) };
+                ours.way.iter().map(event).for_each(|event| self.send(event));
             }
-            Wrote::Refused(_) => {}
-            Wrote::Stale | Wrote::MarkerStands => panic!("a refund's claim"),
+            WriteOutcome::Refused(_) => {}
+            WriteOutcome::Stale | WriteOutcome::MarkerExists => panic!("a refund's claim"),
         }
     }
 
     /// Asserts that our records and the clearing account agree with the PSP.
-    fn judge(&self) {
+    fn check_end(&self) {
         let mut clearing = 0_i128;
         for story in &self.stories {
-            let record = self.desk.topup(&self.model, story.topup).unwrap();
+            let record = self.handler.topup(&self.model, story.topup).unwrap();
             let truth = story.truth();
             assert_eq!(record.state.name(), truth.topup);
             if truth.topup == "succeeded" {
                 clearing -= i128::from(story.charge);
             }
             let amounts = story.theirs.iter().chain([&story.disputed]);
-            for (told, amount) in truth.clawbacks.iter().zip(amounts) {
-                clearing += if *told == Some("taken") { i128::from(*amount) } else { 0 };
+            for (state, amount) in truth.clawbacks.iter().zip(amounts) {
+                clearing += if *state == Some("taken") { i128::from(*amount) } else { 0 };
             }
-            let told = books::against(&self.model, story);
-            let wrong: Vec<_> = told.iter().filter(|line| line.starts_with("clawback")).collect();
+            let differences = books::against(&self.model, story);
+            let wrong: Vec<_> = differences.iter().filter(|line| line.starts_with("clawback")).collect();
             assert!(wrong.is_empty(), "{} {wrong:?}", topup_id(story.topup));
             for n in 0..2 {
-                let Some(refund) = self.desk.refund(&self.model, story.topup, n) else { continue };
+                let Some(refund) = self.handler.refund(&self.model, story.topup, n) else { continue };
                 let topup = story.topup;
-                let came =
-                    |status| self.came.iter().any(|(told, _)| *told == Told { topup, what: What::Ours(n, status) });
-                let state = match (came(RefundStatus::Failed), came(RefundStatus::Succeeded)) {
+                let was_delivered = |status| {
+                    self.delivered.iter().any(|(event, _)| *event == TopupEvent { topup, what: What::Ours(n, status) })
+                };
+                let state = match (was_delivered(RefundStatus::Failed), was_delivered(RefundStatus::Succeeded)) {
                     (true, _) => RefundState::Failed,
                     (false, true) => RefundState::Succeeded,
                     (false, false) => refund.state,
@@ -275,6 +285,6 @@ impl Sample {
         }
         let lines = books::lines(&self.model);
         let sum = lines.get("sum of stripe_clearing ECOPAY").map_or("0", String::as_str);
-        assert_eq!(sum, clearing.to_string(), "the account with the provider");
+        assert_eq!(sum, clearing.to_string(), "the balance of stripe_clearing");
     }
 }

@@ -30,7 +30,7 @@ pub(crate) enum What {
 
 /// An event of a top-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct TopupEvent {
     pub(crate) topup: usize,
     pub(crate) what: What,
 }
@@ -97,8 +97,8 @@ impl Story {
         let theirs = self.theirs.iter().enumerate();
         let theirs = theirs.filter(|(n, _)| last(|status| self.has(What::Theirs(*n, status))).is_some());
         let disputed = if self.has(What::Withdrawn) { self.disputed } else { 0 };
-        let gone = self.refunds.iter().chain(theirs.map(|(_, amount)| amount)).sum::<u64>() + disputed;
-        self.spends.1 == 0 && gone <= self.charge
+        let taken = self.refunds.iter().chain(theirs.map(|(_, amount)| amount)).sum::<u64>() + disputed;
+        self.spends.1 == 0 && taken <= self.charge
     }
 
     /// The books after all events, in any order.
@@ -110,7 +110,7 @@ impl Story {
             (false, true, _) => "canceled",
             (false, false, true) => "pending",
             (false, false, false) => "requested",
-            (true, true, _) => panic!("no history"),
+            (true, true, _) => panic!("a PaymentIntent is not both succeeded and canceled"),
         };
         let mut truth = Truth {
             topup,
@@ -122,8 +122,8 @@ impl Story {
             points: 0,
             refundable: if succeeded { self.charge.cast_signed() } else { 0 },
         };
-        let comes = self.balance + if succeeded { self.charge } else { 0 };
-        let mut goes = if succeeded { self.spends.0 } else { 0 };
+        let credits = self.balance + if succeeded { self.charge } else { 0 };
+        let mut debits = if succeeded { self.spends.0 } else { 0 };
         for (n, amount) in self.refunds.iter().enumerate().filter(|_| succeeded) {
             let state = match last(|status| self.has(What::Ours(n, status))) {
                 Some(RefundStatus::Failed) => "failed",
@@ -133,29 +133,29 @@ impl Story {
             };
             truth.refunds.push(state);
             if state != "failed" {
-                goes += amount;
+                debits += amount;
                 truth.refundable -= amount.cast_signed();
             }
             if state == "requested" || state == "pending" {
                 truth.held += amount;
             }
         }
-        let mut clawback = |told: Option<bool>, amount: u64| {
-            if told == Some(true) {
-                goes += amount;
+        let mut clawback = |is_taken: Option<bool>, amount: u64| {
+            if is_taken == Some(true) {
+                debits += amount;
                 truth.refundable -= amount.cast_signed();
             }
-            truth.clawbacks.push(told.map(|taken| if taken { "taken" } else { "returned" }));
+            truth.clawbacks.push(is_taken.map(|taken| if taken { "taken" } else { "returned" }));
         };
         for (n, amount) in self.theirs.iter().enumerate() {
-            let told = last(|status| self.has(What::Theirs(n, status)));
-            clawback(told.map(|status| status != RefundStatus::Failed), *amount);
+            let status = last(|status| self.has(What::Theirs(n, status)));
+            clawback(status.map(|status| status != RefundStatus::Failed), *amount);
         }
         let movements = [What::ReinstatedAgain, What::WithdrawnAgain, What::Reinstated, What::Withdrawn];
         let latest = movements.into_iter().find(|what| self.has(*what));
         clawback(latest.map(|what| matches!(what, What::Withdrawn | What::WithdrawnAgain)), self.disputed);
-        truth.available = comes.saturating_sub(goes);
-        truth.owed = goes.saturating_sub(comes);
+        truth.available = credits.saturating_sub(debits);
+        truth.owed = debits.saturating_sub(credits);
         truth.points = if succeeded { truth.refundable / 100 - self.spends.1.cast_signed() } else { 0 };
         truth
     }
@@ -180,7 +180,7 @@ impl Story {
     }
 
     /// An event under an id.
-    pub(crate) fn event(&self, tenant: &Tenant, told: Told, id: &str, paid: Option<&Amount>) -> Event {
+    pub(crate) fn event(&self, tenant: &Tenant, event: TopupEvent, id: &str, paid: Option<&Amount>) -> Event {
         let intent = |status| Subject::Intent(self.intent(tenant, status));
         let dispute = |movements| {
             Subject::Dispute(Dispute {
@@ -196,7 +196,7 @@ impl Story {
             RefundStatus::Succeeded => "refund.updated",
             RefundStatus::Failed => "refund.failed",
         };
-        let (kind, subject) = match told.what {
+        let (kind, subject) = match event.what {
             What::Processing => ("payment_intent.processing", intent(IntentStatus::Open)),
             What::PaymentFailed => ("payment_intent.payment_failed", intent(IntentStatus::Open)),
             What::Succeeded => ("payment_intent.succeeded", intent(IntentStatus::Succeeded)),
@@ -237,8 +237,8 @@ fn money(minor: u64) -> PspMoney {
 }
 
 /// The final status of a refund, given the statuses that occur.
-fn last(told: impl Fn(RefundStatus) -> bool) -> Option<RefundStatus> {
-    [RefundStatus::Failed, RefundStatus::Succeeded, RefundStatus::Pending].into_iter().find(|status| told(*status))
+fn last(occurs: impl Fn(RefundStatus) -> bool) -> Option<RefundStatus> {
+    [RefundStatus::Failed, RefundStatus::Succeeded, RefundStatus::Pending].into_iter().find(|status| occurs(*status))
 }
 
 /// The possible sequences of a refund at the PSP: it may fail even after it succeeded.
@@ -250,8 +250,9 @@ pub(crate) fn ways_of_a_refund() -> [&'static [RefundStatus]; 7] {
 /// The possible sequences of a dispute. An inquiry takes no money.
 pub(crate) fn ways_of_a_dispute() -> [&'static [What]; 9] {
     use What::{DisputeClosed as X, DisputeCreated as C, Reinstated as R, Withdrawn as W};
-    let (again, back) = (&[W, R, What::WithdrawnAgain], &[W, R, What::WithdrawnAgain, What::ReinstatedAgain]);
-    [&[], &[W], &[C, X], &[W, R], &[C, W], &[C, W, X], &[C, W, R, X], again, back]
+    let (withdrawn_again, reinstated_again) =
+        (&[W, R, What::WithdrawnAgain], &[W, R, What::WithdrawnAgain, What::ReinstatedAgain]);
+    [&[], &[W], &[C, X], &[W, R], &[C, W], &[C, W, X], &[C, W, R, X], withdrawn_again, reinstated_again]
 }
 
 /// Every history of 1 to `most` events, shortest first.

@@ -71,7 +71,7 @@ async fn customer_with_unreadable_legacy_record_fails_alone() {
         wrong.pays(&merchant, "100"),
         good.sends(&wrong, "100"),
         wrong.sends(&good, "100"),
-        wrong.asks_for_code(),
+        wrong.requests_code(),
         wrong.tops_up("300"),
     ] {
         let answer = world.api.settle(&call).await;
@@ -83,10 +83,10 @@ async fn customer_with_unreadable_legacy_record_fails_alone() {
 async fn job_in_removed_asset_ends_and_blocks_no_other() {
     let world = World::new("bulk-asset").await;
     let (one, two) = (world.customer().await, world.customer().await);
-    let gone = bulk(&world, &[&one.id, &two.id], "REGIONAL#aoba").await;
+    let removed = bulk(&world, &[&one.id, &two.id], "REGIONAL#aoba").await;
     let config = world.books().await.row("bulk-asset#tenant#root", "CONFIG").expect("a configuration").clone();
     let AttributeValue::M(mut assets) = config["assets"].clone() else { panic!("assets") };
-    let _ = assets.remove("REGIONAL#aoba").expect("it was run");
+    let _ = assets.remove("REGIONAL#aoba").expect("the asset is in the terms");
     let mut without: HashMap<_, _> = config.clone();
     let _ = without.insert("assets".to_owned(), AttributeValue::M(assets));
     world.plant(without).await;
@@ -94,7 +94,7 @@ async fn job_in_removed_asset_ends_and_blocks_no_other() {
 
     assert_eq!(world.run_jobs().await, Ok(Progress { done: 3, failed: 2, expired: 0 }));
     let failed = json!([failure(&one.id, "asset_not_run"), failure(&two.id, "asset_not_run")]);
-    assert_eq!(view(&world, &gone).await, ("completed_with_failures".to_owned(), json!(2), failed));
+    assert_eq!(view(&world, &removed).await, ("completed_with_failures".to_owned(), json!(2), failed));
     assert_eq!(view(&world, &later).await, ("finished".to_owned(), json!(1), json!([])));
 }
 
@@ -113,12 +113,12 @@ async fn throttled_grant_is_retried_and_not_failed() {
     let ids = customers.each_ref().map(|customer| customer.id.as_str());
     let job = bulk(&world, &ids, "POINT").await;
     tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]);
-    let busy = run().await.expect_err("one is not certain");
+    let busy = run().await.expect_err("the outcome of one grant is unknown");
     assert_eq!((busy.code(), tap.faults_left()), ("busy", 0));
     assert_eq!(view(&world, &job).await, ("running".to_owned(), json!(2), json!([])));
     // The answer is lost after the effect.
     tap.next_writes([Some(Fault::AnswerLost)]);
-    let _ = run().await.expect_err("one is not certain");
+    let _ = run().await.expect_err("the outcome of one grant is unknown");
     assert_eq!(run().await, Ok(Progress { done: 1, failed: 0, expired: 0 }));
     assert_eq!(view(&world, &job).await, ("finished".to_owned(), json!(3), json!([])));
     assert_eq!(points(&world, &customers.each_ref()).await, ["25", "25", "25"]);

@@ -35,20 +35,20 @@ type Change = fn(&Row) -> Option<Row>;
 type Disturbance = (&'static str, fn(&str, &str) -> bool, Change);
 
 const DISTURBANCES: [Disturbance; 10] = [
-    ("the terms lose every asset", is_config, without_assets),
+    ("the terms have no asset", is_config, without_assets),
     ("the terms have other caps, rates and policies", is_config, with_other_terms),
     ("the terms cannot be read", is_config, |row| Some(without(row, "co2_rate"))),
-    ("the terms are gone", is_config, |_| None),
+    ("the terms are deleted", is_config, |_| None),
     ("merchants are suspended", is_merchant, |row| Some(with(row, "status", text("suspended")))),
-    ("merchants are gone", |pk, _| pk.contains("#merchant#"), |_| None),
-    ("customers are gone", |pk, _| pk.contains("#customer#"), |_| None),
+    ("merchants are deleted", |pk, _| pk.contains("#merchant#"), |_| None),
+    ("customers are deleted", |pk, _| pk.contains("#customer#"), |_| None),
     ("payments cannot be read", |pk, _| pk.contains("#payment#"), |row| Some(keys_of(row))),
-    ("every record is gone", |_, _| true, |_| None),
+    ("every record is deleted", |_, _| true, |_| None),
     ("no record can be read", |_, _| true, |row| Some(keys_of(row))),
 ];
 
 impl Changing {
-    async fn set(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
+    async fn new(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
         let ahead_s = Arc::new(AtomicU64::new(0));
         let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));
@@ -56,7 +56,7 @@ impl Changing {
             Host::with_app(
                 |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) },
             );
-        let stage = Stage::set(World::with_terms(Arc::clone(&host), tenant, change).await).await;
+        let stage = Stage::new(World::with_terms(Arc::clone(&host), tenant, change).await).await;
         Self { host, stage, ahead_s }
     }
 
@@ -91,19 +91,19 @@ impl Changing {
                 let headers = api.signed(call, credential, Clock::system().now().plus(ahead).seconds());
                 api.exchange(call, &headers).await.expect("an answer")
             }
-            Who::Bearer(_) | Who::Nobody => api.send(call).await,
+            Who::Bearer(_) | Who::Anonymous => api.send(call).await,
         }
     }
 
     /// Removes every asset from the terms.
-    async fn lose_assets(&self) {
+    async fn remove_assets(&self) {
         self.disturb(&self.stage.world.books().await, DISTURBANCES[0]).await;
     }
 }
 
 /// Asserts for one endpoint that the stored response comes first after each disturbance.
-pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
-    let changing = Changing::set("changing", |_| {}).await;
+pub(super) async fn check_stored_response_comes_first(endpoint: Endpoint) {
+    let changing = Changing::new("changing", |_| {}).await;
     let world = &changing.stage.world;
     world.hold_deliveries().await;
     let prepared = endpoint.prepare(&changing.stage).await;
@@ -125,12 +125,12 @@ pub(super) async fn a_stored_response_comes_first(endpoint: Endpoint) {
         changing.restore(&rows).await;
     }
     if !endpoint.is_terminals() {
-        without_a_provider(&changing, &prepared.call, &first, endpoint).await;
+        check_without_provider(&changing, &prepared.call, &first, endpoint).await;
     }
 }
 
 /// The same table behind functions without a payment provider.
-async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
+async fn check_without_provider(changing: &Changing, call: &Call, first: &Answer, endpoint: Endpoint) {
     let (url, table) = (changing.host.stack().dynamodb_url().to_owned(), changing.host.stack().table().to_owned());
     let bare =
         Host::with_app(|_| async move { host::bare((host::functions_client(&url).await, &table), Clock::system()) });
@@ -145,7 +145,7 @@ async fn without_a_provider(changing: &Changing, call: &Call, first: &Answer, en
 
 #[tokio::test]
 async fn payment_in_a_removed_asset_is_refunded() {
-    let changing = Changing::set("left-refund", with_yama).await;
+    let changing = Changing::new("left-refund", with_yama).await;
     let Stage { world, merchant, .. } = &changing.stage;
     let customer = world.customer().await;
     world.grant(&customer, "REGIONAL#yama", "100").await;
@@ -154,7 +154,7 @@ async fn payment_in_a_removed_asset_is_refunded() {
     let yama = world.api.settle(&pay).await.good().text("/payment_id");
     let (buyer, yen) = changing.stage.paid("1000").await;
     let (card, _, by_card) = changing.stage.paid_by_card("1000").await;
-    changing.lose_assets().await;
+    changing.remove_assets().await;
     let _ = changing.send(&pay.key(new_key())).await.problem(400, "invalid_request");
 
     // A payment of 10 in a currency with two decimals is refunded in parts with decimals.
@@ -177,7 +177,7 @@ async fn payment_in_a_removed_asset_is_refunded() {
 
 #[tokio::test]
 async fn hold_in_a_removed_asset_is_captured_or_released() {
-    let changing = Changing::set("left-hold", with_yama).await;
+    let changing = Changing::new("left-hold", with_yama).await;
     let Stage { world, merchant, terminal } = &changing.stage;
     let hold = async || {
         let customer = world.customer().await;
@@ -188,7 +188,7 @@ async fn hold_in_a_removed_asset_is_captured_or_released() {
     let ((captured_of, captured), (voided_of, voided)) = (hold().await, hold().await);
     let (card, paid, _) = changing.stage.paid_by_card("1000").await;
     let late = captured_of.code(world).await;
-    changing.lose_assets().await;
+    changing.remove_assets().await;
     let late = merchant.authorizes(&late, "10").field("asset", "REGIONAL#yama");
     let _ = changing.send(&late).await.problem(400, "invalid_request");
 

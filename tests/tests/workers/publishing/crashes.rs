@@ -1,6 +1,6 @@
 //! Publishing through crashes at every step, lost answers, an unavailable receiver, and two concurrent publishers.
 
-use super::{check, due, heard, ids, journal, payers, rows, settle};
+use super::{check, due, entry_key, ids, journal, payers, rows, settle};
 use futures::future::join_all;
 use ledger_tests::chance::killed_after;
 use ledger_tests::http::World;
@@ -51,7 +51,7 @@ async fn lost_and_interrupted_sends_are_sent_again() {
             let run = world.publish(&tap, Vec::new());
             match mishap {
                 Mishap::Lost | Mishap::AnswerLost | Mishap::Half => {
-                    assert_eq!(run.await.expect_err("something waits").code(), "unavailable");
+                    assert_eq!(run.await.expect_err("a send fails").code(), "unavailable");
                     assert!(due(&world.books().await) > 0, "{mishap:?} after {passed}");
                 }
                 Mishap::Held | Mishap::AnswerHeld => tap.crash_while_held(run).await,
@@ -72,20 +72,20 @@ async fn throttled_account_does_not_delay_others() {
     let stuck = format!("away#customer:{}", customers[1].id);
     tap.group(&stuck, ledger_runtime::publishing::Sent::Later("throttled".to_owned()));
     assert!(world.publish(&tap, Vec::new()).await.is_err());
-    let mut told = journal(&world.books().await);
-    let waiting = told.remove(&stuck).expect("it has entries");
-    assert_eq!((tap.first_deliveries(), due(&world.books().await)), (told, waiting.len()));
+    let mut expected = journal(&world.books().await);
+    let waiting = expected.remove(&stuck).expect("the account has entries");
+    assert_eq!((tap.first_deliveries(), due(&world.books().await)), (expected, waiting.len()));
     // The receiver becomes unavailable, then available again.
     tap.group(&stuck, ledger_runtime::publishing::Sent::Taken);
     tap.every_call(Some(Mishap::Lost));
     let pk = format!("away#customer#{}", customers[1].id);
-    let last = heard(&pk, &format!("TXN#{}", waiting[3]));
+    let last = entry_key(&pk, &format!("TXN#{}", waiting[3]));
     assert!(world.publish(&tap, Vec::new()).await.is_err());
     assert!(world.publish(&tap, vec![last.clone()]).await.is_err());
     assert_eq!(due(&world.books().await), waiting.len());
     tap.every_call(None);
     // The stream record names the last entry only.
-    assert_eq!(world.publish(&tap, vec![last]).await.expect("it is back").published, waiting.len());
+    assert_eq!(world.publish(&tap, vec![last]).await.expect("the receiver is available").published, waiting.len());
     check(&world, &tap).await;
 }
 
@@ -117,7 +117,7 @@ async fn concurrent_publishers_publish_each_entry_in_order() {
                 let paid = world.api.settle(&customer.pays(merchant, "1")).await.good();
                 // Publishes the entry as the stream trigger would.
                 let pk = format!("{}#customer#{}", world.tenant, customer.id);
-                let changed = heard(&pk, &format!("TXN#{}", paid.text("/transaction_id")));
+                let changed = entry_key(&pk, &format!("TXN#{}", paid.text("/transaction_id")));
                 if payment % 3 > 0 {
                     let _ = world.publish(tap, vec![changed]).await;
                 }

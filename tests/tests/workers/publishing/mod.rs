@@ -17,25 +17,25 @@ use std::time::Duration;
 use uuid::Uuid;
 
 /// The transaction ids of each group, in the order of first publication.
-type Told = BTreeMap<String, Vec<String>>;
+type IdsByGroup = BTreeMap<String, Vec<String>>;
 
 /// The events that the journal requires.
-fn journal(books: &Books) -> Told {
-    let mut told = Told::new();
+fn journal(books: &Books) -> IdsByGroup {
+    let mut ids_by_group = IdsByGroup::new();
     for (pk, sk, _) in books.under("TXN#") {
         let (tenant, account) = pk.split_once('#').expect("a tenant");
         let group = format!("{tenant}#{}", account.replacen('#', ":", 1));
-        told.entry(group).or_default().push(sk.trim_start_matches("TXN#").to_owned());
+        ids_by_group.entry(group).or_default().push(sk.trim_start_matches("TXN#").to_owned());
     }
-    told
+    ids_by_group
 }
 
 /// How many entries are still to be published.
 fn due(books: &Books) -> usize {
-    let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
+    let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|due_pk| due_pk.contains("#due#publish#"));
     // A published entry is due to be sealed.
-    let told = |row: &Row| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
-    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || told(row) || !row.contains_key("due_pk")));
+    let is_published = |row: &Row| opt_text(row, "due_pk").is_some_and(|due_pk| due_pk.contains("#due#seal#"));
+    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }
 
@@ -53,11 +53,11 @@ async fn settle(world: &World, tap: &EventTap) {
             return;
         }
     }
-    panic!("no run ends well");
+    panic!("no run succeeds");
 }
 
 /// The key of an entry: all that the publisher reads of a stream record.
-fn heard(pk: &str, sk: &str) -> Item {
+fn entry_key(pk: &str, sk: &str) -> Item {
     Item::from([("uuid".to_owned(), Value::s(pk)), ("type".to_owned(), Value::s(sk))])
 }
 

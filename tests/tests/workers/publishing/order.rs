@@ -1,6 +1,6 @@
 //! Older unpublished entries are published first, whichever entry the stream names and however many are due.
 
-use super::{check, distinct, due, entry, heard, ids, minted, settle};
+use super::{check, distinct, due, entry, entry_key, ids, minted, settle};
 use futures::future::join_all;
 use ledger_core::keys::Shards;
 use ledger_tests::http::event_tap::EventTap;
@@ -27,8 +27,8 @@ async fn entry_named_by_stream_is_published_after_older_ones() {
     for id in left.into_iter().chain([young]) {
         world.plant(entry(&world, &customer, id, 0)).await;
     }
-    let changed = heard(&format!("overtake#customer#{customer}"), &format!("TXN#{young}"));
-    assert_eq!(world.publish(&tap, vec![changed]).await.expect("the store is there").published, 3);
+    let changed = entry_key(&format!("overtake#customer#{customer}"), &format!("TXN#{young}"));
+    assert_eq!(world.publish(&tap, vec![changed]).await.expect("the store is available").published, 3);
     assert_eq!(ids(&tap), [left[0], left[1], young].map(|id| id.to_string()));
     settle(&world, &tap).await;
     check(&world, &tap).await;
@@ -49,7 +49,7 @@ async fn backlog_is_published_in_order() {
         let _ = join_all(some.iter().map(|row| world.plant(row.clone()))).await;
     }
     assert_eq!(due(&world.books().await), entries);
-    let done = world.publish(&tap, Vec::new()).await.expect("the store is there");
+    let done = world.publish(&tap, Vec::new()).await.expect("the store is available");
     assert_eq!((done.published, distinct(&tap).len(), ids(&tap).len()), (entries, entries, entries));
     check(&world, &tap).await;
 }
@@ -63,7 +63,7 @@ async fn older_entries_on_other_shards_are_published_first() {
     for (shard, id) in (0..4).zip(ids_minted) {
         world.plant(entry(&world, &customer, id, 3 - shard)).await;
     }
-    let changed = heard(&format!("shards#customer#{customer}"), &format!("TXN#{}", ids_minted[2]));
-    assert_eq!(world.publish(&tap, vec![changed]).await.expect("the store is there").published, 4);
+    let changed = entry_key(&format!("shards#customer#{customer}"), &format!("TXN#{}", ids_minted[2]));
+    assert_eq!(world.publish(&tap, vec![changed]).await.expect("the store is available").published, 4);
     check(&world, &tap).await;
 }

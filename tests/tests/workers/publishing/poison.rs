@@ -28,15 +28,15 @@ fn entries(world: &World, customer: &str, count: u32) -> Vec<Row> {
 async fn put_aside(world: &World) -> u64 {
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
-    let asked = Sum { metric: Metric::EntryPutAside, tenant, operation: None, since: now.minus(hour), until: now };
-    world.counting.sum(&asked).await.expect("counters")
+    let query = Sum { metric: Metric::EntryPutAside, tenant, operation: None, since: now.minus(hour), until: now };
+    world.counting.sum(&query).await.expect("counters")
 }
 
 /// Publishes the entry that a dead letter references, as an operator would.
 async fn again(world: &World, tap: &EventTap, letter: &Value) -> Result<Published, Problem> {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let name = |name: &str| letter["entry"][name].as_str().expect("a key");
-    let named = vec![Key::stored(&tenant, name("pk"), name("sk")).expect("its own")];
+    let named = vec![Key::stored(&tenant, name("pk"), name("sk")).expect("a key of the tenant")];
     let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
     let due = Due { named, ..Due::everything(tenant) };
     gate::as_function("outbox", outbox::publish_due(&world.app, Some(&publisher), &due)).await
@@ -71,17 +71,17 @@ async fn unpublishable_entries_are_put_aside_and_others_are_published() {
     tap.next_calls([Some(Mishap::Lost)]);
     assert!(world.publish(&tap, Vec::new()).await.is_err());
     let _ = world.publish(&tap, Vec::new()).await.expect("the rest");
-    let mut told = ids(&tap);
-    told.sort_unstable();
+    let mut published = ids(&tap);
+    published.sort_unstable();
     good.sort_unstable();
-    assert_eq!(told, good);
+    assert_eq!(published, good);
     let letters = tap.letters();
     assert_eq!((letters.len(), put_aside(&world).await), (6, 6), "{letters:#?}");
     let books = world.books().await;
     // Every entry is due to be sealed, whatever it holds; a stray due index entry is removed.
-    let marks = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "due_pk")?)));
-    assert!(marks.clone().all(|(sk, mark)| sk.starts_with("TXN#") && mark.contains("#due#seal#")));
-    assert_eq!((marks.count(), due(&books)), (rows.len() - 2, 0));
+    let due_keys = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "due_pk")?)));
+    assert!(due_keys.clone().all(|(sk, due_pk)| sk.starts_with("TXN#") && due_pk.contains("#due#seal#")));
+    assert_eq!((due_keys.count(), due(&books)), (rows.len() - 2, 0));
     for (at, why) in [(1, "sum to zero"), (2, "`odd`"), (3, "`created_at`"), (7, "InvalidMessageContents")] {
         let entry = json!({"pk": text(&rows[at], "uuid"), "sk": text(&rows[at], "type")});
         let letter = letters.iter().find(|letter| letter["entry"] == entry).expect("a letter");
@@ -107,8 +107,8 @@ async fn entry_put_aside_is_published_on_request() {
     assert_eq!((once_more.dead_letters, tap.letters().len(), ids(&tap).len()), (1, 2, 0));
     // In place of a new version that can read the entry, the entry is repaired.
     let mut repaired = row.clone();
-    for mark in ["due_pk", "due_sk"] {
-        let _ = repaired.remove(mark);
+    for attribute in ["due_pk", "due_sk"] {
+        let _ = repaired.remove(attribute);
     }
     world.plant(repaired).await;
     tap.next_calls([Some(Mishap::Lost)]);
@@ -116,7 +116,7 @@ async fn entry_put_aside_is_published_on_request() {
     assert_eq!(again(&world, &tap, &letter).await.expect("a run").published, 1);
     assert_eq!(ids(&tap), [id_of(&row)]);
     let missing = json!({"entry": {"pk": text(&row, "uuid"), "sk": format!("TXN#{}", new_id())}});
-    assert_eq!(again(&world, &tap, &missing).await.expect_err("nothing there").code(), "not_found");
+    assert_eq!(again(&world, &tap, &missing).await.expect_err("the entry does not exist").code(), "not_found");
 }
 
 /// Naming the last of three due entries publishes all three in order.

@@ -21,7 +21,7 @@ async fn busy(tenant: &str) -> World {
     let world = World::alone(tenant).await;
     // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
-    let stage = Stage::set(world).await;
+    let stage = Stage::new(world).await;
     for endpoint in Endpoint::ALL {
         let prepared = endpoint.prepare(&stage).await;
         let _ = stage.world.api.settle(&prepared.call).await;
@@ -35,21 +35,21 @@ async fn busy(tenant: &str) -> World {
 #[tokio::test]
 async fn every_entry_is_published_once() {
     let (world, tap) = (busy("quiet").await, EventTap::default());
-    let done = world.publish(&tap, Vec::new()).await.expect("the store is there");
-    let told = ids(&tap);
-    assert!(told.len() > 30, "{}", told.len());
-    assert_eq!(done, Published { published: told.len(), ..Published::default() });
-    assert_eq!(distinct(&tap).len(), told.len(), "each once");
+    let done = world.publish(&tap, Vec::new()).await.expect("the store is available");
+    let sent = ids(&tap);
+    assert!(sent.len() > 30, "{}", sent.len());
+    assert_eq!(done, Published { published: sent.len(), ..Published::default() });
+    assert_eq!(distinct(&tap).len(), sent.len(), "each entry is sent once");
     check(&world, &tap).await;
     assert_eq!(world.publish(&tap, Vec::new()).await, Ok(Published::default()));
-    assert_eq!(ids(&tap), told);
+    assert_eq!(ids(&tap), sent);
     // Publishing changes nothing of an entry but its due index entry.
     let _ = world.check_books().await;
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
-    for (metric, counted) in [(Metric::OutboxLag, told.len()), (Metric::OldestUnpublished, 2)] {
-        let asked = Sum { metric, tenant: tenant.clone(), operation: None, since: now.minus(hour), until: now };
-        assert_eq!(world.counting.sum(&asked).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
+    for (metric, counted) in [(Metric::OutboxLag, sent.len()), (Metric::OldestUnpublished, 2)] {
+        let query = Sum { metric, tenant: tenant.clone(), operation: None, since: now.minus(hour), until: now };
+        assert_eq!(world.counting.sum(&query).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
     }
 }
 

@@ -32,8 +32,8 @@ fn typed(value: &AttributeValue) -> Value {
     }
 }
 
-/// Writes an export of these rows in two data files; `said` gives the item count that the manifest states.
-pub(crate) fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -> PathBuf {
+/// Writes an export of these rows in two data files; `count_stated` gives the item count that the manifest states.
+pub(crate) fn export(name: &str, books: &Books, count_stated: impl Fn(usize) -> usize) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("export-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(directory.join("data")).expect("a directory");
@@ -49,7 +49,8 @@ pub(crate) fn export(name: &str, books: &Books, said: impl Fn(usize) -> usize) -
         }
         data.finish().expect("a file");
         let key = format!("AWSDynamoDB/01693685827463-2d8752fd/data/{file}");
-        let line = json!({"itemCount": said(some.len()), "md5Checksum": "x", "etag": "y", "dataFileS3Key": key});
+        let line =
+            json!({"itemCount": count_stated(some.len()), "md5Checksum": "x", "etag": "y", "dataFileS3Key": key});
         manifest.push_str(&format!("{line}\n"));
     }
     fs::write(directory.join("manifest-files.json"), manifest).expect("a file");
@@ -75,7 +76,7 @@ pub(crate) fn found(exported: &Exported) -> BTreeSet<(String, String)> {
 
 #[tokio::test]
 async fn export_is_reconciled_by_the_same_checks() {
-    let stage = Stage::set(World::alone("exported").await).await;
+    let stage = Stage::new(World::alone("exported").await).await;
     let (customer, payment) = stage.paid("1000").await;
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
     let _ = stage.held("500").await;

@@ -44,7 +44,7 @@ impl Plant {
     }
 
     /// Checks that a run finds the break in the table and in an export, then restores the rows.
-    async fn is_found(&self, world: &World, books: &Books) -> Result<(), String> {
+    async fn check_found(&self, world: &World, books: &Books) -> Result<(), String> {
         for row in &self.written {
             world.plant(row.clone()).await;
         }
@@ -79,11 +79,11 @@ impl Plant {
 async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
     let mut missed = Vec::new();
     for plant in plants {
-        missed.extend(plant.is_found(world, books).await.err());
+        missed.extend(plant.check_found(world, books).await.err());
     }
     assert!(missed.is_empty(), "{} were missed:\n{}", missed.len(), missed.join("\n"));
     let report = world.reconciled().await;
-    assert_eq!(report["status"], "clean", "everything was put right: {report}");
+    assert_eq!(report["status"], "clean", "everything is repaired: {report}");
 }
 
 fn changed(row: &Row, attribute: &str, value: &str) -> Row {

@@ -11,13 +11,13 @@ use serde_json::json;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// A world, a merchant in it, and a legacy customer who has paid there.
-struct Leaving {
+struct Scene {
     world: World,
     shop: Merchant,
     customer: Customer,
 }
 
-impl Leaving {
+impl Scene {
     async fn set(tenant: &str, phase: Phase) -> Self {
         let world = World::migrating(tenant, phase).await;
         let shop = world.merchant().await;
@@ -38,7 +38,7 @@ impl Leaving {
 
     async fn pays(&self) {
         let _ = self.world.api.settle(&self.customer.pays(&self.shop, "100")).await.good();
-        let _ = self.world.credit().await.expect("a whole run");
+        let _ = self.world.credit().await.expect("the run succeeds");
     }
 
     async fn row(&self, name: &str) -> Row {
@@ -49,7 +49,7 @@ impl Leaving {
         found(kind, &format!("customer:{}", self.customer.id))
     }
 
-    async fn is_clean(&self, why: &str) {
+    async fn assert_clean(&self, why: &str) {
         let report = self.world.reconciled().await;
         assert_eq!(report["status"], "clean", "{why}: {report}");
     }
@@ -78,108 +78,107 @@ fn number(row: &Row, name: &str) -> i64 {
 #[tokio::test]
 async fn wrong_balance_in_god_record_is_a_break_while_it_is_the_truth() {
     for stage in [Stage::LegacyOnly, Stage::DualWrite] {
-        let of = Leaving::set(
+        let scene = Scene::set(
             &format!("leaving-{}", stage.name().replace('_', "-")),
             phase_of(Model::GodRecord, Concern::Money, stage),
         )
         .await;
-        of.pays().await;
-        let _ = of.world.check_books().await;
-        of.is_clean("in order").await;
-        let record = of.row("customer").await;
+        scene.pays().await;
+        let _ = scene.world.check_books().await;
+        scene.assert_clean("in order").await;
+        let record = scene.row("customer").await;
         assert_eq!((opt_text(&record, "truth_money"), number(&record, "balance")), (Some("legacy"), 4800));
         let more = [("balance", n(4801)), ("balance_exposure", n(4801))];
-        with(&of.world, &record, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
-        assert_eq!(of.finds("one yen").await, of.customers("balance_differs"));
-        assert!(fails(&of.world.books().await));
+        with(&scene.world, &record, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
+        assert_eq!(scene.finds("one yen").await, scene.customers("balance_differs"));
+        assert!(fails(&scene.world.books().await));
         let less = [("balance", n(-1)), ("balance_exposure", n(-1))];
-        with(&of.world, &record, |row| row.extend(less.map(|(name, value)| (name.to_owned(), value)))).await;
-        let report = of.world.reconciled().await;
+        with(&scene.world, &record, |row| row.extend(less.map(|(name, value)| (name.to_owned(), value)))).await;
+        let report = scene.world.reconciled().await;
         assert_eq!(report["breaks"], json!({"balance_differs": 1, "negative_balance": 1}), "{report}");
-        of.world.plant(record).await;
-        of.is_clean("put right").await;
+        scene.world.plant(record).await;
+        scene.assert_clean("repaired").await;
     }
 }
 
 #[tokio::test]
 async fn partial_balance_item_is_no_break_while_god_record_is_the_truth() {
-    let of = Leaving::set("leaving-partial", phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite)).await;
-    let partial = of.row("BALANCE#ECOPAY").await;
-    assert_eq!(
-        (number(&partial, "balance"), number(&partial, "exposure")),
-        (-100, -100),
-        "what was added, and no more"
-    );
-    let _ = of.world.check_books().await;
-    of.is_clean("less than nothing").await;
+    let scene = Scene::set("leaving-partial", phase_of(Model::GodRecord, Concern::Money, Stage::DualWrite)).await;
+    let partial = scene.row("BALANCE#ECOPAY").await;
+    assert_eq!((number(&partial, "balance"), number(&partial, "exposure")), (-100, -100), "only what was added");
+    let _ = scene.world.check_books().await;
+    scene.assert_clean("less than nothing").await;
     for (name, value) in [("exposure", Some(n(3))), ("balance", None), ("held", Some(n(-5))), ("updated_at", None)] {
-        with(&of.world, &partial, |row| {
+        with(&scene.world, &partial, |row| {
             drop(row.remove(name));
             row.extend(value.map(|value| (name.to_owned(), value)));
         })
         .await;
-        of.is_clean(name).await;
+        scene.assert_clean(name).await;
     }
 }
 
 #[tokio::test]
 async fn stale_god_record_is_no_break_after_it_is_left() {
-    let of = Leaving::set("leaving-stale", phase_of(Model::GodRecord, Concern::Money, Stage::ReadNew)).await;
-    let _ = of.world.check_books().await;
-    of.is_clean("in both").await;
-    let (record, balance) = (of.row("customer").await, of.row("BALANCE#ECOPAY").await);
+    let scene = Scene::set("leaving-stale", phase_of(Model::GodRecord, Concern::Money, Stage::ReadNew)).await;
+    let _ = scene.world.check_books().await;
+    scene.assert_clean("in both").await;
+    let (record, balance) = (scene.row("customer").await, scene.row("BALANCE#ECOPAY").await);
     assert_eq!((opt_text(&record, "truth_money"), number(&balance, "balance")), (Some("both"), 4900));
     for truth in ["both", "split"] {
-        with(&of.world, &record, |row| {
+        with(&scene.world, &record, |row| {
             row.extend([("balance", n(-7)), ("truth_money", s(truth))].map(|(name, value)| (name.to_owned(), value)));
         })
         .await;
-        of.is_clean(truth).await;
+        scene.assert_clean(truth).await;
         // The reconciliation checks the truth against the books; only the audit compares both models.
-        assert_eq!(fails(&of.world.books().await), truth == "both", "{truth}");
+        assert_eq!(fails(&scene.world.books().await), truth == "both", "{truth}");
         let more = [("balance", n(4901)), ("exposure", n(4901))];
-        with(&of.world, &balance, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
-        assert_eq!(of.finds(truth).await, of.customers("balance_differs"), "{truth}");
-        of.world.plant(balance.clone()).await;
+        with(&scene.world, &balance, |row| row.extend(more.map(|(name, value)| (name.to_owned(), value)))).await;
+        assert_eq!(scene.finds(truth).await, scene.customers("balance_differs"), "{truth}");
+        scene.world.plant(balance.clone()).await;
     }
     // A God Record that cannot be read is a break.
-    with(&of.world, &record, |row| drop(row.insert("truth_points".to_owned(), s("somewhere")))).await;
-    assert_eq!(of.finds("somewhere").await, found("unreadable_item", &format!("customer:{} customer", of.customer.id)));
+    with(&scene.world, &record, |row| drop(row.insert("truth_points".to_owned(), s("somewhere")))).await;
+    assert_eq!(
+        scene.finds("somewhere").await,
+        found("unreadable_item", &format!("customer:{} customer", scene.customer.id))
+    );
 }
 
 #[tokio::test]
 async fn half_way_points_are_checked_in_the_metrics() {
-    let of = Leaving::set("leaving-half-way", phase_of(Model::HalfWay, Concern::Points, Stage::DualWrite)).await;
-    let _ = of.world.check_books().await;
-    of.is_clean("in order").await;
-    let metrics = of.row("METRICS").await;
+    let scene = Scene::set("leaving-half-way", phase_of(Model::HalfWay, Concern::Points, Stage::DualWrite)).await;
+    let _ = scene.world.check_books().await;
+    scene.assert_clean("in order").await;
+    let metrics = scene.row("METRICS").await;
     assert_eq!(number(&metrics, "point"), 51, "40 that were there, 10, and one for the payment");
-    with(&of.world, &metrics, |row| {
+    with(&scene.world, &metrics, |row| {
         row.extend([("point", n(52)), ("point_exposure", n(52))].map(|(name, value)| (name.to_owned(), value)));
     })
     .await;
-    assert_eq!(of.finds("one point").await, of.customers("balance_differs"));
-    assert!(fails(&of.world.books().await));
-    of.world.plant(metrics).await;
+    assert_eq!(scene.finds("one point").await, scene.customers("balance_differs"));
+    assert!(fails(&scene.world.books().await));
+    scene.world.plant(metrics).await;
     // Points that the God Record still holds from before that model are ignored.
-    with(&of.world, &of.row("customer").await, |row| drop(row.insert("point".to_owned(), n(99)))).await;
-    of.is_clean("left over").await;
+    with(&scene.world, &scene.row("customer").await, |row| drop(row.insert("point".to_owned(), n(99)))).await;
+    scene.assert_clean("left over").await;
 }
 
 #[tokio::test]
-async fn what_happened_before_the_books_names_no_entry() {
-    let of = Leaving::set("leaving-history", phase_of(Model::GodRecord, Concern::History, Stage::DualWrite)).await;
+async fn history_line_from_before_the_books_needs_no_entry() {
+    let scene = Scene::set("leaving-history", phase_of(Model::GodRecord, Concern::History, Stage::DualWrite)).await;
     let line = "history#1700000000000#pay";
-    of.world.plant_of(&of.customer, line, &[("amount", n(-500))]).await;
-    let reference = of.world.plant_reference(&of.customer, line).await;
-    let _ = of.world.check_books().await;
-    of.is_clean("a line of before").await;
+    scene.world.plant_of(&scene.customer, line, &[("amount", n(-500))]).await;
+    let reference = scene.world.plant_reference(&scene.customer, line).await;
+    let _ = scene.world.check_books().await;
+    scene.assert_clean("a line from before the books").await;
     // A history line that names an entry must have that entry.
-    let home = s(format!("customer:{}", of.customer.id));
+    let home = s(format!("customer:{}", scene.customer.id));
     let named = [("home", home.clone()), ("principal", home), ("idempotency_key", s("k"))];
-    with(&of.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;
+    with(&scene.world, &reference, |row| row.extend(named.map(|(name, value)| (name.to_owned(), value)))).await;
     assert_eq!(
-        of.finds("no entry").await,
+        scene.finds("no entry").await,
         found("entry_missing", &format!("transaction:{}", text(&reference, "transaction_id")))
     );
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn healthy_tenant_under_load_has_no_break() {
-    let stage = Stage::set(World::alone("live-load").await).await;
+    let stage = Stage::new(World::alone("live-load").await).await;
     let world = &stage.world;
     let over = AtomicBool::new(false);
     let done = AtomicUsize::new(0);

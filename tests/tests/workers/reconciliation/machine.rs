@@ -55,7 +55,7 @@ fn every_state_is_reached_and_ends() {
         let ends = state["End"] == true || state["Type"] == "Fail";
         assert_eq!(ends, state["Next"].is_null() && state["Choices"].is_null(), "{name}");
     }
-    assert!(machine["TimeoutSeconds"].is_u64(), "a run that hangs must ring");
+    assert!(machine["TimeoutSeconds"].is_u64(), "a run that hangs must time out");
 }
 
 /// `BROKEN` is not retried; every other error is, with backoff.

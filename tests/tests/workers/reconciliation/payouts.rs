@@ -25,7 +25,7 @@ async fn payouts_and_settlements_are_compared_both_ways() {
     let pk = format!("{}#merchant#{}", shop.world.tenant, at.merchant);
     let row = books.row(&pk, &format!("SETTLEMENT#{}", at.id)).expect("a settlement");
 
-    // Our record says that nothing was paid.
+    // Our record states that nothing was paid.
     with(&shop.world, row, |row| {
         row.insert("state".to_owned(), AttributeValue::S("undone".to_owned()));
     })

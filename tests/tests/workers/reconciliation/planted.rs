@@ -15,7 +15,7 @@ pub(crate) type Found = BTreeSet<(String, String)>;
 
 /// Books in order, with an example of most operations.
 pub(crate) async fn stage(tenant: &str) -> Stage {
-    let stage = Stage::set(World::alone(tenant).await).await;
+    let stage = Stage::new(World::alone(tenant).await).await;
     let (customer, payment) = stage.paid("1000").await;
     let _ = stage.world.api.settle(&stage.merchant.refunds(&payment, "300")).await.good();
     let _ = stage.paid_by_card("100").await;
@@ -29,7 +29,7 @@ pub(crate) async fn stage(tenant: &str) -> Stage {
     let refund = stage.world.api.settle(&topup.refund(&stage.world, "500")).await.good().text("/refund_id");
     stage.world.until(&format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), "succeeded").await;
     let _ = stage.world.topup(&other, "700").await;
-    let _ = stage.world.credit().await.expect("a whole run");
+    let _ = stage.world.credit().await.expect("the run succeeds");
     stage
 }
 
@@ -58,8 +58,8 @@ pub(crate) async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)
 pub(crate) async fn remove(world: &World, row: &Row) {
     let key = ["uuid", "type"].map(|name| (name.to_owned(), row[name].clone()));
     let table = world.table_name();
-    let gone = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
-    let _ = gone.unwrap_or_else(|error| panic!("the row does not go: {error:?}"));
+    let deleted = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
+    let _ = deleted.unwrap_or_else(|error| panic!("the row is not deleted: {error:?}"));
 }
 
 fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Row) {
@@ -192,33 +192,33 @@ async fn each_planted_break_is_found_and_named() {
     world.plant(payment.clone()).await;
 
     let report = world.reconciled().await;
-    assert_eq!(report["status"], "clean", "everything was put right: {report}");
+    assert_eq!(report["status"], "clean", "everything is repaired: {report}");
 }
 
 /// A Stripe charge that was never credited, and a charge that differs from our record.
 #[tokio::test]
 async fn provider_and_books_are_compared_both_ways() {
-    let stage = Stage::set(World::alone("both-ways").await).await;
+    let stage = Stage::new(World::alone("both-ways").await).await;
     let world = &stage.world;
     world.hold_deliveries().await;
     let customer = world.customer().await;
-    let unheard = world.topup(&customer, "700").await;
-    let _ = world.stripe(&format!("/payment_intents/{}/succeed", unheard.intent), &json!({})).await;
+    let uncredited = world.topup(&customer, "700").await;
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", uncredited.intent), &json!({})).await;
     let report = world.reconciled().await;
-    assert_eq!(roots(&report), found("charge_without_credit", &format!("topup:{}", unheard.id)), "{report}");
+    assert_eq!(roots(&report), found("charge_without_credit", &format!("topup:{}", uncredited.id)), "{report}");
     // The webhook event arrives, and the books are clean.
-    assert_eq!(world.deliver("payment_intent.succeeded", &unheard.intent).await, 200);
+    assert_eq!(world.deliver("payment_intent.succeeded", &uncredited.intent).await, 200);
     assert_eq!(world.reconciled().await["status"], "clean");
     // Our record states another charge than Stripe's.
     let books = world.books().await;
-    let row = books.row(&format!("{}#topup#{}", world.tenant, unheard.id), "TOPUP").expect("a top-up");
+    let row = books.row(&format!("{}#topup#{}", world.tenant, uncredited.id), "TOPUP").expect("a top-up");
     with(world, row, |row| {
         row.insert("charge".to_owned(), n("701"));
         row.insert("refundable".to_owned(), n("701"));
     })
     .await;
     let report = world.reconciled().await;
-    assert_eq!(roots(&report), found("charge_differs", &format!("topup:{}", unheard.id)), "{report}");
+    assert_eq!(roots(&report), found("charge_differs", &format!("topup:{}", uncredited.id)), "{report}");
 }
 
 /// A proposal can be requested once per finding, needs another approver, and ends the break.
@@ -244,11 +244,11 @@ async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
         format!("/v1/admin/reconciliation/runs/{run}/findings/{id}/adjustment")
     };
     let path = proposed().await;
-    let asked = world.operator(&path, &json!({"note": "counted twice"})).await;
+    let response = world.operator(&path, &json!({"note": "counted twice"})).await;
     assert_eq!(world.books().await.entries_of("adjustment_approve"), books.entries_of("adjustment_approve"));
     let again = ledger_tests::http::Call::post(&path, &world.operator.who, &json!({"note": "again"}));
     let _ = world.api.send(&again.key(new_id())).await.problem(409, "already_exists");
-    let approve = format!("/v1/admin/adjustments/{}/approve", asked.text("/adjustment_id"));
+    let approve = format!("/v1/admin/adjustments/{}/approve", response.text("/adjustment_id"));
     let own = ledger_tests::http::Call::post(&approve, &world.operator.who, &json!({})).key(new_id());
     let _ = world.api.send(&own).await.problem(403, "four_eyes_required");
     // The next run finds the break too, and its proposal is requested; the second approval is refused.
@@ -257,7 +257,7 @@ async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
         let approve = format!("/v1/admin/adjustments/{adjustment}/approve");
         ledger_tests::http::Call::post(&approve, &world.second.who, &json!({})).key(new_id())
     };
-    let _ = world.api.settle(&by_another(&asked.text("/adjustment_id"))).await.good();
+    let _ = world.api.settle(&by_another(&response.text("/adjustment_id"))).await.good();
     let twice = by_another(&of_the_next_run.text("/adjustment_id"));
     let _ = world.api.settle(&twice).await.problem(400, "wrong_state");
     let report = world.reconciled().await;
@@ -280,7 +280,7 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
         row.insert("exposure".to_owned(), n(exposure + 1));
     })
     .await;
-    let asked = async || {
+    let request_adjustment = async || {
         let report = world.reconciled().await;
         let finding = &report["findings"]["items"][0];
         let [run, id] = [&report["run_id"], &finding["finding_id"]].map(|id| id.as_str().expect("an id"));
@@ -292,7 +292,7 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
         let call = ledger_tests::http::Call::post(&approve, &world.second.who, &json!({}));
         world.api.settle(&call.key(new_id())).await
     };
-    let (first, second) = (asked().await, asked().await);
+    let (first, second) = (request_adjustment().await, request_adjustment().await);
     let _ = approve(&first).await.good();
     // As a function with a slow clock would have written it.
     let books = world.books().await;
@@ -310,7 +310,7 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
         row.insert("exposure".to_owned(), n(exposure + 2));
     })
     .await;
-    let third = asked().await;
+    let third = request_adjustment().await;
     let _ = approve(&third).await.good();
     assert_eq!(world.reconciled().await["status"], "clean");
 }

@@ -12,11 +12,11 @@ async fn concurrent_workers_run_a_due_run_once() {
     let _ = world.customer_with("100").await;
     let id = world.operator("/v1/admin/reconciliation/runs", &json!({})).await.text("/run_id");
     let (one, two) = tokio::join!(world.reconcile(), world.reconcile());
-    assert_eq!(one.expect("a whole run").runs + two.expect("a whole run").runs, 1);
+    assert_eq!(one.expect("the run succeeds").runs + two.expect("the run succeeds").runs, 1);
     let get = async |path: &str| world.api.send(&Call::get(path, &world.operator.who)).await.good().json();
     let run = get(&format!("/v1/admin/reconciliation/runs/{id}")).await;
     assert_eq!(run["status"], "clean", "{run}");
-    assert_eq!(world.reconcile().await.expect("a whole run").runs, 0, "it is over");
+    assert_eq!(world.reconcile().await.expect("the run succeeds").runs, 0, "it is over");
     let list = get("/v1/admin/reconciliation").await;
     assert_eq!(list["items"][0]["run_id"], id.as_str(), "{list}");
     let nothing = format!("/v1/admin/reconciliation/runs/{}", ledger_tests::http::world::new_id());
@@ -43,7 +43,7 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     };
     // Before three in the morning no nightly run is due: one is requested.
     let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
-    let done = run().await.expect("a whole run");
+    let done = run().await.expect("the run succeeds");
     assert!(done.breaks >= 3, "{done:?}");
     assert_eq!(run().await.expect("nothing to do").runs, 0);
     let kept = reports.kept();

@@ -4,7 +4,7 @@ use ledger_tests::http::tap::Fault;
 
 /// Runs a settlement whose `n`th write meets the fault, then from the start again, for each write of the saga.
 /// Every task is run twice.
-async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, want: &str) {
+async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, expected: &str) {
     for nth in 0.. {
         shop.next_shop().await;
         let payment = shop.take("3000").await;
@@ -17,11 +17,11 @@ async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, want:
         shop.tap.next_writes(faults);
         shop.crash_on(&at).await;
         let view = shop.view(&at).await;
-        assert_eq!(view["status"], want, "write {nth} meets {fault:?}");
-        let left = if want == "paid" { "0" } else { "3400" };
+        assert_eq!(view["status"], expected, "write {nth} meets {fault:?}");
+        let left = if expected == "paid" { "0" } else { "3400" };
         assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "write {nth} meets {fault:?}");
         assert_eq!(shop.of_balance("ECOPAY", "held").await, "0", "write {nth} meets {fault:?}");
-        assert_eq!(shop.file(&at).is_some(), want == "paid");
+        assert_eq!(shop.file(&at).is_some(), expected == "paid");
         shop.world.check_books().await;
         let missed = shop.tap.faults_left();
         if missed > 0 {

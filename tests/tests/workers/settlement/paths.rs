@@ -104,13 +104,13 @@ async fn stuck_compensation_stops_and_is_resumed() {
     assert_eq!(stuck(), 0);
     for _ in 0..2 {
         assert_eq!(shop.run(&at, Task::Stop).await, Ok(Outcome::Next));
-        assert_eq!(stuck(), 1, "it is told once");
+        assert_eq!(stuck(), 1, "it is counted once");
     }
     let view = shop.view(&at).await;
     assert_eq!((view["status"].clone(), view["stuck_since"].is_string()), (json!("held"), true));
     shop.world.check_books().await;
 
-    let resume = shop.about(&at, "resume", &json!({"reason": "the store is back"}));
+    let resume = shop.about(&at, "resume", &json!({"reason": "the store is available again"}));
     shop.good(&resume).await;
     let again = shop.about(&at, "resume", &json!({"reason": "once more"}));
     let _ = shop.world.api.settle(&again).await.problem(400, "wrong_state");

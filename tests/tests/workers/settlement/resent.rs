@@ -18,15 +18,15 @@ const COLLECT: Task = Task::Do(Step::Collect);
 
 /// File storage that can be made unavailable.
 #[derive(Clone)]
-struct Place {
+struct Storage {
     files: LocalFiles,
-    is_away: Arc<AtomicBool>,
+    is_unavailable: Arc<AtomicBool>,
 }
 
-impl PayoutFiles for Place {
+impl PayoutFiles for Storage {
     fn put<'a>(&'a self, folder: &'a str, file: &'a BankFile) -> BoxFuture<'a, Stored> {
-        if self.is_away.load(Ordering::SeqCst) {
-            return Box::pin(std::future::ready(Stored::Unknown("it is away")));
+        if self.is_unavailable.load(Ordering::SeqCst) {
+            return Box::pin(std::future::ready(Stored::Unknown("the storage is unavailable")));
         }
         self.files.put(folder, file)
     }
@@ -43,7 +43,7 @@ async fn paid(tenant: &str) -> (Settling, SettlementRef) {
     (shop, at)
 }
 
-async fn asked(shop: &Settling, at: &SettlementRef) -> String {
+async fn request_resend(shop: &Settling, at: &SettlementRef) -> String {
     shop.good(&shop.about(at, "resends", &json!({"note": "the bank lost it"}))).await.text("/resend_id")
 }
 
@@ -52,7 +52,7 @@ fn approval(shop: &Settling, at: &SettlementRef, path: &str) -> Call {
     Call { who: shop.world.second.who.clone(), ..approve }
 }
 
-fn approves(shop: &Settling, at: &SettlementRef, resend: &str) -> Call {
+fn resend_approval(shop: &Settling, at: &SettlementRef, resend: &str) -> Call {
     approval(shop, at, &format!("resends/{resend}"))
 }
 
@@ -66,13 +66,13 @@ async fn resent_file_needs_second_approver_and_equals_the_first() {
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
-    let ask = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
-    let _ = shop.world.api.settle(&ask).await.problem(400, "wrong_state");
+    let resend_request = shop.about(&at, "resends", &json!({"note": "the bank lost it"}));
+    let _ = shop.world.api.settle(&resend_request).await.problem(400, "wrong_state");
     assert_eq!((shop.start().await, shop.walk(&at).await), (1, Ended::Over));
     let first = shop.file(&at).expect("a file");
 
-    let resend = asked(&shop, &at).await;
-    let approve = approves(&shop, &at, &resend);
+    let resend = request_resend(&shop, &at).await;
+    let approve = resend_approval(&shop, &at, &resend);
     let alone = Call { who: shop.world.operator.who.clone(), ..approve.clone() };
     let _ = shop.world.api.settle(&alone.key(new_key())).await.problem(403, "four_eyes_required");
     assert_eq!((shop.start().await, sent(&shop, &at, &resend)), (0, None));
@@ -100,24 +100,25 @@ async fn resent_file_needs_second_approver_and_equals_the_first() {
 #[tokio::test]
 async fn one_resend_runs_at_a_time() {
     let (shop, at) = paid("resent-once").await;
-    let [one, two] = [asked(&shop, &at).await, asked(&shop, &at).await];
-    let back = shop.good(&shop.about(&at, "returns", &json!({"note": "it came back"}))).await.text("/return_id");
-    let back = approval(&shop, &at, &format!("returns/{back}"));
-    let calls = [&one, &two].map(|id| approves(&shop, &at, id));
+    let [one, two] = [request_resend(&shop, &at).await, request_resend(&shop, &at).await];
+    let return_id =
+        shop.good(&shop.about(&at, "returns", &json!({"note": "the bank returned it"}))).await.text("/return_id");
+    let return_approval = approval(&shop, &at, &format!("returns/{return_id}"));
+    let calls = [&one, &two].map(|id| resend_approval(&shop, &at, id));
     let both = futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await;
     let mut statuses: Vec<u16> = both.iter().map(|answer| answer.status).collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [202, 400]);
-    let _ = shop.world.api.settle(&back).await.problem(400, "wrong_state");
+    let _ = shop.world.api.settle(&return_approval).await.problem(400, "wrong_state");
     let (first, other) = if both[0].status == 202 { (one, two) } else { (two, one) };
     assert_eq!(shop.start().await, 1);
     assert_eq!(shop.walk(&at).await, Ended::Over);
     assert!(sent(&shop, &at, &first).is_some() && sent(&shop, &at, &other).is_none());
     // Afterwards the other resend is approved under a new key, then the return.
-    shop.good(&approves(&shop, &at, &other)).await;
+    shop.good(&resend_approval(&shop, &at, &other)).await;
     assert_eq!((shop.start().await, shop.walk(&at).await), (1, Ended::Over));
     assert!(sent(&shop, &at, &other).is_some());
-    shop.good(&back.key(new_key())).await;
+    shop.good(&return_approval.key(new_key())).await;
     assert_eq!((shop.view(&at).await["status"].clone(), shop.start().await), (json!("returned"), 0));
     shop.world.check_books().await;
 }
@@ -129,8 +130,8 @@ async fn crashed_resend_stores_the_file_once_and_records_it() {
         [("resent-before", Fault::Refused, false), ("resent-after", Fault::AnswerCut, true)]
     {
         let (shop, at) = paid(tenant).await;
-        let resend = asked(&shop, &at).await;
-        shop.good(&approves(&shop, &at, &resend)).await;
+        let resend = request_resend(&shop, &at).await;
+        shop.good(&resend_approval(&shop, &at, &resend)).await;
         // The saga is started but the start may not be recorded: the next start uses the same run number.
         shop.tap.next_writes([Some(fault.clone())]);
         let tenant = ledger_core::ids::Tenant::parse(tenant).expect("a slug");
@@ -158,20 +159,20 @@ async fn crashed_resend_stores_the_file_once_and_records_it() {
 #[tokio::test]
 async fn resend_without_file_storage_stops_until_resumed() {
     let (mut shop, at) = paid("resent-stuck").await;
-    let place = Place { files: shop.files.clone(), is_away: Arc::new(AtomicBool::new(true)) };
-    shop.settler = Settler::new(&shop.app, Some(Arc::new(shop.kyc.clone())), Some(Arc::new(place.clone())));
-    let resend = asked(&shop, &at).await;
-    shop.good(&approves(&shop, &at, &resend)).await;
+    let storage = Storage { files: shop.files.clone(), is_unavailable: Arc::new(AtomicBool::new(true)) };
+    shop.settler = Settler::new(&shop.app, Some(Arc::new(shop.kyc.clone())), Some(Arc::new(storage.clone())));
+    let resend = request_resend(&shop, &at).await;
+    shop.good(&resend_approval(&shop, &at, &resend)).await;
     assert_eq!(shop.start().await, 1);
-    assert_eq!(shop.run(&at, COLLECT).await.expect_err("it is away").status().as_u16(), 503);
+    assert_eq!(shop.run(&at, COLLECT).await.expect_err("the storage is unavailable").status().as_u16(), 503);
     assert_eq!(shop.walk(&at).await, Ended::Stuck);
     assert_eq!(shop.counting.total(Metric::CompensationStuck), 1);
     let view = shop.view(&at).await;
     assert!(view["stuck_since"].is_string() && view["resending"] == json!(resend), "{view}");
     assert_eq!((shop.start().await, sent(&shop, &at, &resend)), (0, None));
 
-    place.is_away.store(false, Ordering::SeqCst);
-    shop.good(&shop.about(&at, "resume", &json!({"reason": "the bucket is back"}))).await;
+    storage.is_unavailable.store(false, Ordering::SeqCst);
+    shop.good(&shop.about(&at, "resume", &json!({"reason": "the bucket is available again"}))).await;
     assert_eq!((shop.start().await, shop.walk(&at).await), (1, Ended::Over));
     assert_eq!(sent(&shop, &at, &resend), shop.file(&at));
     let view = shop.view(&at).await;

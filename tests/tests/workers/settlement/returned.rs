@@ -21,7 +21,7 @@ async fn paid(shop: &Settling) -> (SettlementRef, String) {
 }
 
 /// Asserts that the payout's money was credited to the merchant again, once.
-async fn is_back(shop: &Settling, at: &SettlementRef) {
+async fn assert_returned(shop: &Settling, at: &SettlementRef) {
     let view = shop.view(at).await;
     assert_eq!((view["status"].clone(), view["returned_at"].is_string()), (json!("returned"), true), "{view}");
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "2951");
@@ -30,7 +30,7 @@ async fn is_back(shop: &Settling, at: &SettlementRef) {
 }
 
 /// The next settlement pays the returned money and the new payments, with a fee on the latter alone.
-async fn is_paid_again(shop: &Settling) {
+async fn assert_paid_again(shop: &Settling) {
     shop.take("1000").await;
     shop.credit().await;
     let next = shop.close().await;
@@ -38,8 +38,8 @@ async fn is_paid_again(shop: &Settling) {
     let view = shop.view(&next).await;
     let totals = json!({"taken": "1000", "refunded": "0", "came_back": "2951", "carried_in": "0"});
     assert_eq!(view["totals"]["ECOPAY"], totals);
-    let told = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["paid", "3951", "15", "1", "3935"]);
+    let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
+    assert_eq!(fields, ["paid", "3951", "15", "1", "3935"]);
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     shop.world.check_books().await;
 }
@@ -59,15 +59,15 @@ async fn failed_payout_is_returned_once_in_any_event_order() {
         for kind in [a, b, c, a, b, c] {
             assert_eq!(shop.world.deliver(KINDS[kind], &payout).await, 200, "{}", KINDS[kind]);
         }
-        is_back(&shop, &at).await;
+        assert_returned(&shop, &at).await;
     }
-    is_paid_again(&shop).await;
+    assert_paid_again(&shop).await;
 }
 
 #[tokio::test]
 async fn payout_that_failed_before_its_answer_is_returned_once() {
     let mut shop = Settling::by_stripe("back-ahead").await;
-    for heard_first in [true, false] {
+    for event_first in [true, false] {
         shop.next_shop().await;
         shop.take("3000").await;
         shop.credit().await;
@@ -79,17 +79,17 @@ async fn payout_that_failed_before_its_answer_is_returned_once() {
         assert!(shop.run(&at, PAYOUT).await.is_err());
         let payout = shop.payouts()[0]["id"].as_str().expect("an id").to_owned();
         fail(&shop, &payout).await;
-        if heard_first {
+        if event_first {
             assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
-            is_back(&shop, &at).await;
+            assert_returned(&shop, &at).await;
         }
         assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
         assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
         assert_eq!(shop.walk(&at).await, Ended::Over);
-        is_back(&shop, &at).await;
+        assert_returned(&shop, &at).await;
         assert_eq!(shop.payouts().len(), 1);
     }
-    is_paid_again(&shop).await;
+    assert_paid_again(&shop).await;
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn failed_payout_found_by_lookup_is_returned() {
     assert!(shop.run(&at, PAYOUT).await.is_err());
     fail(&shop, shop.payouts()[0]["id"].as_str().expect("an id")).await;
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
-    is_back(&shop, &at).await;
+    assert_returned(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -131,49 +131,49 @@ async fn concurrent_payout_events_return_money_once() {
         for answer in futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await {
             let _ = answer.good();
         }
-        is_back(&shop, &at).await;
+        assert_returned(&shop, &at).await;
     }
 }
 
 #[tokio::test]
 async fn contradicting_payout_event_is_kept_and_foreign_one_is_not() {
-    let shop = Settling::by_stripe("back-odd").await;
+    let shop = Settling::by_stripe("back-contradicting").await;
     let (at, payout) = paid(&shop).await;
     fail(&shop, &payout).await;
     let event = shop.world.stripe_event("payout.failed", &payout).await;
-    let told = |change: &dyn Fn(&mut Value)| {
+    let event_with = |change: &dyn Fn(&mut Value)| {
         let mut event = event.clone();
         event["id"] = json!(format!("evt_{}", new_id().replace('-', "")));
         change(&mut event);
         signed(&event.to_string())
     };
     let object = |name: &'static str, value: Value| {
-        told(&move |event: &mut Value| event["data"]["object"][name] = value.clone())
+        event_with(&move |event: &mut Value| event["data"]["object"][name] = value.clone())
     };
     let metadata = |name: &'static str, value: String| {
-        told(&move |event: &mut Value| event["data"]["object"]["metadata"][name] = json!(value))
+        event_with(&move |event: &mut Value| event["data"]["object"]["metadata"][name] = json!(value))
     };
-    for odd in [
+    for contradicting in [
         object("amount", json!(2950)),
         object("currency", json!("usd")),
         object("livemode", json!(true)),
         object("id", json!("po_another")),
-        told(&|event| event["livemode"] = json!(true)),
-        told(&|event| event["account"] = json!("acct_1")),
+        event_with(&|event| event["livemode"] = json!(true)),
+        event_with(&|event| event["account"] = json!("acct_1")),
         metadata("ecopay_settlement", new_id()),
         metadata("ecopay_merchant", new_id()),
     ] {
-        let _ = shop.world.api.send(&odd).await.problem(503, "event_kept");
+        let _ = shop.world.api.send(&contradicting).await.problem(503, "event_kept");
     }
     let foreign = metadata("ecopay_ledger", "another".to_owned());
     assert_eq!(shop.world.api.send(&foreign).await.good().text("/status"), "foreign");
     // A payout that the ledger did not request: it has no metadata.
-    let nobodys = object("metadata", json!({}));
-    assert_eq!(shop.world.api.send(&nobodys).await.good().text("/status"), "foreign");
+    let without_metadata = object("metadata", json!({}));
+    assert_eq!(shop.world.api.send(&without_metadata).await.good().text("/status"), "foreign");
     assert_eq!(shop.view(&at).await["status"], "paid");
     shop.world.check_books().await;
     assert_eq!(shop.world.deliver("payout.failed", &payout).await, 200);
-    is_back(&shop, &at).await;
+    assert_returned(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -182,17 +182,17 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
-    let ask = || shop.about(&at, "returns", &json!({"note": "wrong account, by the statement of the 30th"}));
-    let _ = shop.world.api.settle(&ask()).await.problem(400, "wrong_state");
+    let return_call = || shop.about(&at, "returns", &json!({"note": "wrong account, by the statement of the 30th"}));
+    let _ = shop.world.api.settle(&return_call()).await.problem(400, "wrong_state");
     assert_eq!(shop.walk(&at).await, Ended::Over);
 
-    let asked = async || shop.good(&ask()).await.text("/return_id");
+    let request_return = async || shop.good(&return_call()).await.text("/return_id");
     let approve = |id: &str| {
         let call = shop.about(&at, &format!("returns/{id}/approve"), &json!({}));
         Call { who: shop.world.second.who.clone(), ..call }
     };
     let resend = shop.good(&shop.about(&at, "resends", &json!({"note": "lost"}))).await.text("/resend_id");
-    let (one, other) = (asked().await, asked().await);
+    let (one, other) = (request_return().await, request_return().await);
     let alone = Call { who: shop.world.operator.who.clone(), ..approve(&one) };
     let _ = shop.world.api.settle(&alone.key(new_key())).await.problem(403, "four_eyes_required");
     let _ = shop.world.api.settle(&approve(&new_id())).await.problem(404, "not_found");
@@ -202,8 +202,8 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     let calls = [approval.clone(), approve(&one), approve(&other), approval.clone()];
     let answers = futures::future::join_all(calls.iter().map(|call| shop.world.api.settle(call))).await;
     assert!(answers.iter().any(|answer| answer.status == 200), "{answers:?}");
-    is_back(&shop, &at).await;
-    for call in [approve(&one), approve(&other), ask()] {
+    assert_returned(&shop, &at).await;
+    for call in [approve(&one), approve(&other), return_call()] {
         let _ = shop.world.api.settle(&call).await.problem(400, "wrong_state");
     }
     // A returned settlement is not sent again, even if the resend was requested before.
@@ -212,7 +212,7 @@ async fn bank_return_needs_second_approver_and_is_booked_once() {
     let _ = shop.world.api.settle(&again).await.problem(400, "wrong_state");
     let books = shop.world.check_books().await;
     assert_eq!(books.posted("bank_clearing", "ECOPAY"), 0.into());
-    is_paid_again(&shop).await;
+    assert_paid_again(&shop).await;
 }
 
 #[tokio::test]
@@ -226,5 +226,5 @@ async fn undone_settlement_gives_back_returned_money_too() {
     assert_eq!(shop.walk(&next).await, Ended::Over);
     assert_eq!(shop.view(&next).await["status"], "undone");
     shop.world.check_books().await;
-    is_paid_again(&shop).await;
+    assert_paid_again(&shop).await;
 }

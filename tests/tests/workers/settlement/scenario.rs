@@ -49,8 +49,8 @@ async fn scenario_6_is_settled_to_the_yen() {
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
     assert_eq!(view["totals"], json!({"ECOPAY": {"taken": "412300", "refunded": "12300", "carried_in": "0"}}));
-    let told = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["paid", "400000", "6000", "600", "393400"]);
+    let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
+    assert_eq!(fields, ["paid", "400000", "6000", "600", "393400"]);
     assert_eq!((view["records"].clone(), view["pay_on"].clone()), (json!(3), json!("2026-11-30")));
     assert_eq!(view["destination"], "0009-123-****567");
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
@@ -80,8 +80,8 @@ async fn scenario_6_is_settled_to_the_yen() {
     assert_eq!(shop.walk(&third).await, Ended::Over);
     let view = shop.view(&third).await;
     assert_eq!(view["totals"]["ECOPAY"], json!({"taken": "5000", "refunded": "0", "carried_in": "-1000"}));
-    let told = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["paid", "4000", "60", "6", "3934"]);
+    let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
+    assert_eq!(fields, ["paid", "4000", "60", "6", "3934"]);
     let books = shop.world.check_books().await;
     assert_eq!(books.posted("bank_clearing", "ECOPAY"), (393_400 + 3_934).into());
     assert_eq!(books.posted(&format!("merchant:{}", shop.merchant.id), "ECOPAY"), 0.into());
@@ -100,8 +100,8 @@ async fn points_and_regional_currency_are_paid_in_yen() {
     let at = shop.close().await;
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
-    let told = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["paid", "3240", "48", "4", "3188"]);
+    let fields = ["status", "net", "fee", "tax", "payable"].map(|name| view[name].as_str().unwrap_or_default());
+    assert_eq!(fields, ["paid", "3240", "48", "4", "3188"]);
     for asset in ["ECOPAY", "POINT", "REGIONAL#aoba"] {
         for part in ["balance", "held"] {
             assert_eq!(shop.of_balance(asset, part).await, "0", "{part} of {asset}");

@@ -47,7 +47,7 @@ async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
             return;
         }
     }
-    panic!("there is no end of work");
+    panic!("work is left after 50 rounds");
 }
 
 /// Runs the collect step of a settlement to its end.
@@ -118,7 +118,7 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     // The merchant's total is right at once, also from a process that uses the smaller number.
     let owed = old_writer.send(&Call::get("/v1/merchant/balances", &merchant.who)).await.good().json();
     assert_eq!(owed["balances"][0]["total"], (PAYMENTS * CUSTOMERS * 3 * 10).to_string(), "{owed}");
-    // The workers go on, also in the old process once its cache has expired.
+    // The workers continue, also in the old process once its cache has expired.
     old_worker.clock.ahead(CACHE_OVER);
     drain(&new_worker, &scene, &events).await;
     drain(&old_worker, &scene, &events).await;
@@ -128,9 +128,9 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
         assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
     }
     // Every entry was published, in the order of its account, and is sealed.
-    let told: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
+    let published: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
     for (pk, sk, row) in books.under("TXN#") {
-        assert!(told.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");
+        assert!(published.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");
     }
     for (group, ids) in events.first_deliveries() {
         assert!(ids.is_sorted(), "{group}: {ids:?}");
@@ -171,7 +171,7 @@ async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
     assert_eq!(shop.walk(&first).await, Ended::Over);
     shop.hand.ahead(CACHE_OVER);
     let due = Due::everything(first.tenant.clone());
-    gate::as_function("crediting", crediting::run_due(&shop.app, &due)).await.expect("a whole run");
+    gate::as_function("crediting", crediting::run_due(&shop.app, &due)).await.expect("the run succeeds");
     let second = shop.close().await;
     assert_eq!(shop.walk(&second).await, Ended::Over);
     let (first, second) = (shop.view(&first).await, shop.view(&second).await);
@@ -197,7 +197,7 @@ async fn sweep_out_of_time_is_continued_by_the_next() {
     let tick = async || {
         let (worker, due) = (rig.actor().await, Due::everything(scene.tenant.clone()));
         let swept = ledger_runtime::crediting::run_within(&worker.app, &due, Duration::ZERO);
-        gate::as_function("crediting", swept).await.expect("a whole run").records
+        gate::as_function("crediting", swept).await.expect("the run succeeds").records
     };
     sell().await;
     let mut credited = Vec::new();

@@ -7,7 +7,7 @@ use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World};
 use serde_json::json;
 use std::time::Duration;
-use stripe_simulator::{Fault as Weather, FaultKind};
+use stripe_simulator::{Fault as StripeFault, FaultKind};
 
 const PAYOUT: Task = Task::Do(Step::Payout);
 /// Longer than Stripe's lists may lag behind, a request may be in transit, and clocks may differ.
@@ -27,7 +27,7 @@ async fn charged(shop: &Settling) -> SettlementRef {
 }
 
 /// Asserts that it is paid, once.
-async fn is_paid(shop: &Settling, at: &SettlementRef) {
+async fn assert_paid(shop: &Settling, at: &SettlementRef) {
     let (view, payouts) = (shop.view(at).await, shop.payouts());
     assert_eq!((view["status"].clone(), payouts.len()), (json!("paid"), 1), "{view} {payouts:?}");
     assert_eq!(
@@ -38,7 +38,7 @@ async fn is_paid(shop: &Settling, at: &SettlementRef) {
 }
 
 /// Asserts that nothing was paid and that the merchant's balance is as before.
-async fn is_undone(shop: &Settling, at: &SettlementRef) {
+async fn assert_undone(shop: &Settling, at: &SettlementRef) {
     assert_eq!(shop.walk(at).await, Ended::Over);
     let view = shop.view(at).await;
     assert_eq!((view["status"].clone(), view["turned_back"].clone()), (json!("undone"), json!("payout_refused")));
@@ -61,12 +61,12 @@ async fn scenario_6_is_paid_through_stripe() {
     let at = shop.close().await;
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
-    let told =
+    let fields =
         ["status", "net", "fee", "tax", "payable", "destination"].map(|name| view[name].as_str().unwrap_or_default());
-    assert_eq!(told, ["paid", "400000", "6000", "600", "393400", "ba_1Midori"]);
+    assert_eq!(fields, ["paid", "400000", "6000", "600", "393400", "ba_1Midori"]);
     let [payout] = &shop.payouts()[..] else { panic!("{:?}", shop.payouts()) };
-    let asked = ["amount", "currency", "destination", "id"].map(|name| payout[name].clone());
-    assert_eq!(asked, [json!(393_400), json!("jpy"), json!("ba_1Midori"), view["payout_reference"].clone()]);
+    let payout_fields = ["amount", "currency", "destination", "id"].map(|name| payout[name].clone());
+    assert_eq!(payout_fields, [json!(393_400), json!("jpy"), json!("ba_1Midori"), view["payout_reference"].clone()]);
     assert_eq!(payout["metadata"]["ecopay_settlement"], at.id.to_string());
     assert_eq!(payout["metadata"]["ecopay_tenant"], "stripe-6");
     assert_eq!(shop.file(&at), None);
@@ -92,7 +92,7 @@ async fn crash_around_any_write_still_pays_once() {
             let at = shop.close().await;
             shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(fault.clone())]));
             shop.crash_on(&at).await;
-            is_paid(&shop, &at).await;
+            assert_paid(&shop, &at).await;
             if shop.tap.faults_left() > 0 {
                 assert!(nth > 6, "only {nth} writes");
                 shop.tap.forget_faults();
@@ -110,7 +110,7 @@ async fn concurrent_sagas_pay_once() {
         let at = charged(&shop).await;
         futures::future::join_all((0..4).map(|_| shop.walk(&at))).await;
         assert_eq!(shop.walk(&at).await, Ended::Over);
-        is_paid(&shop, &at).await;
+        assert_paid(&shop, &at).await;
     }
 }
 
@@ -129,7 +129,7 @@ async fn payout_is_paid_once_through_any_stripe_fault() {
         shop.next_shop().await;
         shop.hand.ahead(Duration::ZERO);
         let at = charged(&shop).await;
-        shop.simulator.inject(Weather::once(kind).on("POST", "/v1/payouts"));
+        shop.simulator.inject(StripeFault::once(kind).on("POST", "/v1/payouts"));
         let first = shop.run(&at, PAYOUT).await;
         assert_ne!(first, Ok(Outcome::Undo), "{kind:?}");
         for turn in 1..4 {
@@ -138,7 +138,7 @@ async fn payout_is_paid_once_through_any_stripe_fault() {
             }
             shop.hand.ahead(LISTED * turn);
         }
-        is_paid(&shop, &at).await;
+        assert_paid(&shop, &at).await;
     }
 }
 
@@ -157,7 +157,7 @@ async fn lost_payout_answer_is_retried_under_the_same_key() {
         }
         assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over), "{mishap:?}");
         assert_eq!(epochs(&shop)[before..], ["1", "1", "1"], "{mishap:?}");
-        is_paid(&shop, &at).await;
+        assert_paid(&shop, &at).await;
     }
 }
 
@@ -171,7 +171,7 @@ async fn refusal_stored_by_stripe_leads_to_the_next_key() {
     }
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
     assert_eq!(epochs(&shop), ["1", "2", "3"]);
-    is_paid(&shop, &at).await;
+    assert_paid(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn replayed_failure_leads_to_the_next_key_once_absence_is_proven() {
     shop.hand.ahead(LISTED);
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
     assert_eq!(epochs(&shop), ["1", "1", "2"]);
-    is_paid(&shop, &at).await;
+    assert_paid(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn final_refusal_undoes_the_settlement() {
     let at = charged(&shop).await;
     shop.psp.next_sends([Some(Mishap::Refused)]);
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Undo));
-    is_undone(&shop, &at).await;
+    assert_undone(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn refusal_is_not_final_while_a_payout_may_exist() {
     shop.psp.next_sends([Some(Mishap::LostAfter), Some(Mishap::Refused)]);
     assert!(shop.run(&at, PAYOUT).await.is_err());
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
-    is_paid(&shop, &at).await;
+    assert_paid(&shop, &at).await;
     // The payout request may still be in transit.
     shop.next_shop().await;
     let at = charged(&shop).await;
@@ -216,13 +216,13 @@ async fn refusal_is_not_final_while_a_payout_may_exist() {
     assert!(shop.run(&at, PAYOUT).await.is_err());
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Wait));
     shop.hand.ahead(LISTED);
-    shop.psp.blind(true);
+    shop.psp.fail_lookups(true);
     assert!(shop.run(&at, PAYOUT).await.is_err_and(|problem| problem.status() == 503));
     assert_eq!(shop.view(&at).await["status"], "paying");
-    shop.psp.blind(false);
+    shop.psp.fail_lookups(false);
     shop.hand.ahead(LISTED * 2);
     assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Undo));
-    is_undone(&shop, &at).await;
+    assert_undone(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -237,7 +237,7 @@ async fn refusal_is_not_final_once_another_worker_sends() {
         quick
     });
     assert_eq!((late, quick), (Ok(Outcome::Over), Ok(Outcome::Over)));
-    is_paid(&shop, &at).await;
+    assert_paid(&shop, &at).await;
 }
 
 #[tokio::test]
@@ -251,12 +251,12 @@ async fn payout_too_old_to_resend_is_looked_up() {
         shop.psp.next_sends([Some(mishap)]);
         assert!(shop.run(&at, PAYOUT).await.is_err());
         shop.hand.ahead(FORGOTTEN);
-        shop.psp.blind(true);
-        assert!(shop.run(&at, PAYOUT).await.is_err(), "nobody tells");
-        shop.psp.blind(false);
+        shop.psp.fail_lookups(true);
+        assert!(shop.run(&at, PAYOUT).await.is_err(), "the lookup is unavailable");
+        shop.psp.fail_lookups(false);
         assert_eq!(shop.run(&at, PAYOUT).await, Ok(Outcome::Over));
         assert_eq!(epochs(&shop)[before + 1..], *more, "{mishap:?}");
-        is_paid(&shop, &at).await;
+        assert_paid(&shop, &at).await;
     }
 }
 

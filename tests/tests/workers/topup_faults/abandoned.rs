@@ -1,7 +1,7 @@
 //! Unpaid top-ups: the worker cancels them at Stripe, and releases headroom only when Stripe confirms.
 //! And the other records that the worker looks up at Stripe.
 
-use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, wallet};
+use crate::topup_faults::audit::{Does, assert_nothing_in_flight, finish_and_audit, wallet};
 use futures::future::join_all;
 use ledger_core::keys::Shards;
 use ledger_tests::http::psp_tap::Mishap;
@@ -36,23 +36,23 @@ impl Abandoned {
     /// Runs the worker `time` after the request.
     async fn after(&self, time: Duration) -> usize {
         self.worker.clock.ahead(time);
-        self.worker.recover(&self.scene).await.expect("the store is there").checked
+        self.worker.recover(&self.scene).await.expect("the store is available").checked
     }
 
-    async fn wallet_is(&self, balance: &str, reserved: &str) {
+    async fn assert_wallet(&self, balance: &str, reserved: &str) {
         assert_eq!(self.scene.wallet("ECOPAY").await, wallet(balance, "0", reserved));
     }
 
-    async fn is_canceled(&self) {
-        self.wallet_is("0", "0").await;
+    async fn assert_canceled(&self) {
+        self.assert_wallet("0", "0").await;
         assert_eq!(self.scene.intents()[0]["status"], "canceled");
         let others = [self.worker.clone(), self.client.clone()];
         self.scene.storm(&others, 3).await;
-        self.wallet_is("0", "0").await;
+        self.assert_wallet("0", "0").await;
         let books = self.scene.world.check_books().await;
         assert_eq!(books.entries_of("topup"), 0);
-        nothing_in_flight(&books);
-        assert_eq!(self.after(EXPIRES_AFTER * 3).await, 0, "it is at rest");
+        assert_nothing_in_flight(&books);
+        assert_eq!(self.after(EXPIRES_AFTER * 3).await, 0, "nothing is left to do");
     }
 }
 
@@ -61,10 +61,10 @@ async fn topup_is_canceled_when_it_expires_and_not_before() {
     let abandoned = Abandoned::new("abandoned").await;
     assert_eq!(abandoned.after(EXPIRES_AFTER - MINUTE).await, 0);
     assert_eq!(abandoned.worker.psp.sends(), 0);
-    abandoned.wallet_is("0", YEN).await;
+    abandoned.assert_wallet("0", YEN).await;
     assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE).await, 1);
     assert_eq!(abandoned.worker.psp.sends(), 1);
-    abandoned.is_canceled().await;
+    abandoned.assert_canceled().await;
 }
 
 /// While it is unknown whether the intent was canceled, the headroom stays reserved.
@@ -74,14 +74,14 @@ async fn unconfirmed_cancellation_keeps_headroom_reserved() {
         let abandoned = Abandoned::new(tenant).await;
         abandoned.worker.psp.next_sends([Some(lost)]);
         assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE).await, 1);
-        abandoned.wallet_is("0", YEN).await;
-        assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE * 2).await, 0, "not so soon again");
-        abandoned.wallet_is("0", YEN).await;
+        abandoned.assert_wallet("0", YEN).await;
+        assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE * 2).await, 0, "the next check is not due yet");
+        abandoned.assert_wallet("0", YEN).await;
         assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE * 12).await, 1);
         let mut keys = abandoned.worker.psp.keys();
         keys.dedup();
         assert_eq!(keys.len(), 1, "{keys:?}");
-        abandoned.is_canceled().await;
+        abandoned.assert_canceled().await;
     }
 }
 
@@ -91,8 +91,8 @@ async fn cancellation_after_payment_credits_the_topup() {
     let abandoned = Abandoned::new("paid-late").await;
     abandoned.scene.pay();
     assert_eq!(abandoned.after(EXPIRES_AFTER + MINUTE).await, 1);
-    abandoned.wallet_is(YEN, "0").await;
-    all_is_well(&abandoned.scene, Does::Topup, &abandoned.call, &abandoned.client, None).await;
+    abandoned.assert_wallet(YEN, "0").await;
+    finish_and_audit(&abandoned.scene, Does::Topup, &abandoned.call, &abandoned.client, None).await;
 }
 
 /// The payment and the cancellation race: the books follow the one that Stripe accepts.
@@ -110,11 +110,11 @@ async fn racing_payment_and_cancellation_end_as_stripe_decides() {
             abandoned.worker.psp.release();
         };
         let (recovered, ()) = futures::join!(abandoned.worker.recover(&abandoned.scene), racing);
-        assert_eq!(recovered.expect("the store is there").checked, 1);
+        assert_eq!(recovered.expect("the store is available").checked, 1);
         if pays_first {
-            all_is_well(&abandoned.scene, Does::Topup, &abandoned.call, &abandoned.client, None).await;
+            finish_and_audit(&abandoned.scene, Does::Topup, &abandoned.call, &abandoned.client, None).await;
         } else {
-            abandoned.is_canceled().await;
+            abandoned.assert_canceled().await;
         }
     }
 }
@@ -136,7 +136,7 @@ async fn topups_needing_review_do_not_block_the_worker() {
     let _ = client.settle(&scene.topup()).await.good();
     worker.clock.ahead(EXPIRES_AFTER + MINUTE);
     for _ in 0..2 {
-        let recovered = worker.recover(&scene).await.expect("the store is there");
+        let recovered = worker.recover(&scene).await.expect("the store is available");
         assert_eq!(recovered.attention, BATCH);
     }
     assert_eq!(scene.intents()[0]["status"], "canceled");
@@ -158,7 +158,7 @@ async fn failed_recovery_does_not_block_other_topups() {
     let failed = worker.recover(&scene).await.expect_err("a write that no request explains");
     assert_eq!(failed.code(), "internal");
     assert_eq!(scene.wallet("ECOPAY").await, wallet("0", "0", YEN), "the second one's headroom is free");
-    let _ = worker.recover(&scene).await.expect("the store is there");
+    let _ = worker.recover(&scene).await.expect("the store is available");
     assert_eq!(scene.wallet("ECOPAY").await, wallet("0", "0", "0"));
     let _ = scene.world.check_books().await;
 }
@@ -175,27 +175,27 @@ async fn refund_with_lost_events_is_looked_up() {
         let answer = client.settle(&call).await.good();
         let recover = async |after: Duration| {
             worker.clock.ahead(after);
-            worker.recover(&scene).await.expect("the store is there").checked
+            worker.recover(&scene).await.expect("the store is available").checked
         };
         assert_eq!(recover(EXPIRES_AFTER - MINUTE).await, 0);
-        assert_eq!(recover(EXPIRES_AFTER + MINUTE).await, 1, "an hour after it was asked for");
-        assert_eq!(scene.wallet("ECOPAY").await, wallet("0", YEN, "0"), "it is on its way");
+        assert_eq!(recover(EXPIRES_AFTER + MINUTE).await, 1, "an hour after it was requested");
+        assert_eq!(scene.wallet("ECOPAY").await, wallet("0", YEN, "0"), "the refund is pending");
         let refund = scene.refunds()[0]["id"].as_str().expect("an id").to_owned();
         let ended =
             if arrives { rig.simulator.succeed_refund(&refund) } else { rig.simulator.fail_refund(&refund, None) };
-        let _ = ended.expect("it is on its way");
-        assert_eq!(recover(EXPIRES_AFTER + MINUTE * 5).await, 0, "not so soon again");
+        let _ = ended.expect("the refund is pending");
+        assert_eq!(recover(EXPIRES_AFTER + MINUTE * 5).await, 0, "the next check is not due yet");
         assert_eq!(recover(EXPIRES_AFTER + MINUTE * 12).await, 1);
-        assert_eq!((worker.psp.sends(), worker.psp.looks()), (0, 2));
+        assert_eq!((worker.psp.sends(), worker.psp.lookups()), (0, 2));
         let left = if arrives { "0" } else { YEN };
         assert_eq!(scene.wallet("ECOPAY").await, wallet(left, "0", "0"));
         if arrives {
-            all_is_well(&scene, Does::Refund, &call, &client, Some(&answer)).await;
+            finish_and_audit(&scene, Does::Refund, &call, &client, Some(&answer)).await;
             continue;
         }
         scene.storm(&[client.clone(), worker.clone()], 5).await;
         assert_eq!(scene.wallet("ECOPAY").await, wallet(YEN, "0", "0"));
-        nothing_in_flight(&scene.world.check_books().await);
+        assert_nothing_in_flight(&scene.world.check_books().await);
         assert_eq!(client.send(&call).await.stored(), answer.stored());
     }
 }

@@ -47,19 +47,19 @@ pub(crate) fn wallet(balance: &str, held: &str, reserved: &str) -> Wallet {
 
 /// Finishes the operation and audits it: retries replay the stored response, Stripe has one object, events may arrive
 /// twice in any order, and money moved once.
-pub(crate) async fn all_is_well(scene: &Scene, does: Does, call: &Call, client: &Actor, first: Option<&Answer>) {
+pub(crate) async fn finish_and_audit(scene: &Scene, does: Does, call: &Call, client: &Actor, first: Option<&Answer>) {
     let answer = client.settle(call).await.good();
     if let Some(first) = first {
         assert_eq!(answer.stored(), first.stored(), "the first answer and a retry's");
     }
-    one_answer(call, client, &answer).await;
+    assert_replayed(call, client, &answer).await;
     assert_eq!(does.made(scene), 1, "objects at Stripe");
-    nothing_in_flight(&scene.world.books().await);
+    assert_nothing_in_flight(&scene.world.books().await);
     scene.pay();
     let others = [scene.rig.actor().await, scene.rig.actor().await];
     scene.storm(&others, 7).await;
     scene.storm(&others, 11).await;
-    one_answer(call, client, &answer).await;
+    assert_replayed(call, client, &answer).await;
     assert_eq!(does.made(scene), 1, "objects at Stripe, in the end");
     let (yen, points) = match does {
         Does::Topup => (YEN, POINTS),
@@ -69,11 +69,11 @@ pub(crate) async fn all_is_well(scene: &Scene, does: Does, call: &Call, client: 
     assert_eq!(scene.wallet("POINT").await, wallet(points, "0", "0"), "the points");
     let books = scene.world.check_books().await;
     assert_eq!((books.entries_of("topup"), does.moved(&books)), (1, 1), "money has moved");
-    nothing_in_flight(&books);
+    assert_nothing_in_flight(&books);
 }
 
 /// Asserts that two retries get the same bytes, marked as replays.
-pub(crate) async fn one_answer(call: &Call, client: &Actor, answer: &Answer) {
+pub(crate) async fn assert_replayed(call: &Call, client: &Actor, answer: &Answer) {
     for _ in 0..2 {
         let again = client.send(call).await;
         assert_eq!((again.stored(), again.replayed()), (answer.stored(), true), "a retry");
@@ -81,13 +81,13 @@ pub(crate) async fn one_answer(call: &Call, client: &Actor, answer: &Answer) {
 }
 
 /// Asserts that no claim is open and none is due.
-pub(crate) fn nothing_in_flight(books: &Books) {
+pub(crate) fn assert_nothing_in_flight(books: &Books) {
     for (pk, sk, marker) in books.under("card_op_idem#") {
         let lease = opt_text(marker, "lease_until");
         assert!(lease.is_none(), "{pk} {sk} is {}", text(marker, "state"));
     }
     for ((pk, sk), row) in &books.rows {
         let due = opt_text(row, "due_pk").unwrap_or_default();
-        assert!(!due.contains("#due#flight#") && !due.contains("#due#attention#"), "{pk} {sk} stands under {due}");
+        assert!(!due.contains("#due#flight#") && !due.contains("#due#attention#"), "{pk} {sk} is due under {due}");
     }
 }

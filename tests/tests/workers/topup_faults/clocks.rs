@@ -1,6 +1,6 @@
 //! Clocks wrong by ten minutes, in every combination: money moves once, and operations finish once clocks are right.
 
-use crate::topup_faults::audit::{Does, all_is_well};
+use crate::topup_faults::audit::{Does, finish_and_audit};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig};
 use ledger_tests::http::world::new_id;
@@ -49,11 +49,11 @@ async fn wrong_clocks_move_no_money_twice() {
         };
         let (answer, recovered, ()) = futures::join!(client.send(&call), worker.recover(&scene), deliveries);
         assert!(matches!(answer.status, 201 | 409 | 503), "{answer:?}");
-        let _ = recovered.expect("the store is there");
+        let _ = recovered.expect("the store is available");
         assert!(does.made(&scene) <= 1);
         client.clock.ahead(RIGHT_AGAIN + LEASE_OVER);
         let first = (answer.status == 201).then_some(&answer);
-        all_is_well(&scene, does, &call, &client, first).await;
+        finish_and_audit(&scene, does, &call, &client, first).await;
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! Holders of a claim: late ones that resume after their lease, one that renews its lease, one without an answer.
 
-use crate::topup_faults::audit::{Does, all_is_well};
+use crate::topup_faults::audit::{Does, finish_and_audit};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
 use ledger_tests::http::Answer;
 use ledger_tests::http::psp_tap::Mishap;
@@ -24,17 +24,17 @@ async fn late_holder_returns_its_successors_response() {
         let scene = rig.scene(&format!("late-{at}")).await;
         let (call, holder, successor) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(mishap)]);
-        let asleep = holder.spawn(&call);
+        let held_request = holder.spawn(&call);
         holder.psp.held(1).await;
         successor.clock.ahead(LEASE_OVER);
         let landed = successor.settle(&call).await.good();
         let before = scene.world.books().await;
         holder.psp.release();
-        let late = asleep.await.expect("it wakes up");
+        let late = held_request.await.expect("the held request ends");
         assert_eq!(late.stored(), landed.stored(), "the late holder's answer");
         assert_eq!((holder.psp.keys(), does.made(&scene)), (successor.psp.keys(), 1), "under one key");
         scene.world.books().await.unchanged_since(&before, "a late holder wrote something");
-        all_is_well(&scene, does, &call, &successor, Some(&late)).await;
+        finish_and_audit(&scene, does, &call, &successor, Some(&late)).await;
     })
     .await;
 }
@@ -47,7 +47,7 @@ async fn late_holder_writes_nothing_while_its_successor_runs() {
         let scene = rig.scene(&format!("late-before-{at}")).await;
         let (call, holder, successor) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(Mishap::HeldAfter)]);
-        let asleep = holder.spawn(&call);
+        let held_request = holder.spawn(&call);
         holder.psp.held(1).await;
         successor.clock.ahead(LEASE_OVER);
         successor.psp.next_sends([Some(Mishap::HeldAfter)]);
@@ -55,13 +55,13 @@ async fn late_holder_writes_nothing_while_its_successor_runs() {
         successor.psp.held(1).await;
         let before = scene.world.books().await;
         holder.psp.release();
-        let late = asleep.await.expect("it wakes up");
+        let late = held_request.await.expect("the held request ends");
         let _ = late.problem(503, "outcome_unknown");
         scene.world.books().await.unchanged_since(&before, "a late holder wrote something");
         successor.psp.release();
-        let landed = working.await.expect("it goes on").good();
+        let landed = working.await.expect("the successor ends").good();
         assert_eq!(does.made(&scene), 1);
-        all_is_well(&scene, does, &call, &successor, Some(&landed)).await;
+        finish_and_audit(&scene, does, &call, &successor, Some(&landed)).await;
     })
     .await;
 }
@@ -76,22 +76,22 @@ async fn late_holder_writes_nothing_after_its_successor_failed() {
         let scene = rig.scene(&format!("late-failed-{at}")).await;
         let (call, holder, successor) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(mishap)]);
-        let asleep = holder.spawn(&call);
+        let held_request = holder.spawn(&call);
         holder.psp.held(1).await;
         successor.clock.ahead(LEASE_OVER);
         successor.psp.next_sends([Some(Mishap::MayPass)]);
-        successor.psp.blind(true);
+        successor.psp.fail_lookups(true);
         let _ = successor.send(&call).await.problem(503, "outcome_unknown");
         assert_eq!(scene.marker(&call).await.as_deref(), Some("FAILED_RETRY"));
         let before = scene.world.books().await;
         holder.psp.release();
-        let late: Answer = asleep.await.expect("it wakes up");
+        let late: Answer = held_request.await.expect("the held request ends");
         let _ = late.problem(503, "outcome_unknown");
         scene.world.books().await.unchanged_since(&before, "a late holder wrote something");
         assert_eq!(does.made(&scene), 1);
-        successor.psp.blind(false);
+        successor.psp.fail_lookups(false);
         successor.clock.ahead(MINUTE * 2);
-        all_is_well(&scene, does, &call, &successor, None).await;
+        finish_and_audit(&scene, does, &call, &successor, None).await;
     })
     .await;
 }
@@ -105,19 +105,19 @@ async fn late_holder_writes_nothing_after_its_successor_parked() {
         let scene = rig.scene(&format!("late-parked-{at}")).await;
         let (call, holder, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(Mishap::HeldBefore)]);
-        let asleep = holder.spawn(&call);
+        let held_request = holder.spawn(&call);
         holder.psp.held(1).await;
         worker.clock.ahead(TOO_OLD);
-        let _ = worker.recover(&scene).await.expect("the store is there");
+        let _ = worker.recover(&scene).await.expect("the store is available");
         assert_eq!((scene.marker(&call).await.as_deref(), worker.psp.sends()), (Some("PARKED"), 0));
         let before = scene.world.books().await;
         holder.psp.release();
-        let _ = asleep.await.expect("it wakes up").problem(503, "outcome_unknown");
+        let _ = held_request.await.expect("the held request ends").problem(503, "outcome_unknown");
         scene.world.books().await.unchanged_since(&before, "a late holder wrote something");
         assert_eq!((does.made(&scene), holder.psp.sends()), (1, 1));
         worker.deliver_all(&scene, &scene.events()).await;
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
-        all_is_well(&scene, does, &call, &worker, None).await;
+        finish_and_audit(&scene, does, &call, &worker, None).await;
     })
     .await;
 }
@@ -131,13 +131,13 @@ async fn request_without_stripe_answer_ends_after_twenty_seconds() {
         let (call, holder, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(Mishap::HeldAfter)]);
         let begun = Instant::now();
-        let told = holder.send(&call).await.problem(503, "outcome_unknown");
+        let answer = holder.send(&call).await.problem(503, "outcome_unknown");
         let took = begun.elapsed();
         assert!(took >= INLINE && took < INLINE + Duration::from_secs(3), "{took:?}");
-        assert!(told.json()["retry_after_ms"].is_u64() && told.header("retry-after").is_some(), "{told:?}");
+        assert!(answer.json()["retry_after_ms"].is_u64() && answer.header("retry-after").is_some(), "{answer:?}");
         worker.clock.ahead(LEASE_OVER);
-        assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
-        all_is_well(&scene, does, &call, &worker, None).await;
+        assert_eq!(worker.recover(&scene).await.expect("the store is available").completed, 1);
+        finish_and_audit(&scene, does, &call, &worker, None).await;
     })
     .await;
 }
@@ -164,15 +164,15 @@ async fn worker_renews_its_claim_up_to_the_ceiling() {
     worker.clock.ahead(LEASE_OVER + HEARTBEAT * 2);
     written(&worker).await;
     other.clock.ahead(LEASE_OVER * 2 + HEARTBEAT);
-    let left = other.recover(&scene).await.expect("the store is there");
+    let left = other.recover(&scene).await.expect("the store is available");
     assert_eq!((left.completed, left.waiting, other.psp.sends()), (0, 0, 0), "{left:?}");
     // It has reached the ceiling of one holder.
     worker.clock.ahead(LEASE_OVER + CEILING);
-    let ended = running.await.expect("it ends").expect("the store is there");
+    let ended = running.await.expect("it ends").expect("the store is available");
     assert_eq!((ended.completed, ended.waiting), (0, 1));
     other.clock.ahead(LEASE_OVER + CEILING + MINUTE * 2);
-    assert_eq!(other.recover(&scene).await.expect("the store is there").completed, 1);
-    all_is_well(&scene, Does::Topup, &call, &other, None).await;
+    assert_eq!(other.recover(&scene).await.expect("the store is available").completed, 1);
+    finish_and_audit(&scene, Does::Topup, &call, &other, None).await;
 }
 
 /// Waits for the worker's next transaction.
@@ -182,5 +182,5 @@ async fn written(actor: &Actor) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    assert!(tokio::time::timeout(HEARTBEAT * 2, waiting).await.is_ok(), "it says nothing");
+    assert!(tokio::time::timeout(HEARTBEAT * 2, waiting).await.is_ok(), "the worker writes within two heartbeats");
 }

@@ -1,7 +1,7 @@
 //! The matrix: an operation's process crashes at one of seven points, and another actor recovers it.
 //! Each cell is a tenant, and a failure names its cell.
 
-use crate::topup_faults::audit::{Does, all_is_well};
+use crate::topup_faults::audit::{Does, finish_and_audit};
 use futures::future::{FutureExt, join_all};
 use futures::stream::{self, StreamExt};
 use ledger_tests::http::psp_tap::Mishap;
@@ -88,46 +88,46 @@ impl Crash {
 
 async fn before_claim(victim: &Actor, call: &Call) {
     victim.tap.next_writes([Some(Fault::Held)]);
-    dies(victim.spawn(call), victim.met()).await;
+    kill_at(victim.spawn(call), victim.met()).await;
 }
 
 async fn after_claim(victim: &Actor, scene: &Scene, call: &Call) {
     victim.tap.next_writes([Some(Fault::AnswerLost)]);
     let claimed = until("a claim", async || scene.marker(call).await.as_deref() == Some("IN_FLIGHT"));
-    dies(victim.spawn(call), claimed).await;
+    kill_at(victim.spawn(call), claimed).await;
     assert_eq!(victim.psp.sends(), 0);
 }
 
 async fn at_stripe(victim: &Actor, call: &Call, mishap: Mishap) {
     victim.psp.next_sends([Some(mishap)]);
-    dies(victim.spawn(call), victim.psp.held(1)).await;
+    kill_at(victim.spawn(call), victim.psp.held(1)).await;
 }
 
 async fn before_landing(victim: &Actor, call: &Call) {
     victim.tap.next_writes([None, Some(Fault::Held)]);
-    dies(victim.spawn(call), victim.met()).await;
+    kill_at(victim.spawn(call), victim.met()).await;
     assert_eq!(victim.psp.sends(), 1);
 }
 
 async fn after_landing(victim: &Actor, scene: &Scene, call: &Call) {
     victim.tap.next_writes([None, Some(Fault::AnswerLost)]);
     let landed = until("an answer", async || scene.marker(call).await.as_deref() == Some("COMPLETED"));
-    dies(victim.spawn(call), landed).await;
+    kill_at(victim.spawn(call), landed).await;
 }
 
 /// Waits for the point, then drops the future of the process there.
-async fn dies(process: JoinHandle<Answer>, at: impl Future<Output = ()>) {
+async fn kill_at(process: JoinHandle<Answer>, at: impl Future<Output = ()>) {
     at.await;
-    assert!(!process.is_finished(), "it came past the point where it was to die");
+    assert!(!process.is_finished(), "the process passed the point where it was to be killed");
     process.abort();
-    assert!(process.await.is_err_and(|ended| ended.is_cancelled()), "it ended before it was killed");
+    assert!(process.await.is_err_and(|ended| ended.is_cancelled()), "the process ended before it was killed");
 }
 
 impl Recovery {
     const OF_ALL: [Self; 4] = [Self::Client, Self::Webhook, Self::Worker, Self::AllAtOnce];
     const OF_PAID: [Self; 2] = [Self::WebhookOfPayment, Self::AllAtOncePaid];
 
-    async fn come(self, scene: &Scene, does: Does, call: &Call, crash: Crash, client: &Actor) {
+    async fn recover_by(self, scene: &Scene, does: Does, call: &Call, crash: Crash, client: &Actor) {
         let [webhook, worker] = [scene.rig.actor().await, scene.rig.actor().await];
         webhook.clock.ahead(LEASE_OVER);
         worker.clock.ahead(LEASE_OVER);
@@ -171,7 +171,7 @@ async fn by_webhook_of_payment(scene: &Scene, webhook: &Actor) {
 }
 
 async fn by_worker(scene: &Scene, worker: &Actor, crash: Crash) {
-    let recovered = worker.recover(scene).await.expect("the store is there");
+    let recovered = worker.recover(scene).await.expect("the store is available");
     assert_eq!(recovered.completed, usize::from(crash.is_open()), "{recovered:?}");
 }
 
@@ -179,7 +179,7 @@ async fn by_all(scene: &Scene, [client, webhook, worker]: [&Actor; 3], call: &Ca
     let events = scene.events();
     let (_, (), recovered) =
         futures::join!(client.settle(call), webhook.deliver_all(scene, &events), worker.recover(scene));
-    let _ = recovered.expect("the store is there");
+    let _ = recovered.expect("the store is available");
 }
 
 /// Runs cells concurrently, and fails with the names of all that failed.
@@ -220,8 +220,8 @@ async fn crash_at_any_point_is_recovered_by_any_actor() {
         let first = crash.strike(&victim, &scene, &call).await;
         assert_eq!(does.made(&scene), usize::from(crash.has_object()), "objects at Stripe after the crash");
         client.clock.ahead(LEASE_OVER);
-        recovery.come(&scene, does, &call, crash, &client).await;
-        all_is_well(&scene, does, &call, &client, first.as_ref()).await;
+        recovery.recover_by(&scene, does, &call, crash, &client).await;
+        finish_and_audit(&scene, does, &call, &client, first.as_ref()).await;
     })
     .await;
 }
@@ -237,16 +237,16 @@ async fn request_during_another_holders_lease_gets_409() {
         let scene = rig.scene(&format!("lease-{at}")).await;
         let (call, victim, client) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
         crash.strike(&victim, &scene, &call).await;
-        let recovered = client.recover(&scene).await.expect("the store is there");
+        let recovered = client.recover(&scene).await.expect("the store is available");
         assert_eq!((recovered.completed, recovered.waiting), (0, 0));
         let begun = Instant::now();
-        let told = client.send(&call).await.problem(409, "idempotency_key_in_use");
-        assert!(told.json()["retry_after_ms"].as_u64().is_some_and(|ms| (1..=10_000).contains(&ms)), "{told:?}");
+        let answer = client.send(&call).await.problem(409, "idempotency_key_in_use");
+        assert!(answer.json()["retry_after_ms"].as_u64().is_some_and(|ms| (1..=10_000).contains(&ms)), "{answer:?}");
         let waited = begun.elapsed();
         assert!(waited >= WAIT && waited < WAIT * 2, "{waited:?}");
-        assert_eq!(client.psp.sends() + client.psp.looks(), 0);
+        assert_eq!(client.psp.sends() + client.psp.lookups(), 0);
         client.clock.ahead(LEASE_OVER);
-        all_is_well(&scene, does, &call, &client, None).await;
+        finish_and_audit(&scene, does, &call, &client, None).await;
     })
     .await;
 }
@@ -265,7 +265,7 @@ async fn concurrent_requests_with_one_key_call_stripe_once() {
         }
         assert_eq!(answers.iter().filter(|answer| !answer.replayed()).count(), 1);
         assert_eq!(actors.iter().map(|actor| actor.psp.sends()).sum::<usize>(), 1);
-        all_is_well(&scene, does, &call, &actors[0], Some(&answers[0])).await;
+        finish_and_audit(&scene, does, &call, &actors[0], Some(&answers[0])).await;
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! Operations too old to be sent again are looked up, and parked for review if absent. Stripe's object prevails.
 
-use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
+use crate::topup_faults::audit::{Does, assert_nothing_in_flight, assert_replayed, finish_and_audit, wallet};
 use crate::topup_faults::matrix::{AT_ONCE, Crash, run};
 use ledger_runtime::metrics::Metric;
 use ledger_tests::http::topup_rig::{Actor, POINTS, Rig, Scene, YEN};
@@ -28,7 +28,7 @@ pub(crate) async fn resolve(scene: &Scene, actor: &Actor, listed: &Value, action
     let call = Call::post(&path, &scene.world.operator.who, &body).key(format!("k-{}", new_id()));
     let answer = actor.send(&call).await;
     if answer.status == 200 {
-        one_answer(&call, actor, &answer).await;
+        assert_replayed(&call, actor, &answer).await;
     }
     answer
 }
@@ -42,10 +42,10 @@ async fn operation_too_old_to_resend_is_completed_if_found() {
         let (call, victim, worker) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
         Crash::AfterEffect.strike(&victim, &scene, &call).await;
         worker.clock.ahead(TOO_OLD);
-        let recovered = worker.recover(&scene).await.expect("the store is there");
-        assert_eq!((recovered.completed, worker.psp.sends(), worker.psp.looks()), (1, 0, 1));
+        let recovered = worker.recover(&scene).await.expect("the store is available");
+        assert_eq!((recovered.completed, worker.psp.sends(), worker.psp.lookups()), (1, 0, 1));
         assert_eq!(worker.counted(Metric::StuckInFlight), 1);
-        all_is_well(&scene, does, &call, &worker, None).await;
+        finish_and_audit(&scene, does, &call, &worker, None).await;
     })
     .await;
 }
@@ -59,17 +59,17 @@ async fn operation_too_old_to_resend_waits_while_lookup_is_unknown() {
         let (call, victim, worker) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
         Crash::AfterEffect.strike(&victim, &scene, &call).await;
         worker.clock.ahead(TOO_OLD);
-        worker.psp.blind(true);
-        let recovered = worker.recover(&scene).await.expect("the store is there");
+        worker.psp.fail_lookups(true);
+        let recovered = worker.recover(&scene).await.expect("the store is available");
         assert_eq!((recovered.waiting, worker.psp.sends()), (1, 0));
         assert_eq!(scene.marker(&call).await.as_deref(), Some("IN_FLIGHT"));
         let oldest_s = || worker.counting.measured(Metric::OldestInFlight, Some(&scene.tenant)).expect("measured");
         assert!(oldest_s() >= TOO_OLD.as_secs(), "{} s", oldest_s());
-        worker.psp.blind(false);
+        worker.psp.fail_lookups(false);
         worker.clock.ahead(TOO_OLD + MINUTE * 2);
-        assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
+        assert_eq!(worker.recover(&scene).await.expect("the store is available").completed, 1);
         assert_eq!(oldest_s(), 0, "the alarm ends");
-        all_is_well(&scene, does, &call, &worker, None).await;
+        finish_and_audit(&scene, does, &call, &worker, None).await;
     })
     .await;
 }
@@ -84,7 +84,7 @@ async fn operation_too_old_to_resend_is_parked_if_absent() {
         let (call, victim, worker) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
         Crash::BeforeSend.strike(&victim, &scene, &call).await;
         worker.clock.ahead(TOO_OLD);
-        assert_eq!(worker.recover(&scene).await.expect("the store is there").attention, 1);
+        assert_eq!(worker.recover(&scene).await.expect("the store is available").attention, 1);
         assert_eq!((worker.psp.sends(), worker.counted(Metric::OperationParked)), (0, 1));
         let set_aside = match does {
             Does::Topup => wallet("0", "0", YEN),
@@ -92,7 +92,7 @@ async fn operation_too_old_to_resend_is_parked_if_absent() {
         };
         assert_eq!(scene.wallet("ECOPAY").await, set_aside);
         // Neither the worker nor the client changes it, and the alarm stays on.
-        let _ = worker.recover(&scene).await.expect("the store is there");
+        let _ = worker.recover(&scene).await.expect("the store is available");
         assert_eq!((worker.psp.sends(), worker.counted(Metric::NeedsAttention)), (0, 2));
         let _ = worker.send(&call).await.problem(409, "idempotency_key_in_use");
         let listed = scene.world.attention().await["operations"][0].clone();
@@ -123,26 +123,26 @@ fn name(does: Does) -> &'static str {
 async fn tried_again(scene: &Scene, does: Does, call: &Call, worker: &Actor, listed: &Value) {
     let resolved = resolve(scene, worker, listed, "retry").await.good();
     assert_eq!(resolved.text("/status"), "retrying");
-    assert_eq!(worker.recover(scene).await.expect("the store is there").completed, 1);
+    assert_eq!(worker.recover(scene).await.expect("the store is available").completed, 1);
     assert_eq!(worker.psp.sends(), 1);
     assert!(worker.psp.keys()[0].ends_with("-2"), "{:?}", worker.psp.keys());
-    all_is_well(scene, does, call, worker, None).await;
+    finish_and_audit(scene, does, call, worker, None).await;
 }
 
 async fn given_up(scene: &Scene, does: Does, call: &Call, worker: &Actor, listed: &Value) {
     let resolved = resolve(scene, worker, listed, "give_up").await.good();
     assert_eq!(resolved.text("/status"), "given_up");
     let refused = worker.send(call).await.problem(400, "psp_refused");
-    one_answer(call, worker, &refused).await;
+    assert_replayed(call, worker, &refused).await;
     let (yen, points) = match does {
         Does::Topup => ("0", "0"),
         Does::Refund => (YEN, POINTS),
     };
     assert_eq!(scene.wallet("ECOPAY").await, wallet(yen, "0", "0"));
     assert_eq!(scene.wallet("POINT").await, wallet(points, "0", "0"));
-    let _ = worker.recover(scene).await.expect("the store is there");
+    let _ = worker.recover(scene).await.expect("the store is available");
     assert_eq!((does.made(scene), worker.psp.sends()), (0, 0));
-    nothing_in_flight(&scene.world.check_books().await);
+    assert_nothing_in_flight(&scene.world.check_books().await);
 }
 
 /// The decision concerns an object that exists at Stripe after all: it is refused, and the books follow Stripe.
@@ -153,18 +153,18 @@ async fn decision_on_operation_found_at_stripe_is_refused() {
         let scene = rig.patient_scene(&format!("old-late-{at}")).await;
         let (call, holder, worker) = (scene.topup(), rig.actor().await, rig.actor().await);
         holder.psp.next_sends([Some(ledger_tests::http::psp_tap::Mishap::HeldBefore)]);
-        let asleep = holder.spawn(&call);
+        let held_request = holder.spawn(&call);
         holder.psp.held(1).await;
         worker.clock.ahead(TOO_OLD);
-        let _ = worker.recover(&scene).await.expect("the store is there");
+        let _ = worker.recover(&scene).await.expect("the store is available");
         holder.psp.release();
-        let _ = asleep.await.expect("it wakes up").problem(503, "outcome_unknown");
+        let _ = held_request.await.expect("the held request ends").problem(503, "outcome_unknown");
         let listed = scene.world.attention().await["operations"][0].clone();
         worker.clock.ahead(TOO_OLD + MINUTE * 16);
         let refused = resolve(&scene, &worker, &listed, action).await.problem(400, "wrong_state");
         assert!(!refused.replayed());
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
-        all_is_well(&scene, Does::Topup, &call, &worker, None).await;
+        finish_and_audit(&scene, Does::Topup, &call, &worker, None).await;
     })
     .await;
 }

@@ -1,6 +1,6 @@
 //! Stripe's failures: lost answers, failures that it replays under a key, final and temporary refusals.
 
-use crate::topup_faults::audit::{Does, all_is_well, nothing_in_flight, one_answer, wallet};
+use crate::topup_faults::audit::{Does, assert_nothing_in_flight, assert_replayed, finish_and_audit, wallet};
 use crate::topup_faults::matrix::{Crash, run};
 use ledger_runtime::app::App;
 use ledger_runtime::config::Config;
@@ -39,8 +39,8 @@ async fn replayed_failure_after_the_effect_is_resolved_by_lookup() {
         let (call, client) = (does.prepare(&scene).await, rig.actor().await);
         rig.simulator.inject(of(does, FaultKind::ErrorAfter));
         let answer = client.send(&call).await.good();
-        assert_eq!((client.psp.sends(), client.psp.looks()), (1, 1));
-        all_is_well(&scene, does, &call, &client, Some(&answer)).await;
+        assert_eq!((client.psp.sends(), client.psp.lookups()), (1, 1));
+        finish_and_audit(&scene, does, &call, &client, Some(&answer)).await;
     }
 }
 
@@ -56,7 +56,7 @@ async fn replayed_failure_before_the_effect_leads_to_the_next_epoch() {
         let _ = client.send(&call).await.problem(503, "outcome_unknown");
         let recover = async |after: Duration| {
             worker.clock.ahead(after);
-            let _ = worker.recover(&scene).await.expect("the store is there");
+            let _ = worker.recover(&scene).await.expect("the store is available");
         };
         for after in [LEASE_OVER, MINUTE * 5, MINUTE * 9 + SECOND * 55, MINUTE * 14 + SECOND * 55] {
             recover(after).await;
@@ -78,7 +78,7 @@ async fn replayed_failure_before_the_effect_leads_to_the_next_epoch() {
         sent.dedup();
         assert_eq!(sent, ["1", "2", "3"]);
         client.clock.ahead(MINUTE * 52);
-        all_is_well(&scene, does, &call, &client, None).await;
+        finish_and_audit(&scene, does, &call, &client, None).await;
     }
 }
 
@@ -87,19 +87,19 @@ async fn replayed_failure_before_the_effect_leads_to_the_next_epoch() {
 async fn worker_without_a_result_releases_the_claim() {
     for does in Does::BOTH {
         let rig = Rig::new().await;
-        let scene = rig.scene("lets-go").await;
+        let scene = rig.scene("released").await;
         let (call, client, worker) = (does.prepare(&scene).await, rig.actor().await, rig.actor().await);
         for actor in [&client, &worker] {
             actor.psp.next_sends([Some(Mishap::LostBefore), Some(Mishap::LostBefore)]);
         }
         let _ = client.send(&call).await.problem(503, "outcome_unknown");
         worker.clock.ahead(LEASE_OVER);
-        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 1);
+        assert_eq!(worker.recover(&scene).await.expect("the store is available").waiting, 1);
         assert_eq!((worker.psp.sends(), scene.marker(&call).await.as_deref()), (2, Some("IN_FLIGHT")));
-        assert_eq!(worker.recover(&scene).await.expect("the store is there").waiting, 0, "not yet");
+        assert_eq!(worker.recover(&scene).await.expect("the store is available").waiting, 0, "not yet");
         client.clock.ahead(LEASE_OVER);
         let answer = client.send(&call).await.good();
-        all_is_well(&scene, does, &call, &client, Some(&answer)).await;
+        finish_and_audit(&scene, does, &call, &client, Some(&answer)).await;
     }
 }
 
@@ -124,7 +124,7 @@ async fn lost_answers_are_retried_under_the_same_key() {
         }
         assert_eq!(client.psp.sends(), 2);
         client.clock.ahead(LEASE_OVER);
-        all_is_well(&scene, does, &call, &client, Some(&first).filter(|first| first.status == 201)).await;
+        finish_and_audit(&scene, does, &call, &client, Some(&first).filter(|first| first.status == 201)).await;
         let mut keys = client.psp.keys();
         keys.dedup();
         assert_eq!(keys.len(), 1, "{keys:?}");
@@ -144,11 +144,11 @@ async fn final_refusal_is_the_response() {
         client.psp.next_sends(before.iter().copied());
         let refused = client.send(&call).await.problem(400, "psp_refused");
         assert_eq!(refused.text("/psp_code"), "amount_too_small");
-        assert_eq!((client.psp.looks(), scene.intents().len()), (before.len(), 0));
+        assert_eq!((client.psp.lookups(), scene.intents().len()), (before.len(), 0));
         refused_for_good(&scene, &call, "0", "0").await;
-        one_answer(&call, &client, &refused).await;
+        assert_replayed(&call, &client, &refused).await;
         client.clock.ahead(DAY - MINUTE);
-        one_answer(&call, &client, &refused).await;
+        assert_replayed(&call, &client, &refused).await;
         assert_eq!(client.psp.sends(), 1 + before.len());
     })
     .await;
@@ -166,7 +166,7 @@ async fn finally_refused_refund_releases_the_hold() {
     let refused = client.send(&call).await.problem(400, "psp_refused");
     assert_eq!(refused.text("/psp_code"), "charge_already_refunded");
     refused_for_good(&scene, &call, YEN, POINTS).await;
-    one_answer(&call, &client, &refused).await;
+    assert_replayed(&call, &client, &refused).await;
     assert_eq!(client.psp.sends(), 1);
 }
 
@@ -174,7 +174,7 @@ async fn refused_for_good(scene: &Scene, call: &Call, yen: &str, points: &str) {
     assert_eq!(scene.marker(call).await.as_deref(), Some("FAILED_TERMINAL"));
     assert_eq!(scene.wallet("ECOPAY").await, wallet(yen, "0", "0"));
     assert_eq!(scene.wallet("POINT").await, wallet(points, "0", "0"));
-    nothing_in_flight(&scene.world.check_books().await);
+    assert_nothing_in_flight(&scene.world.check_books().await);
 }
 
 /// A wrong API key is a fault of the deployment: nothing is given up or released. After five refusals the operation is
@@ -195,7 +195,7 @@ async fn operation_is_parked_after_five_refusals_of_the_api_key() {
             assert_eq!(scene.marker(&call).await.as_deref(), Some("FAILED_RETRY"), "after {} refusals", refusals + 1);
             assert_eq!(scene.wallet("ECOPAY").await, set_aside);
             worker.clock.ahead(SECOND * after);
-            let _ = worker.recover(&scene).await.expect("the store is there");
+            let _ = worker.recover(&scene).await.expect("the store is available");
         }
         assert_eq!(scene.marker(&call).await.as_deref(), Some("PARKED"));
         assert_eq!(scene.wallet("ECOPAY").await, set_aside);
@@ -209,9 +209,9 @@ async fn operation_is_parked_after_five_refusals_of_the_api_key() {
         let right = rig.actor().await;
         right.clock.ahead(SECOND * 1700);
         let _ = crate::topup_faults::people::resolve(&scene, &right, &listed["operations"][0], "retry").await.good();
-        let _ = right.recover(&scene).await.expect("the store is there");
+        let _ = right.recover(&scene).await.expect("the store is available");
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
-        all_is_well(&scene, does, &call, &right, None).await;
+        finish_and_audit(&scene, does, &call, &right, None).await;
     })
     .await;
 }
@@ -231,7 +231,7 @@ async fn worker_without_provider_fails_only_if_claims_are_in_flight() {
     Crash::BeforeSend.strike(&victim, &scene, &call).await;
     assert_eq!(run_due().await, Err("internal"));
     worker.clock.ahead(LEASE_OVER);
-    assert_eq!(worker.recover(&scene).await.expect("the store is there").completed, 1);
+    assert_eq!(worker.recover(&scene).await.expect("the store is available").completed, 1);
     assert_eq!(run_due().await, Ok(Recovered::default()));
-    all_is_well(&scene, Does::Topup, &call, &worker, None).await;
+    finish_and_audit(&scene, Does::Topup, &call, &worker, None).await;
 }

@@ -1,6 +1,6 @@
 //! The store fails after Stripe's effect: the client gets 503 `outcome_unknown`, and recovery completes it once.
 
-use crate::topup_faults::audit::{Does, all_is_well};
+use crate::topup_faults::audit::{Does, finish_and_audit};
 use crate::topup_faults::matrix::{AT_ONCE, run};
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::tap::Fault;
@@ -8,7 +8,7 @@ use ledger_tests::http::topup_rig::{LEASE_OVER, Rig};
 
 /// How the store fails.
 #[derive(Clone, Copy, Debug)]
-enum Away {
+enum StoreFailure {
     /// Every call fails, reads included.
     Down,
     /// The completing write never arrives.
@@ -32,33 +32,35 @@ async fn operation_is_completed_once_after_the_store_fails() {
     let rig = Rig::new().await;
     let mut cells = Vec::new();
     for does in Does::BOTH {
-        for away in [Away::Down, Away::WriteRefused, Away::Throttled, Away::AnswerCut] {
-            cells.extend([By::Client, By::Worker, By::Webhook].map(|by| (does, away, by)));
+        for failure in
+            [StoreFailure::Down, StoreFailure::WriteRefused, StoreFailure::Throttled, StoreFailure::AnswerCut]
+        {
+            cells.extend([By::Client, By::Worker, By::Webhook].map(|by| (does, failure, by)));
         }
     }
-    run(cells, AT_ONCE, async |at, (does, away, by): (Does, Away, By)| {
+    run(cells, AT_ONCE, async |at, (does, failure, by): (Does, StoreFailure, By)| {
         let scene = rig.scene(&format!("away-{at}")).await;
         let (call, victim, other) = (does.prepare(&scene).await, rig.victim().await, rig.actor().await);
         victim.psp.next_sends([Some(Mishap::HeldAfter)]);
-        let asking = victim.spawn(&call);
+        let running = victim.spawn(&call);
         victim.psp.held(1).await;
-        match away {
-            Away::Down => victim.tap.every_call(Some(Fault::Refused)),
-            Away::WriteRefused => victim.tap.next_writes([Some(Fault::Refused)]),
-            Away::Throttled => victim.tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]),
-            Away::AnswerCut => victim.tap.next_writes([Some(Fault::AnswerCut)]),
+        match failure {
+            StoreFailure::Down => victim.tap.every_call(Some(Fault::Refused)),
+            StoreFailure::WriteRefused => victim.tap.next_writes([Some(Fault::Refused)]),
+            StoreFailure::Throttled => victim.tap.next_writes([Some(Fault::Error(400, "ThrottlingException"))]),
+            StoreFailure::AnswerCut => victim.tap.next_writes([Some(Fault::AnswerCut)]),
         }
         victim.psp.release();
-        let told = asking.await.expect("an answer").problem(503, "outcome_unknown");
-        assert!(told.json()["retry_after_ms"].is_u64(), "{told:?}");
+        let answer = running.await.expect("an answer").problem(503, "outcome_unknown");
+        assert!(answer.json()["retry_after_ms"].is_u64(), "{answer:?}");
         other.clock.ahead(LEASE_OVER);
         match by {
             By::Client => drop(other.settle(&call).await.good()),
-            By::Worker => drop(other.recover(&scene).await.expect("the store is there")),
+            By::Worker => drop(other.recover(&scene).await.expect("the store is available")),
             By::Webhook => other.deliver_all(&scene, &scene.events()).await,
         }
         assert_eq!(scene.marker(&call).await.as_deref(), Some("COMPLETED"));
-        all_is_well(&scene, does, &call, &other, None).await;
+        finish_and_audit(&scene, does, &call, &other, None).await;
     })
     .await;
 }

@@ -60,15 +60,15 @@ fn stored(flight: &Flight) -> Item {
 fn put(item: &TransactItem) -> Item {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("not a put"),
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("the action is not a put"),
     }
 }
 
 /// The marker after the response was stored.
 fn landed(flight: &Flight, at: Timestamp) -> Item {
     let mut item = stored(flight);
-    for gone in ["lease_until", attr::DUE_PK, attr::DUE_SK] {
-        item.remove(gone).unwrap();
+    for attribute in ["lease_until", attr::DUE_PK, attr::DUE_SK] {
+        item.remove(attribute).unwrap();
     }
     item.extend([
         ("state".to_owned(), Value::s(COMPLETED)),
@@ -111,7 +111,7 @@ fn holder_renews_its_lease_until_its_time_limit() {
     assert!(flight.heartbeat(now().plus(HOLDER_TIME_MAX).minus(MILLISECOND)).unwrap().is_some());
     for late in [HOLDER_TIME_MAX, HOLDER_TIME_MAX + SECOND, DAY] {
         assert!(flight.heartbeat(now().plus(late)).unwrap().is_none());
-        assert!(!flight.may_hold(now().plus(late)), "whoever slept through it sends nothing");
+        assert!(!flight.may_hold(now().plus(late)), "a holder past its time limit sends nothing");
     }
     assert!(flight.may_hold(now().plus(HOLDER_TIME_MAX).minus(MILLISECOND)));
     // A new holder has its own time limit.
@@ -188,18 +188,21 @@ fn fifth_refusal_parks_the_flight() {
         assert_eq!((failed.phase, failed.attempts, failed.fence), (Phase::FailedRetry, attempt, attempt));
         let again = at.plus(Duration::from_secs(pause_s));
         assert_eq!(failed.lease_until, again);
-        assert!(failed.take_over(again.minus(MILLISECOND)).unwrap().is_none(), "its pause is not over");
+        assert!(
+            failed.take_over(again.minus(MILLISECOND)).unwrap().is_none(),
+            "the flight is not taken over before its pause ends"
+        );
         flight = failed.take_over(again).unwrap().unwrap().0;
         assert_eq!((flight.phase, flight.fence()), (Phase::InFlight, i64::from(attempt) + 1));
         at = again;
     }
     let (parked, _) = flight.fail_retryably(true, at).unwrap();
     assert_eq!((parked.phase, parked.parked, parked.attempts), (Phase::Parked, Some(Parked::Attempts), MAX_ATTEMPTS));
-    assert_eq!(parked.epoch, flight.epoch, "a parked one keeps its key until a person decides");
+    assert_eq!(parked.epoch, flight.epoch, "a parked flight keeps its PSP key");
     for later in [SECOND, DAY, 400 * DAY] {
-        assert!(parked.take_over(at.plus(later)).unwrap().is_none(), "only a person may");
+        assert!(parked.take_over(at.plus(later)).unwrap().is_none(), "a worker does not take over a parked flight");
     }
-    assert_eq!(pause(6), Duration::from_secs(15 * 60), "the longest pause");
+    assert_eq!(pause(6), Duration::from_secs(15 * 60), "the pause has a maximum");
     assert_eq!(pause(u32::MAX), Duration::from_secs(15 * 60));
 }
 
@@ -278,7 +281,7 @@ fn unparked_flight_starts_in_a_new_epoch() {
     assert!(update.ends_with("REMOVE #parked"), "{update}");
     let values = action.render().unwrap().values;
     let number = |name: &str| values.get(name).cloned();
-    assert_eq!(number(":to_fence"), Some(Value::int(1)), "the token is the next holder's to raise");
+    assert_eq!(number(":to_fence"), Some(Value::int(1)), "unparking keeps the fencing token");
     assert_eq!(number(":epoch"), Some(Value::int(2)));
     assert_eq!(number(":attempts"), Some(Value::int(0)));
     assert_eq!(number(":first_sent_at"), Some(Value::s(at)));
@@ -347,5 +350,5 @@ fn landing_stores_the_response_and_removes_the_due_entry() {
     }
     let mut refused = landed(&flight, at);
     refused.insert("state".to_owned(), Value::s(FAILED_TERMINAL));
-    assert_eq!(verdict(&refused, at), KeyVerdict::Replay(answer()), "a refusal is an answer");
+    assert_eq!(verdict(&refused, at), KeyVerdict::Replay(answer()), "a stored refusal is replayed");
 }

@@ -1,15 +1,15 @@
 use super::*;
 use crate::migration::{Adoption, Unadoptable, UnsupportedType};
 
-fn took(
+fn adoption_texts(
     model: Model,
     items: &[(Key, Item)],
     unsupported: &[(&str, UnsupportedType)],
 ) -> Result<Vec<String>, Unadoptable> {
     let unsupported = unsupported.iter().map(|(name, unsupported)| ((*name).to_owned(), *unsupported)).collect();
     let items = items.iter().map(|(key, item)| (key.clone(), Some(item.clone())));
-    match adopt(&migration(model, 0, 0), &whose(), &Snapshot::new(items, unsupported), now())? {
-        Adoption::Change(change) => Ok(told(&change)),
+    match adopt(&migration(model, 0, 0), &customer_ref(), &Snapshot::new(items, unsupported), now())? {
+        Adoption::Change(change) => Ok(action_texts(&change)),
         Adoption::Adopted => Ok(vec!["adopted".to_owned()]),
         Adoption::Missing => Ok(vec!["missing".to_owned()]),
     }
@@ -17,20 +17,19 @@ fn took(
 
 /// Adopts a customer with a God Record and no other item.
 fn of(values: &[(&str, Value)], unsupported: &[(&str, UnsupportedType)]) -> Result<Vec<String>, Unadoptable> {
-    took(Model::GodRecord, &[(god(), item(values))], unsupported)
+    adoption_texts(Model::GodRecord, &[(god(), item(values))], unsupported)
 }
 
 #[test]
 fn attribute_that_cannot_be_kept_is_named_in_the_error() {
-    let kind = "is of a kind that the ledger does not read";
-    let null = "is null: it has to be taken out, or be a number";
-    let text = "is no text";
+    let kind = "has a type that the ledger does not read";
+    let null = "is null: remove it, or set it to a number";
+    let text = "is not text";
     let time = crate::migration::legacy::NO_TIME;
-    let terms = "is a balance in an asset that the tenant's terms do not name";
-    let (number, exact) = ("is no number", "is no number that can be held exactly");
-    let refused =
-        "is no balance that the ledger can hold: negative, too large, or with more decimals than its asset has";
-    let ours = "has a name under which the ledger keeps a value of its own";
+    let terms = "is a balance in an asset that is not in the tenant's terms";
+    let (number, exact) = ("is not a number", "is not a number that can be stored exactly");
+    let refused = "is not a valid balance: it is negative, too large, or with more decimals than its asset has";
+    let ours = "has a name that the ledger reserves";
     let long = n("0.12345678901234567890123456789012345678");
     for (unsupported, why, names) in [
         (
@@ -71,7 +70,7 @@ fn attribute_that_cannot_be_kept_is_named_in_the_error() {
         ("regional", m(&[("aoba", n("1")), ("gone", n("0.01"))]), "regional.gone", terms),
         ("regional", m(&[("no.key", n("1"))]), "regional.no.key", terms),
         ("regional", m(&[("gone", s("0"))]), "regional.gone", terms),
-        ("regional", Value::L(Vec::new()), "regional", "is no map"),
+        ("regional", Value::L(Vec::new()), "regional", "is not a map"),
         ("regional", m(&[("aoba", s("1"))]), "regional.aoba", number),
         ("regional", m(&[("aoba", n("0.125"))]), "regional.aoba", refused),
         ("co2_total", s("1"), "co2_total", number),
@@ -99,12 +98,12 @@ fn attribute_that_cannot_be_kept_is_named_in_the_error() {
     // Unknown attributes may have any type.
     assert!(of(&[], &[("nickname", UnsupportedType::Null), ("tags", UnsupportedType::Other)]).is_ok());
     let wrong = Unadoptable { attribute: "point".to_owned(), why: number };
-    assert_eq!(wrong.to_string(), "the God Record's `point` is no number");
+    assert_eq!(wrong.to_string(), "the God Record's `point` is not a number");
 }
 
 #[test]
 fn number_timestamps_are_kept_and_null_ones_are_set() {
-    let god_record = |told: Vec<String>| told.into_iter().find(|action| action.starts_with("customer: ")).unwrap();
+    let god_record = |texts: Vec<String>| texts.into_iter().find(|action| action.starts_with("customer: ")).unwrap();
     let numbers = [("created_at", n("1617235200")), ("updated_at", n("1617235200123"))];
     let kept = god_record(of(&numbers, &[]).unwrap());
     let protected =
@@ -215,8 +214,11 @@ fn adoption_distinguishes_unknown_split_and_adopted_customers() {
     let born = "customer: PUT {fence_phase: 0, regional: {}, truth_history: 'split', truth_jcredit: 'split', \
          truth_metrics: 'split', truth_money: 'split', truth_points: 'split', truth_profile: 'split', \
          truth_regional: 'split'} IF attribute_not_exists(uuid)";
-    assert_eq!(took(Model::GodRecord, &[], &[]), Ok(vec!["missing".to_owned()]));
-    assert_eq!(took(Model::GodRecord, &[(partition().profile(), Item::new())], &[]), Ok(vec![born.to_owned()]));
+    assert_eq!(adoption_texts(Model::GodRecord, &[], &[]), Ok(vec!["missing".to_owned()]));
+    assert_eq!(
+        adoption_texts(Model::GodRecord, &[(partition().profile(), Item::new())], &[]),
+        Ok(vec![born.to_owned()])
+    );
     // A fence means adopted; the other attributes are not read.
     assert_eq!(of(&[("fence_phase", n("0")), ("balance", s("x"))], &[]), Ok(vec!["adopted".to_owned()]));
 }
@@ -225,7 +227,7 @@ fn adoption_distinguishes_unknown_split_and_adopted_customers() {
 fn half_way_model_opens_points_from_aggregates() {
     let values = item(&[("balance", n("0")), ("regional", m(&[("aoba", n("0"))]))]);
     let aggregates = item(&[("point", n("40")), ("co2_total", n("3.5"))]);
-    let taken = took(Model::HalfWay, &[(god(), values), (metrics(), aggregates)], &[]).unwrap();
+    let taken = adoption_texts(Model::HalfWay, &[(god(), values), (metrics(), aggregates)], &[]).unwrap();
     let [.., record, beside] = &taken[..] else { panic!("{taken:?}") };
     assert!(record.contains("truth_metrics = 'split', truth_points = 'legacy'"), "{record}");
     assert!(record.ends_with(&format!("{RAW} AND balance = 0 AND regional.aoba = 0")), "{record}");
@@ -234,7 +236,7 @@ fn half_way_model_opens_points_from_aggregates() {
 
 #[test]
 fn empty_or_null_text_is_removed_if_unchanged() {
-    let gone = |values: &[(&str, Value)], unsupported: &[(&str, UnsupportedType)]| {
+    let removal = |values: &[(&str, Value)], unsupported: &[(&str, UnsupportedType)]| {
         let taken =
             of(&[values, &[("balance", n("0")), ("point", n("0")), ("regional", m(&[]))]].concat(), unsupported)
                 .unwrap();
@@ -245,19 +247,19 @@ fn empty_or_null_text_is_removed_if_unchanged() {
     };
     let is_null = |name: &str| format!(" AND (attribute_not_exists({name}) OR attribute_type({name}, 'NULL'))");
     let nothing = (String::new(), String::new());
-    assert_eq!(gone(&[("name", s("")), ("email", s("a@example.jp")), ("phone_number", s("1"))], &[]), nothing);
-    let (removed, guards) = gone(&[("email", s("")), ("phone_number", s(""))], &[]);
+    assert_eq!(removal(&[("name", s("")), ("email", s("a@example.jp")), ("phone_number", s("1"))], &[]), nothing);
+    let (removed, guards) = removal(&[("email", s("")), ("phone_number", s(""))], &[]);
     assert_eq!(
         (removed.as_str(), guards.as_str()),
         ("REMOVE email, phone_number", " AND email = '' AND phone_number = ''")
     );
     let (removed, guards) =
-        gone(&[("email", s(""))], &[("name", UnsupportedType::Null), ("phone_number", UnsupportedType::Null)]);
+        removal(&[("email", s(""))], &[("name", UnsupportedType::Null), ("phone_number", UnsupportedType::Null)]);
     assert_eq!(removed, "REMOVE email, phone_number, name");
     assert_eq!(guards, format!(" AND email = ''{}{}", is_null("phone_number"), is_null("name")));
     // The God Record may have a text under a name under which the aggregates have a null.
     assert_eq!(
-        gone(
+        removal(
             &[("email", s("a@example.jp")), ("name", s("Hana"))],
             &[("email", UnsupportedType::Null), ("name", UnsupportedType::Null)]
         ),
@@ -267,18 +269,21 @@ fn empty_or_null_text_is_removed_if_unchanged() {
 
 #[test]
 fn balance_in_the_item_of_the_other_model_is_refused() {
-    let why = "is a balance in an item in which the tenant's model has none";
+    let why = "is a balance in an item that has none in the tenant's model";
     let refused = |name: &str| Err(Unadoptable { attribute: name.to_owned(), why });
     let (units, none) = (item(&[("point", n("5"))]), item(&[("point", n("0")), ("jcredit", n("0.0"))]));
-    assert_eq!(took(Model::GodRecord, &[(god(), Item::new()), (metrics(), units.clone())], &[]), refused("point"));
-    assert_eq!(took(Model::HalfWay, &[(god(), units)], &[]), refused("point"));
+    assert_eq!(
+        adoption_texts(Model::GodRecord, &[(god(), Item::new()), (metrics(), units.clone())], &[]),
+        refused("point")
+    );
+    assert_eq!(adoption_texts(Model::HalfWay, &[(god(), units)], &[]), refused("point"));
     let jcredit = item(&[("jcredit", s("?"))]);
-    assert_eq!(took(Model::HalfWay, &[(god(), jcredit), (metrics(), Item::new())], &[]), refused("jcredit"));
+    assert_eq!(adoption_texts(Model::HalfWay, &[(god(), jcredit), (metrics(), Item::new())], &[]), refused("jcredit"));
     for (model, items) in [
         (Model::GodRecord, [(god(), Item::new()), (metrics(), none.clone())]),
         (Model::HalfWay, [(god(), none), (metrics(), Item::new())]),
     ] {
-        assert!(took(model, &items, &[]).unwrap().iter().any(|action| action.contains("point_exposure = 0")));
+        assert!(adoption_texts(model, &items, &[]).unwrap().iter().any(|action| action.contains("point_exposure = 0")));
     }
 }
 
@@ -287,21 +292,24 @@ fn totals_are_checked_in_the_item_that_holds_them() {
     let wrong = |name: &str, why| Err(Unadoptable { attribute: name.to_owned(), why });
     for name in ["co2_total", "payments", "paid_total", "refunds", "refunded_total"] {
         let aggregates = (metrics(), item(&[(name, s("many"))]));
-        assert_eq!(took(Model::HalfWay, &[(god(), Item::new()), aggregates], &[]), wrong(name, "is no number"));
+        assert_eq!(
+            adoption_texts(Model::HalfWay, &[(god(), Item::new()), aggregates], &[]),
+            wrong(name, "is not a number")
+        );
     }
     // A total in the God Record is not read in the half-way model.
-    assert!(took(Model::HalfWay, &[(god(), item(&[("co2_total", s("many"))]))], &[]).is_ok());
+    assert!(adoption_texts(Model::HalfWay, &[(god(), item(&[("co2_total", s("many"))]))], &[]).is_ok());
     // Money, for a tenant without money.
     let of = |values: &[(&str, Value)]| {
         let assets = vec![AssetSpec::POINT];
         adopt(
             &Migration { assets, ..migration(Model::GodRecord, 0, 0) },
-            &whose(),
+            &customer_ref(),
             &seen(&[(god(), item(values))]),
             now(),
         )
     };
-    let why = "is a balance in an asset that the tenant's terms do not name";
+    let why = "is a balance in an asset that is not in the tenant's terms";
     assert_eq!(of(&[("balance", n("1"))]), Err(Unadoptable { attribute: "balance".to_owned(), why }));
     assert!(of(&[("balance", n("0"))]).is_ok());
 }

@@ -5,21 +5,21 @@ use Concern::{Points, Profile, Regional};
 /// What copying a concern at a stage needs, under fence 3.
 fn look(concern: Concern, stage: Stage, items: &[(Key, Item)]) -> Copying {
     let migration = migration(Model::GodRecord, at_stage(concern, stage), 3);
-    copy(&migration, &whose(), concern, &seen(items), now()).unwrap()
+    copy(&migration, &customer_ref(), concern, &seen(items), now()).unwrap()
 }
 
 /// The written actions without the marker, which is checked here.
 fn copied(concern: Concern, stage: Stage, items: &[(Key, Item)]) -> Vec<String> {
     let Copying::Copy(change) = look(concern, stage, items) else { panic!("{concern:?}") };
-    let mut told = told(&change);
-    let marker = told.remove(0);
+    let mut texts = action_texts(&change);
+    let marker = texts.remove(0);
     assert!(marker.starts_with(&format!("card_op_idem#migration_copy#{}:3: PUT ", concern.name())), "{marker}");
     assert!(marker.contains(" IF (attribute_not_exists(uuid) OR ttl < "), "{marker}");
-    told
+    texts
 }
 
 fn split(asset: &str) -> Key {
-    Key::stored(&whose().tenant, partition().as_str(), &format!("BALANCE#{asset}")).unwrap()
+    Key::stored(&customer_ref().tenant, partition().as_str(), &format!("BALANCE#{asset}")).unwrap()
 }
 
 #[test]
@@ -29,7 +29,7 @@ fn stage_and_truth_decide_the_direction_of_a_copy() {
             let record = adopted(3, &[(Points, truth.name())], &[("point", n("5"))]);
             let wallet = item(&[("balance", n("7")), ("held", n("0")), ("exposure", n("7"))]);
             match look(Points, stage, &[(god(), record), (split("POINT"), wallet)]) {
-                Copying::Copy(change) => match told(&change).iter().find(|action| action.contains("ADD")) {
+                Copying::Copy(change) => match action_texts(&change).iter().find(|action| action.contains("ADD")) {
                     Some(to_split) if to_split.starts_with("BALANCE#POINT: ADD balance -2,") => "split",
                     Some(to_legacy) if to_legacy.starts_with("customer: ADD point 2,") => "legacy",
                     other => panic!("{other:?}"),
@@ -61,7 +61,7 @@ fn copy_reports_missing_adoption_later_fence_and_raise() {
     // If the concern is already where the phase needs it, the fence is not raised.
     assert_eq!(look(Some(adopted(2, &[(Points, "both")], &[]))), Copying::Done);
     let Copying::Raise(raise) = look(Some(adopted(2, &[], &[]))) else { panic!() };
-    assert_eq!(told(&raise), ["customer: SET fence_phase = 3 IF fence_phase < 3"]);
+    assert_eq!(action_texts(&raise), ["customer: SET fence_phase = 3 IF fence_phase < 3"]);
 }
 
 #[test]
@@ -107,14 +107,14 @@ fn balance_is_copied_back_into_the_god_record() {
     ]);
     let held = [("regional", m(&[("aoba", n("12.34"))])), ("regional_aoba_corrected_at", s("once"))];
     let record = (god(), adopted(3, &[(Regional, "split")], &held));
-    let told = copied(Regional, Stage::LegacyOnly, &[record, (split("REGIONAL#aoba"), wallet)]);
-    let back = "customer: ADD regional_aoba_held 1, regional_aoba_exposure 13.3 \
+    let texts = copied(Regional, Stage::LegacyOnly, &[record, (split("REGIONAL#aoba"), wallet)]);
+    let to_legacy = "customer: ADD regional_aoba_held 1, regional_aoba_exposure 13.3 \
          SET truth_regional = 'both', regional_aoba_frozen = 'by_staff', \
          regional_aoba_updated_at = if_not_exists(regional_aoba_updated_at, 'then'), \
          regional.aoba = if_not_exists(regional.aoba, 0) + -0.04 REMOVE regional_aoba_corrected_at \
          IF fence_phase = 3 AND truth_regional = 'split'";
     let guard = "BALANCE#REGIONAL#aoba: CHECK IF frozen = 'by_staff' AND attribute_not_exists(corrected_at)";
-    assert_eq!(told, [back, guard]);
+    assert_eq!(texts, [to_legacy, guard]);
 }
 
 #[test]
@@ -132,14 +132,14 @@ fn profile_is_copied_guarded_on_the_fields_that_were_read() {
     ]);
     let record = |truth: &str| (god(), adopted(3, &[(Profile, truth)], &there));
     // A telephone number that was cleared in the God Record is removed from the profile.
-    let told = copied(Profile, Stage::DualWrite, &[record("legacy"), (partition().profile(), profile.clone())]);
+    let texts = copied(Profile, Stage::DualWrite, &[record("legacy"), (partition().profile(), profile.clone())]);
     let read = "customer: SET truth_profile = 'both' IF fence_phase = 3 AND truth_profile = 'legacy' \
          AND attribute_not_exists(profile_customer_id) AND name = 'Hana' AND email = 'new@example.jp' \
          AND attribute_not_exists(phone_number) AND attribute_not_exists(profile_status) \
          AND attribute_not_exists(profile_accounts) AND attribute_not_exists(profile_frozen) AND created_at = 'then'";
-    assert_eq!(told, [read, "PROFILE: SET email = 'new@example.jp' REMOVE phone"]);
-    let told = copied(Profile, Stage::DualWrite, &[record("split"), (partition().profile(), profile)]);
-    let back = format!(
+    assert_eq!(texts, [read, "PROFILE: SET email = 'new@example.jp' REMOVE phone"]);
+    let texts = copied(Profile, Stage::DualWrite, &[record("split"), (partition().profile(), profile)]);
+    let to_legacy = format!(
         "customer: SET truth_profile = 'both', profile_customer_id = '{ID}', email = 'old@example.jp', \
          phone_number = '+81312345678', profile_status = 'active' IF fence_phase = 3 AND truth_profile = 'split'"
     );
@@ -148,7 +148,7 @@ fn profile_is_copied_guarded_on_the_fields_that_were_read() {
          AND phone = '+81312345678' AND status = 'active' AND attribute_not_exists(accounts) \
          AND attribute_not_exists(frozen) AND created_at = 'then'"
     );
-    assert_eq!(told, [back, guard]);
+    assert_eq!(texts, [to_legacy, guard]);
 }
 
 #[test]
@@ -162,13 +162,13 @@ fn number_timestamp_is_copied_as_text_and_keeps_its_type_in_the_god_record() {
     assert!(put.contains("created_at = '2021-04-01T00:00:00.000Z'"), "{put}");
     assert!(put.contains("updated_at = if_not_exists(updated_at, '2021-04-01T00:00:00.123Z')"), "{put}");
     // Copied back: an equal instant is not written again, another one is written in the stored unit.
-    let back = |at: &str| {
+    let to_legacy = |at: &str| {
         let profile =
             item(&[("customer_id", s(ID)), ("name", s("Hana")), ("created_at", s(at)), ("status", s("active"))]);
         copied(Profile, Stage::DualWrite, &[record("split"), (partition().profile(), profile)]).remove(0)
     };
-    assert!(!back("2021-04-01T00:00:00.000Z").contains("created_at"));
-    assert!(back("2021-04-01T00:00:07.000Z").contains("created_at = 1617235207"));
+    assert!(!to_legacy("2021-04-01T00:00:00.000Z").contains("created_at"));
+    assert!(to_legacy("2021-04-01T00:00:07.000Z").contains("created_at = 1617235207"));
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn half_way_model_copies_points_from_aggregates() {
     let aggregates = item(&[("point", n("5")), ("point_exposure", n("5")), ("co2_total", n("1"))]);
     let items = [(god(), adopted(3, &[], &[("point", n("900"))])), (metrics(), aggregates)];
     let migration = migration(Model::HalfWay, phase.number(), 3);
-    let Ok(Copying::Copy(change)) = copy(&migration, &whose(), Points, &seen(&items), now()) else { panic!() };
+    let Ok(Copying::Copy(change)) = copy(&migration, &customer_ref(), Points, &seen(&items), now()) else { panic!() };
     let want = [
         "customer: SET truth_points = 'both' IF fence_phase = 3 AND truth_points = 'legacy'",
         "METRICS: CHECK IF attribute_not_exists(point_frozen) AND attribute_not_exists(point_corrected_at)",
@@ -185,7 +185,7 @@ fn half_way_model_copies_points_from_aggregates() {
          created_at = if_not_exists(created_at, '1970-01-01T00:00:00.000Z'), \
          updated_at = if_not_exists(updated_at, '1970-01-01T00:00:00.000Z')",
     ];
-    assert_eq!(told(&change)[1..], want);
+    assert_eq!(action_texts(&change)[1..], want);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn sum_that_cannot_be_held_exactly_is_not_copied() {
         let items =
             [(god(), adopted(3, &[], &[("point", n(legacy))])), (split("POINT"), item(&[("balance", split_has)]))];
         let migration = migration(Model::GodRecord, at_stage(Points, Stage::DualWrite), 3);
-        copy(&migration, &whose(), Points, &seen(&items), now()).map(drop)
+        copy(&migration, &customer_ref(), Points, &seen(&items), now()).map(drop)
     };
     assert_eq!(of("1", n("1")), Ok(()));
     assert_eq!(of("1", s("1")), Err(ItemError::wrong_type("balance", AttributeKind::Number)));

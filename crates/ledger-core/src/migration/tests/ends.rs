@@ -14,7 +14,9 @@ fn number_timestamp_is_equal_to_the_text_that_was_copied() {
         let record = adopted(3, &[(Profile, "both")], &[("name", s("Hana")), ("created_at", stored)]);
         let profile =
             item(&[("customer_id", s(ID)), ("name", s("Hana")), ("status", s("active")), ("created_at", s(copied))]);
-        parity(&migration, &whose(), &seen(&[(god(), record), (partition().profile(), profile)])).unwrap().differences
+        parity(&migration, &customer_ref(), &seen(&[(god(), record), (partition().profile(), profile)]))
+            .unwrap()
+            .differences
     };
     let attributes = |found: Vec<Difference>| found.into_iter().map(|one| one.attribute).collect::<Vec<_>>();
     for (number, text) in [("1617235200", "2021-04-01T00:00:00.000Z"), ("1617235200123", "2021-04-01T00:00:00.123Z")] {
@@ -28,11 +30,11 @@ fn number_timestamp_is_equal_to_the_text_that_was_copied() {
 
 /// The result of a comparison in which points are the only concern that is in both models.
 fn compared(truth: &str, legacy: &[(&str, Value)], wallet: &[(&str, Value)]) -> Result<Parity, ItemError> {
-    let points = Key::stored(&whose().tenant, partition().as_str(), "BALANCE#POINT").unwrap();
+    let points = Key::stored(&customer_ref().tenant, partition().as_str(), "BALANCE#POINT").unwrap();
     let items = [(god(), adopted(3, &[(Points, truth)], legacy)), (points, item(wallet))];
     let mut migration = migration(Model::GodRecord, at_stage(Points, Stage::Backfilled), 3);
     migration.assets.truncate(2);
-    let mut parity = parity(&migration, &whose(), &seen(&items))?;
+    let mut parity = parity(&migration, &customer_ref(), &seen(&items))?;
     // The concerns that moved before points are reported as not copied.
     let before = BTreeSet::from([Profile, History, Metrics]);
     assert!(parity.not_copied.is_superset(&before));
@@ -94,7 +96,7 @@ fn only_concerns_in_both_models_are_compared() {
     let nothing = seen(&[(god(), adopted(3, &[], &[]))]);
     for model in Model::ALL {
         for phase in Phase::all(model) {
-            let found = parity(&migration(model, phase.number(), 3), &whose(), &nothing).unwrap();
+            let found = parity(&migration(model, phase.number(), 3), &customer_ref(), &nothing).unwrap();
             let both =
                 |concern: &Concern| phase.stage(*concern).writes_legacy() && phase.stage(*concern).writes_split();
             assert_eq!(found.not_copied, Concern::ALL.into_iter().filter(both).collect(), "{phase}");
@@ -109,19 +111,21 @@ fn row(name: &str, more: &[(&str, Value)]) -> Item {
 
 #[test]
 fn entry_or_reference_of_a_legacy_row_is_found_under_at_most_two_keys() {
-    let keys = |row: &Item| told_by(row).iter().map(|key| key.sk().to_owned()).collect::<Vec<_>>();
+    let keys = |row: &Item| reference_keys(row).iter().map(|key| key.sk().to_owned()).collect::<Vec<_>>();
     let name = format!("history#1700000000000#pay#{ID}");
     let ours = row(&name, &[("transaction_id", s(ID))]);
     assert_eq!(keys(&ours), [format!("TXN#{ID}"), format!("TXNREF#{ID}")]);
-    assert!(told_by(&ours).iter().all(|key| key.pk() == partition().as_str()));
+    assert!(reference_keys(&ours).iter().all(|key| key.pk() == partition().as_str()));
     let theirs = row("history#1700000000000#pay", &[]);
-    assert_eq!(told_by(&theirs), [reference(&theirs).unwrap().0]);
+    assert_eq!(reference_keys(&theirs), [reference(&theirs).unwrap().0]);
     for none in ["history#yesterday#pay", "customer"] {
         assert_eq!(keys(&row(none, &[])), [""; 0]);
     }
     let names = |name: &str| row("TXN#1", &[(LEGACY_SK, s(name))]);
-    assert!(tells(&names(&name), &ours) && !tells(&names(&name), &theirs));
-    assert!(!tells(&row("TXN#1", &[]), &ours) && !tells(&ours, &ours) && !tells(&names(&name), &Item::new()));
+    assert!(refers_to(&names(&name), &ours) && !refers_to(&names(&name), &theirs));
+    assert!(
+        !refers_to(&row("TXN#1", &[]), &ours) && !refers_to(&ours, &ours) && !refers_to(&names(&name), &Item::new())
+    );
 }
 
 fn emptied(model: Model, items: &[(Key, Item)]) -> Contraction {
@@ -131,7 +135,7 @@ fn emptied(model: Model, items: &[(Key, Item)]) -> Contraction {
 fn looked_at(model: Model, items: &[(Key, Item)]) -> Result<Contraction, ItemError> {
     let last = Phase::all(model).last().unwrap().number();
     let migration = Migration { contracting: true, ..migration(model, last, 29) };
-    contract(&migration, &whose(), &seen(items))
+    contract(&migration, &customer_ref(), &seen(items))
 }
 
 /// A God Record after every concern has moved to the split records.
@@ -160,9 +164,9 @@ fn contraction_removes_what_split_records_hold_and_keeps_the_rest() {
     let written = |regional: Value| {
         let record = moved(28, &[&whole[..], &[("regional", regional)]].concat());
         let Contraction::Change(change) = emptied(Model::GodRecord, &[(god(), record)]) else { panic!() };
-        told(&change)
+        action_texts(&change)
     };
-    let gone = |regional: &str| {
+    let removal = |regional: &str| {
         format!(
             "customer: SET fence_phase = 29 REMOVE balance, balance_held, co2_total, created_at, metrics_payments, name, \
              point, profile_status, {regional}, regional_aoba_exposure, {truths} IF fence_phase <= 29"
@@ -170,9 +174,9 @@ fn contraction_removes_what_split_records_hold_and_keeps_the_rest() {
     };
     // The map of currencies is removed as it was read; a currency outside the tenant's terms keeps the map.
     let known = written(m(&[("aoba", n("1"))]));
-    assert_eq!(known, [format!("{} AND regional = {{aoba: 1}} AND {NOT_LEGACY}", gone("regional"))]);
-    let strange = written(m(&[("aoba", n("1")), ("gone", n("0"))]));
-    assert_eq!(strange, [format!("{} AND {NOT_LEGACY}", gone("regional.aoba"))]);
+    assert_eq!(known, [format!("{} AND regional = {{aoba: 1}} AND {NOT_LEGACY}", removal("regional"))]);
+    let unknown_currency = written(m(&[("aoba", n("1")), ("gone", n("0"))]));
+    assert_eq!(unknown_currency, [format!("{} AND {NOT_LEGACY}", removal("regional.aoba"))]);
 }
 
 #[test]
@@ -196,7 +200,10 @@ fn concern_held_by_the_god_record_alone_is_not_removed() {
     let rest = |fence: i64| item(&[("fence_phase", Value::int(fence)), ("rank", s("gold"))]);
     assert_eq!(emptied(Model::GodRecord, &[(god(), rest(29))]), Contraction::Done);
     let Contraction::Change(change) = emptied(Model::GodRecord, &[(god(), rest(28))]) else { panic!() };
-    assert_eq!(told(&change), [format!("customer: SET fence_phase = 29 IF fence_phase <= 29 AND {NOT_LEGACY}")]);
+    assert_eq!(
+        action_texts(&change),
+        [format!("customer: SET fence_phase = 29 IF fence_phase <= 29 AND {NOT_LEGACY}")]
+    );
 }
 
 #[test]
@@ -210,7 +217,7 @@ fn half_way_model_contraction_removes_points_and_keeps_aggregates() {
         "METRICS: REMOVE point, point_held".to_owned(),
         format!("customer: SET fence_phase = 29 REMOVE balance IF fence_phase <= 29 AND {NOT_LEGACY}"),
     ];
-    assert_eq!(told(&change), want);
+    assert_eq!(action_texts(&change), want);
     // In the God Record model, the aggregates item was never part of the God Record.
     let items = [(god(), item(&[("fence_phase", n("29"))])), (metrics(), aggregates)];
     assert_eq!(emptied(Model::GodRecord, &items), Contraction::Done);
@@ -227,6 +234,6 @@ fn legacy_history_expires_in_a_week() {
     let change = expire_history(&rows, now()).unwrap();
     assert_eq!(due - now().seconds(), 604_800);
     let want = [name, "history#yesterday"].map(|name| format!("{name}: SET ttl = {due} IF attribute_exists(uuid)"));
-    assert_eq!(told(&change), want);
+    assert_eq!(action_texts(&change), want);
     assert!(change.items().iter().all(|item| item.key().pk() == partition().as_str()));
 }

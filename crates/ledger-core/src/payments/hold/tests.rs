@@ -74,8 +74,11 @@ fn authorized(money: u64) -> (PaymentRecord, Transaction) {
     let planned = authorize::plan(&command, &terms, &at).unwrap();
     let sealed = seal(&planned.draft);
     let item = sealed.items().iter().find(|item| item.role() == Role::Payment).unwrap();
-    let RenderedAction::Put(item) = item.render().unwrap().action else { panic!("not a put") };
-    assert!(!item.contains_key(attr::DUE_PK) && item.contains_key(attr::OWNER_PK), "listed, and owed nothing");
+    let RenderedAction::Put(item) = item.render().unwrap().action else { panic!("the action is not a put") };
+    assert!(
+        !item.contains_key(attr::DUE_PK) && item.contains_key(attr::OWNER_PK),
+        "the hold is in the owner's list and not in the due index"
+    );
     (PaymentRecord::read(&item).unwrap(), sealed)
 }
 

@@ -29,8 +29,8 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
         return vec![finding(BreakKind::EntryMissing).expected("an entry").found(found).by(by)];
     };
     let mut findings = Vec::new();
-    for (by, said_home, claim) in references {
-        let is_elsewhere = said_home.is_some_and(|said| said != **home);
+    for (by, named_home, claim) in references {
+        let is_elsewhere = named_home.is_some_and(|named| named != **home);
         let is_other = claim.is_some_and(|claim| claim != EntryClaim { operation: *operation, key: *key });
         if is_elsewhere || is_other {
             let found = match claim {
@@ -38,7 +38,7 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
                 None => format!("another place by {by}"),
             };
             let differs = finding(BreakKind::EntryDiffers).expected(format!("{operation} of {home}")).found(found);
-            findings.push(differs.by(named(by, said_home).into_iter().flatten()).by([home.to_string()]));
+            findings.push(differs.by(named(by, named_home).into_iter().flatten()).by([home.to_string()]));
         }
     }
     findings

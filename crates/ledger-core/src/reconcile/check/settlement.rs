@@ -109,7 +109,7 @@ impl Sums {
         };
         let merchants = || self.merchants.iter().map(|merchant| Account::Merchant(*merchant).to_string());
         let [record] = self.records.as_slice() else {
-            let mut findings = self.unasked(tenant, &subject);
+            let mut findings = self.without_settlement(tenant, &subject);
             if !self.records.is_empty() {
                 let found = format!("{} records of it", self.records.len());
                 findings.push(new("one settlement".to_owned(), found).by(merchants()));
@@ -192,7 +192,7 @@ impl Sums {
     }
 
     /// The breaks of payouts at the provider without a settlement.
-    fn unasked(&self, tenant: &Tenant, subject: &str) -> Vec<Finding> {
+    fn without_settlement(&self, tenant: &Tenant, subject: &str) -> Vec<Finding> {
         let finding = |payout: &ProviderPayout| {
             let found = format!("{} at the provider", payout.amount);
             let new = Finding::new(tenant, BreakKind::PayoutDiffers, subject).expected("a settlement").found(found);

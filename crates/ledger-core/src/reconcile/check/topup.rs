@@ -121,18 +121,18 @@ fn entries(record: &RecordedTopup, known: &Known<'_>, differs: &mut impl FnMut(&
     let (mut refundable, mut settled) = (record.charge, Num::ZERO);
     for (id, refund) in &known.refunds {
         let paid = known.count(&TopupStep::RefundPayout(*id));
-        let back = known.count(&TopupStep::RefundReturn(*id));
+        let returned = known.count(&TopupStep::RefundReturn(*id));
         let (is_out, fits) = match refund.state {
-            RefundState::Requested | RefundState::Pending => (true, (paid, back) == (0, 0)),
-            RefundState::Succeeded => (true, (paid, back) == (1, 0)),
-            RefundState::Failed => (false, paid <= 1 && back == 1),
+            RefundState::Requested | RefundState::Pending => (true, (paid, returned) == (0, 0)),
+            RefundState::Succeeded => (true, (paid, returned) == (1, 0)),
+            RefundState::Failed => (false, paid <= 1 && returned == 1),
         };
         if is_out {
             refundable = refundable.minus(refund.amount);
             settled = settled.plus(refund.settled);
         }
         if known.count(&TopupStep::RefundHold(*id)) != 1 || !fits {
-            let found = format!("paid {paid} times, returned {back} times");
+            let found = format!("paid {paid} times, returned {returned} times");
             differs(&format!("refund:{id}"), format!("the entries of one that is {}", refund.state), found);
         }
     }

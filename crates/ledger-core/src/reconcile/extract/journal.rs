@@ -47,7 +47,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(unbalanced(at, entry));
     let window = Window::of(operation);
     let born = IdempotencyKey::parse(key).ok().and_then(|key| key.born());
-    let window_ms = window.replay.saturating_add(window.gone).as_millis();
+    let window_ms = window.replay.saturating_add(window.refused).as_millis();
     let fact = KeyFact {
         at: millis,
         entry: entry.id,
@@ -85,8 +85,8 @@ fn debt(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
 }
 
 fn unbalanced(at: &StoredItem<'_>, entry: &JournalEntry) -> Option<Observation> {
-    let odd = account::unbalanced(&entry.postings).ok()?;
-    if odd.is_empty() && entry.postings.len() >= 2 {
+    let unbalanced_sums = account::unbalanced(&entry.postings).ok()?;
+    if unbalanced_sums.is_empty() && entry.postings.len() >= 2 {
         return None;
     }
     let sums = nums(entry.postings.iter().map(|posting| &posting.delta));
@@ -144,8 +144,8 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
             observed.push(at.fact(GroupFact::Payment(payment, fact)));
         }
         None if !by_settlement && !to_merchants.is_empty() => {
-            let odd = at.finding(BreakKind::CreditDiffers, format!("transaction:{id}"));
-            observed.push(at.broken(odd.expected("of a payment").found("posted to a merchant for no payment")));
+            let unexplained = at.finding(BreakKind::CreditDiffers, format!("transaction:{id}"));
+            observed.push(at.broken(unexplained.expected("of a payment").found("posted to a merchant for no payment")));
         }
         None => {}
     }

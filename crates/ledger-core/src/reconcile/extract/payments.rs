@@ -132,8 +132,8 @@ fn outstanding(at: &StoredItem<'_>, subject: &str, merchant: MerchantId) -> Resu
     let since = at.since(if at.item.contains_key(attr::UPDATED_AT) { attr::UPDATED_AT } else { attr::CREATED_AT })?;
     let mark = at.item.opt_text(attr::DUE_PK)?.and_then(|mark| keys::credit_mark(&at.tenant, mark));
     let found = match mark {
-        Some((whose, _)) if whose == merchant && !at.is_late(since, at.limits.credit) => return Ok(None),
-        Some((whose, _)) if whose == merchant => format!("due since {since}"),
+        Some((due_merchant, _)) if due_merchant == merchant && !at.is_late(since, at.limits.credit) => return Ok(None),
+        Some((due_merchant, _)) if due_merchant == merchant => format!("due since {since}"),
         Some(_) | None => "neither credited nor due".to_owned(),
     };
     let late = at.finding(BreakKind::CreditOutstanding, subject).expected("credited to its merchant").found(found);

@@ -83,7 +83,7 @@ by_name! {
 
 fn read<'de, T: LineText, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
     let text = Cow::<'de, str>::deserialize(from)?;
-    T::from_line(&text).ok_or_else(|| serde::de::Error::custom("a text that no fact has"))
+    T::from_line(&text).ok_or_else(|| serde::de::Error::custom("the text is not valid in a fact"))
 }
 
 /// One value: `#[serde(with = "text::one")]`.
@@ -111,7 +111,7 @@ pub(super) mod optional {
         from: D,
     ) -> Result<Option<T>, D::Error> {
         let text = Option::<String>::deserialize(from)?;
-        let value = |text: String| T::from_line(&text).ok_or_else(|| serde::de::Error::custom("no such value"));
+        let value = |text: String| T::from_line(&text).ok_or_else(|| serde::de::Error::custom("the value is unknown"));
         text.map(value).transpose()
     }
 }
@@ -131,7 +131,7 @@ pub(super) mod set {
         from: D,
     ) -> Result<BTreeSet<T>, D::Error> {
         let texts = Vec::<String>::deserialize(from)?;
-        let value = |text: &String| T::from_line(text).ok_or_else(|| serde::de::Error::custom("no such value"));
+        let value = |text: &String| T::from_line(text).ok_or_else(|| serde::de::Error::custom("the value is unknown"));
         texts.iter().map(value).collect()
     }
 }
@@ -152,7 +152,7 @@ pub(super) mod sums {
     ) -> Result<BTreeMap<K, Num>, D::Error> {
         let sums = BTreeMap::<String, Num>::deserialize(from)?;
         let named = |(of, sum): (String, Num)| {
-            K::from_line(&of).map(|of| (of, sum)).ok_or_else(|| serde::de::Error::custom("no such name"))
+            K::from_line(&of).map(|of| (of, sum)).ok_or_else(|| serde::de::Error::custom("the name is unknown"))
         };
         sums.into_iter().map(named).collect()
     }

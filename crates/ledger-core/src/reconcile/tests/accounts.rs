@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::time::Duration;
 
 #[test]
-fn balance_other_than_the_sum_of_its_postings_is_a_break() {
+fn balance_that_differs_from_its_postings_is_a_break() {
     let of = |facts: &[AccountFact]| kinds(&money_of(wallet()), facts, &scope());
     let (credit, debit) = (posted(false, "100", 5), posted(false, "-30", 6));
     assert!(of(&[credit.clone(), debit.clone(), stored("70", "0", "0", 6)]).is_empty());
@@ -14,7 +14,7 @@ fn balance_other_than_the_sum_of_its_postings_is_a_break() {
     assert_eq!(of(&[credit.clone(), stored("100", "5", "0", 6)]), ["held_differs"]);
     let hold = [posted(false, "-30", 6), posted(true, "30", 6)];
     let held = [credit.clone(), hold[0].clone(), hold[1].clone(), stored("70", "30", "0", 6)];
-    assert_eq!(of(&held), ["held_differs"], "nothing holds it");
+    assert_eq!(of(&held), ["held_differs"], "no hold explains the held amount");
     let by = AccountFact::Hold { amount: num("30"), by: "payment:1".to_owned() };
     assert!(of(&[&held[..], &[by]].concat()).is_empty());
     assert_eq!(of(&[credit.clone(), stored("100", "0", "9", 6)]), ["reserved_differs"]);

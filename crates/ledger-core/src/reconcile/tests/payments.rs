@@ -44,13 +44,13 @@ fn hold(state: S, held: &str) -> PaymentFact {
 }
 
 #[test]
-fn payment_other_than_its_refunds_and_entries_leave_is_a_break() {
+fn payment_that_differs_from_its_refunds_and_entries_is_a_break() {
     let (paid, paid_to) = (payment(S::Captured, "100", "100", false), moved(1, &[("ECOPAY", "100")]));
     assert!(of(&[paid.clone(), paid_to.clone()]).is_empty());
-    let back = [returned(2, "-40", ReturnKind::Refund), moved(2, &[("ECOPAY", "-40")])];
+    let refunded = [returned(2, "-40", ReturnKind::Refund), moved(2, &[("ECOPAY", "-40")])];
     let partly = payment(S::PartiallyRefunded, "100", "60", false);
-    assert!(of(&[&[partly.clone(), paid_to.clone()], &back[..]].concat()).is_empty());
-    assert_eq!(of(&[&[paid.clone(), paid_to.clone()], &back[..]].concat()), ["payment_differs"]);
+    assert!(of(&[&[partly.clone(), paid_to.clone()], &refunded[..]].concat()).is_empty());
+    assert_eq!(of(&[&[paid.clone(), paid_to.clone()], &refunded[..]].concat()), ["payment_differs"]);
     assert_eq!(of(&[partly, paid_to.clone()]), ["payment_differs"]);
     assert_eq!(of(&[payment(S::Refunded, "100", "100", false), paid_to.clone()]), ["payment_differs"]);
     let whole = [returned(2, "-100", ReturnKind::Refund), moved(2, &[("ECOPAY", "-100")])];
@@ -61,7 +61,7 @@ fn payment_other_than_its_refunds_and_entries_leave_is_a_break() {
 }
 
 #[test]
-fn hold_other_than_its_payment_says_is_a_break() {
+fn hold_that_differs_from_its_payment_is_a_break() {
     let authorized = payment(S::Authorized, "", "", true);
     assert!(of(&[authorized.clone(), hold(S::Authorized, "100"), moved(1, &[])]).is_empty());
     assert_eq!(of(&[hold(S::Authorized, "100"), moved(1, &[])]), ["hold_without_payment"]);
@@ -88,10 +88,10 @@ fn payment_in_any_other_state_is_a_break() {
 }
 
 #[test]
-fn state_says_which_kind_of_return_there_was() {
+fn payment_state_must_fit_its_kind_of_return() {
     for kind in ReturnKind::ALL {
-        let back = [returned(2, "-100", kind), moved(2, &[("ECOPAY", "-100")]), moved(1, &[("ECOPAY", "100")])];
-        let with = |state| of(&[&[payment(state, "100", "0", false)], &back[..]].concat());
+        let facts = [returned(2, "-100", kind), moved(2, &[("ECOPAY", "-100")]), moved(1, &[("ECOPAY", "100")])];
+        let with = |state| of(&[&[payment(state, "100", "0", false)], &facts[..]].concat());
         let (refunded, reversed) = (with(S::Refunded), with(S::Reversed));
         assert_eq!(reversed.is_empty(), kind == ReturnKind::PaymentReversal, "{kind:?}: {reversed:?}");
         assert_eq!(refunded.is_empty(), kind != ReturnKind::PaymentReversal, "{kind:?}: {refunded:?}");

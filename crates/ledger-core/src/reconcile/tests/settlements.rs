@@ -58,7 +58,7 @@ fn with_records(rest: &[SettlementFact]) -> Vec<&'static str> {
 }
 
 #[test]
-fn settlement_other_than_its_records_add_up_to_is_a_break() {
+fn settlement_that_differs_from_its_records_is_a_break() {
     let paid = |out: &str| step(SettlementStep::Payout, out);
     assert!(with_records(&[by_bank(S::Held, 3, "100")]).is_empty());
     assert!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76")]).is_empty());
@@ -69,14 +69,18 @@ fn settlement_other_than_its_records_add_up_to_is_a_break() {
     assert_eq!(with_records(&[]), ["settlement_differs"], "of no settlement");
     let returned = || step(SettlementStep::Returned, "0");
     assert!(with_records(&[by_bank(S::Returned, 3, "100"), paid("76"), returned()]).is_empty());
-    assert_eq!(with_records(&[by_bank(S::Returned, 3, "100"), paid("76")]), ["settlement_differs"], "never given back");
+    assert_eq!(
+        with_records(&[by_bank(S::Returned, 3, "100"), paid("76")]),
+        ["settlement_differs"],
+        "the return is not posted"
+    );
     assert_eq!(with_records(&[by_bank(S::Paid, 3, "100"), paid("76"), returned()]), ["settlement_differs"]);
     let two = [by_bank(S::Held, 3, "100"), by_bank(S::Undone, 3, "100")];
     assert_eq!(with_records(&two), ["settlement_differs"], "two records");
 }
 
 #[test]
-fn payouts_of_the_provider_other_than_settlements_say_are_breaks() {
+fn provider_payouts_that_differ_from_settlements_are_breaks() {
     let payout = |id: &str, amount: &str, status| {
         let (id, amount) = (psp_id(id), num(amount));
         SettlementFact::ProviderPayout(ProviderPayout { id, merchant: merchant_id(), amount, status })
@@ -86,23 +90,37 @@ fn payouts_of_the_provider_other_than_settlements_say_are_breaks() {
     let returned = || step(SettlementStep::Returned, "0");
     let with = |rest: &[SettlementFact], scope: &Scope| of(&[&[stamp("76", true)], rest].concat(), scope);
     let one = || payout("po_1", "76", sent);
-    let asked = asked();
-    assert!(with(&[by_provider(S::Paid), paid(), one()], &asked).is_empty());
-    assert!(with(&[by_provider(S::Paid), paid()], &scope()).is_empty(), "the provider was not asked");
-    assert_eq!(with(&[by_provider(S::Paid), paid()], &asked), ["payout_missing"]);
-    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "76", failed)], &asked), ["payout_missing"]);
-    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "77", sent)], &asked), ["payout_differs"]);
-    assert_eq!(with(&[by_provider(S::Paid), paid(), one(), payout("po_2", "76", sent)], &asked), ["payout_differs"]);
-    assert!(with(&[by_provider(S::Paying), one()], &asked).is_empty());
-    assert_eq!(with(&[by_provider(S::Charged), one()], &asked), ["payout_differs"], "never asked for");
-    let back = payout("po_1", "76", failed);
-    assert!(with(&[by_provider(S::Returned), paid(), returned(), back], &asked).is_empty());
-    assert_eq!(with(&[by_provider(S::Returned), paid(), returned(), one()], &asked), ["payout_differs"], "it did not");
-    assert_eq!(of(&[one()], &asked), ["payout_differs"], "of no settlement");
+    let listed_scope = listed_scope();
+    assert!(with(&[by_provider(S::Paid), paid(), one()], &listed_scope).is_empty());
+    assert!(
+        with(&[by_provider(S::Paid), paid()], &scope()).is_empty(),
+        "payouts are not compared without the provider's list"
+    );
+    assert_eq!(with(&[by_provider(S::Paid), paid()], &listed_scope), ["payout_missing"]);
+    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "76", failed)], &listed_scope), ["payout_missing"]);
+    assert_eq!(with(&[by_provider(S::Paid), paid(), payout("po_1", "77", sent)], &listed_scope), ["payout_differs"]);
+    assert_eq!(
+        with(&[by_provider(S::Paid), paid(), one(), payout("po_2", "76", sent)], &listed_scope),
+        ["payout_differs"]
+    );
+    assert!(with(&[by_provider(S::Paying), one()], &listed_scope).is_empty());
+    assert_eq!(
+        with(&[by_provider(S::Charged), one()], &listed_scope),
+        ["payout_differs"],
+        "the payout was never requested"
+    );
+    let failed_payout = payout("po_1", "76", failed);
+    assert!(with(&[by_provider(S::Returned), paid(), returned(), failed_payout], &listed_scope).is_empty());
+    assert_eq!(
+        with(&[by_provider(S::Returned), paid(), returned(), one()], &listed_scope),
+        ["payout_differs"],
+        "not failed"
+    );
+    assert_eq!(of(&[one()], &listed_scope), ["payout_differs"], "of no settlement");
     let SettlementFact::ProviderPayout(payout) = one() else { panic!("another fact") };
     let elsewhere =
         SettlementFact::ProviderPayout(ProviderPayout { merchant: MerchantId::parse(OTHER).unwrap(), ..payout });
-    assert_eq!(with(&[by_provider(S::Paid), paid(), elsewhere], &asked), ["payout_differs"], "to another");
+    assert_eq!(with(&[by_provider(S::Paid), paid(), elsewhere], &listed_scope), ["payout_differs"], "another merchant");
 }
 
 /// For every state, the postings that must exist and the payouts that the provider may have.
@@ -129,7 +147,7 @@ fn settlement_with_foreign_facts_is_a_break() {
     let found =
         found(&group(&format!("settlement/{ID}")), &[&records[..], &[by_bank(S::Held, 3, "100")]].concat(), &scope());
     assert_eq!(found[0].kind, BreakKind::SettlementDiffers);
-    assert!(found[0].evidence.contains(&format!("merchant:{OTHER}")), "where it is read again: {found:?}");
+    assert!(found[0].evidence.contains(&format!("merchant:{OTHER}")), "the evidence names the account: {found:?}");
     let unknown = step(SettlementStep::Unknown(Operation::Pay), "0");
     assert_eq!(with_records(&[by_bank(S::Held, 3, "100"), unknown.clone()]), ["settlement_differs"]);
     assert_eq!(of(&[unknown], &scope()), ["settlement_differs"], "an entry alone");

@@ -96,11 +96,11 @@ fn god_record_counts_if_it_names_the_legacy_model() {
         assert_eq!(found(&[beside.clone(), record("legacy", 6)]), ["balance_differs"], "{beside:?}");
     }
     assert!(found(&[record("legacy", 5)]).is_empty());
-    let mut odd = record("legacy", 5);
-    odd.insert("balance_exposure".to_owned(), Value::int(6));
-    assert_eq!(found(&[odd.clone(), own(5, 5)]), ["exposure_differs"]);
-    odd.insert("balance_exposure".to_owned(), Value::s("six"));
-    assert_eq!(found(&[odd, own(5, 5)]), ["unreadable_item", "balance_differs"]);
+    let mut god_record = record("legacy", 5);
+    god_record.insert("balance_exposure".to_owned(), Value::int(6));
+    assert_eq!(found(&[god_record.clone(), own(5, 5)]), ["exposure_differs"]);
+    god_record.insert("balance_exposure".to_owned(), Value::s("six"));
+    assert_eq!(found(&[god_record, own(5, 5)]), ["unreadable_item", "balance_differs"]);
     let negative = [int("balance", -1), int("balance_exposure", -1)].map(|(name, value)| (name.to_owned(), value));
     let negative = record("legacy", 5).into_iter().chain(negative).collect();
     assert_eq!(found(&[negative, own(5, 5)]), ["negative_balance", "balance_differs"]);
@@ -137,7 +137,7 @@ fn aggregates_hold_points_in_the_half_way_model() {
     }
     let own = item("BALANCE#POINT", &[int("balance", 5), int("exposure", 5)]);
     assert!(of(&[metrics(9), record("split", 0), own.clone()]).is_empty());
-    assert!(of(&[metrics(9), own]).is_empty(), "nothing says that points stand there");
+    assert!(of(&[metrics(9), own]).is_empty(), "without a God Record, METRICS has no points");
 }
 
 #[test]

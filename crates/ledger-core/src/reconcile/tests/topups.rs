@@ -6,7 +6,7 @@ use crate::psp::{IntentStatus, RefundStatus};
 use crate::topups::{ClawbackState, EntryDecision as D, RefundState, TopupState};
 
 fn of(facts: &[TopupFact]) -> Vec<&'static str> {
-    kinds(&group(&format!("topup/{ID}")), facts, &asked())
+    kinds(&group(&format!("topup/{ID}")), facts, &listed_scope())
 }
 
 fn topup(state: TopupState, refundable: &str) -> TopupFact {
@@ -71,7 +71,7 @@ fn refunded(rest: &[TopupFact]) -> Vec<&'static str> {
 }
 
 #[test]
-fn topup_other_than_its_entries_and_the_provider_say_is_a_break() {
+fn topup_that_differs_from_its_entries_or_the_provider_is_a_break() {
     let good = [topup(TopupState::Succeeded, "100"), credit(), paid()];
     assert!(of(&good).is_empty());
     assert!(of(&[topup(TopupState::Pending, "0"), open()]).is_empty());
@@ -94,7 +94,7 @@ fn topup_other_than_its_entries_and_the_provider_say_is_a_break() {
 }
 
 #[test]
-fn refund_other_than_its_entries_and_the_provider_say_is_a_break() {
+fn refund_that_differs_from_its_entries_or_the_provider_is_a_break() {
     let paid_out = || entry(3, TopupStep::RefundPayout(refund_id()));
     let (pending, succeeded) = (|| refund(RefundState::Pending), || refund(RefundState::Succeeded));
     assert!(refunded(&[succeeded(), paid_out(), payout(RefundStatus::Succeeded, "40")]).is_empty());
@@ -145,7 +145,7 @@ fn each_state_of_a_refund_fits_one_set_of_entries_and_one_status() {
             let held = entry(2, TopupStep::RefundHold(refund_id()));
             let mut facts = vec![topup(TopupState::Succeeded, refundable), credit(), paid(), held, refund(state)];
             facts.extend(entries);
-            let entries_alone = Scope { listed: None, ..asked() };
+            let entries_alone = Scope { listed: None, ..listed_scope() };
             let found = kinds(&group(&format!("topup/{ID}")), &facts, &entries_alone);
             assert_eq!(found.is_empty(), fits, "{state} {has:?}: {found:?}");
         }
@@ -170,10 +170,10 @@ fn each_state_of_a_clawback_fits_its_entries() {
         TopupFact::Clawback(RecordedClawback { id: id(), state, round: 2, lowered, settled })
     };
     let taken = || entry(4, TopupStep::ClawbackTaken(id()));
-    let back = || entry(5, TopupStep::ClawbackReturned(id()));
+    let return_entry = || entry(5, TopupStep::ClawbackReturned(id()));
     for state in ClawbackState::ALL {
         let is_taken = state == ClawbackState::Taken;
-        for entries in [vec![], vec![taken()], vec![back()], vec![taken(), back()]] {
+        for entries in [vec![], vec![taken()], vec![return_entry()], vec![taken(), return_entry()]] {
             let (refundable, lowered) = if is_taken { ("0", "100") } else { ("100", "0") };
             let good = vec![topup(TopupState::Succeeded, refundable), credit(), paid(), clawback(state, lowered)];
             let found = of(&[good, entries.clone()].concat());
@@ -197,8 +197,8 @@ fn entry_without_its_record_is_a_break() {
     ] {
         assert_eq!(of(&[&good[..], &[entry(7, step.clone())]].concat()), ["topup_differs"], "{step:?}");
         assert_eq!(of(&[entry(7, step.clone())]), ["topup_missing"], "{step:?}");
-        let found = found(&group(&format!("topup/{ID}")), &[entry(7, step)], &asked());
-        assert!(found[0].evidence.contains(&wallet().to_string()), "where it is read again: {found:?}");
+        let found = found(&group(&format!("topup/{ID}")), &[entry(7, step)], &listed_scope());
+        assert!(found[0].evidence.contains(&wallet().to_string()), "the evidence names the account: {found:?}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::psp::wire::{self, ErrorBody};
 use ledger_core::psp::{IntentStatus, Step};
 
 /// Codes of temporary refusals, whatever the status.
-const NOT_NOW: [&str; 3] = ["idempotency_key_in_use", "lock_timeout", "rate_limit"];
+const TEMPORARY_CODES: [&str; 3] = ["idempotency_key_in_use", "lock_timeout", "rate_limit"];
 /// Codes of a refund that exceeds the Stripe balance.
 const BALANCE_SHORT: [&str; 3] = ["balance_insufficient", "insufficient_balance_for_refund", "insufficient_funds"];
 /// The text of such a refusal, which may have no code.
@@ -78,12 +78,12 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
     if answer.should_retry == Some(true) {
         return unknown(true, "should_retry");
     }
-    if has_code(&error, &NOT_NOW) {
+    if has_code(&error, &TEMPORARY_CODES) {
         return unknown(!answer.replayed, "not_now");
     }
     if error.kind == "idempotency_error" {
         // The ledger stores each request with its key, so it never sends a key with other bytes.
-        tracing::error!(code = code(&error), "stripe knows the key with other parameters");
+        tracing::error!(code = code(&error), "stripe has the idempotency key with other parameters");
         return unknown(false, "key_with_other_parameters");
     }
     let outlook = match (answer.status, error.kind.as_str()) {
@@ -91,7 +91,7 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
         (401 | 403, _) => Outlook::MayPass { burnt: answer.replayed },
         (402, _) => Outlook::MayPass { burnt: true },
         (400 | 404, "invalid_request_error") if is_other_mode(&error) => {
-            tracing::error!("the API key is of the other mode than the object");
+            tracing::error!("the API key and the object have different modes");
             Outlook::MayPass { burnt: answer.replayed }
         }
         (400 | 404, "invalid_request_error") if is_balance_short(&error) => Outlook::MayPass { burnt: true },
@@ -106,7 +106,7 @@ fn refusal(answer: &Answer, error: ErrorBody) -> Sent {
 }
 
 fn is_balance_short(error: &ErrorBody) -> bool {
-    has_code(error, &BALANCE_SHORT) || says(error, BALANCE_SHORT_TEXT)
+    has_code(error, &BALANCE_SHORT) || message_contains(error, BALANCE_SHORT_TEXT)
 }
 
 /// Whether the object does not exist. With a key of the other mode it may exist.
@@ -115,10 +115,10 @@ fn is_absence(error: &ErrorBody) -> bool {
 }
 
 fn is_other_mode(error: &ErrorBody) -> bool {
-    says(error, OTHER_MODE_TEXT)
+    message_contains(error, OTHER_MODE_TEXT)
 }
 
-fn says(error: &ErrorBody, text: &str) -> bool {
+fn message_contains(error: &ErrorBody, text: &str) -> bool {
     error.message.as_ref().is_some_and(|message| message.expose().to_ascii_lowercase().contains(text))
 }
 

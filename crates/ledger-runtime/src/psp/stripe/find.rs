@@ -61,7 +61,7 @@ impl Stripe {
     }
 
     /// Reads a list to its end and returns the one object that matches.
-    pub(super) async fn look_through(&self, search: &PspSearch, list: &List, account: Option<&str>) -> LookupResult {
+    pub(super) async fn search_list(&self, search: &PspSearch, list: &List, account: Option<&str>) -> LookupResult {
         let mut found: Option<PspObject> = None;
         let mut after: Option<PspId> = None;
         for _ in 0..PAGES_MAX {
@@ -77,10 +77,10 @@ impl Stripe {
                 Ok(_) | Err(_) => return LookupResult::Unknown,
             };
             after = page.data.last().map(|last| last.id().clone());
-            for object in page.data.into_iter().filter(|object| is_sought(search, object)) {
+            for object in page.data.into_iter().filter(|object| is_match(search, object)) {
                 if found.as_ref().is_some_and(|other| other.id() != object.id()) {
                     // The idempotency key should have made this impossible.
-                    tracing::error!(step = search.step.name(), resource = %search.resource, "made more than once");
+                    tracing::error!(step = search.step.name(), resource = %search.resource, "found more than once");
                     return LookupResult::Unknown;
                 }
                 found = Some(object);
@@ -92,7 +92,7 @@ impl Stripe {
                 (true, None) => return LookupResult::Unknown,
             }
         }
-        tracing::error!(step = search.step.name(), resource = %search.resource, "the list is too long to look through");
+        tracing::error!(step = search.step.name(), resource = %search.resource, "the list is too long to search");
         LookupResult::Unknown
     }
 }
@@ -106,7 +106,7 @@ fn page(step: Step, body: &[u8], ledger: &str) -> Result<Page<PspObject>, WireEr
 }
 
 /// Whether the object's metadata names the record looked for.
-fn is_sought(search: &PspSearch, object: &PspObject) -> bool {
+fn is_match(search: &PspSearch, object: &PspObject) -> bool {
     let of_topup = match object {
         PspObject::Intent(intent) => intent.tags.as_ref(),
         PspObject::Refund(refund) => refund.tags.as_ref(),

@@ -48,7 +48,7 @@ fn stripe(server: &Server) -> Stripe {
 }
 
 /// A client with a short timeout.
-fn impatient(server: &Server) -> Stripe {
+fn with_short_timeout(server: &Server) -> Stripe {
     let timeouts = Timeouts { whole: Duration::from_millis(100), ..Timeouts::DEFAULT };
     Stripe::with_timeouts(&config(&base_url(server)), LEDGER, timeouts).unwrap()
 }
@@ -194,7 +194,7 @@ async fn failed_exchange_is_unknown_and_is_sent_once() {
     for (reply, want) in cases {
         let server = Server::script([reply]).await;
         let waits = want != unknown(true, "timeout");
-        let stripe = if waits { stripe(&server) } else { impatient(&server) };
+        let stripe = if waits { stripe(&server) } else { with_short_timeout(&server) };
         assert_eq!(send(&stripe).await, want);
         assert_eq!(server.seen().len(), 1, "{want:?}");
     }
@@ -299,14 +299,14 @@ async fn absence_is_reported_only_for_lists_read_to_their_end() {
         ("the second page breaks", vec![page(), Reply::Reset], "unknown"),
         ("the second page fails", vec![page(), reply(500, "", "{}")], "unknown"),
         (
-            "an error looks like a list",
+            "an error has the form of a list",
             vec![reply(500, "", r#"{"object":"list","data":[],"has_more":false}"#)],
             "unknown",
         ),
         ("an object cannot be read", vec![list(false, &[broken])], "unknown"),
-        ("more follows nothing", vec![list(true, &[])], "unknown"),
-        ("the end is not told", vec![reply(200, "", r#"{"object":"list","data":[]}"#)], "unknown"),
-        ("it does not end", (0..50).map(|_| page()).collect(), "unknown"),
+        ("an empty page has more", vec![list(true, &[])], "unknown"),
+        ("has_more is missing", vec![reply(200, "", r#"{"object":"list","data":[]}"#)], "unknown"),
+        ("the list does not end", (0..50).map(|_| page()).collect(), "unknown"),
         ("found, but not to the end", vec![list(true, &[intent("pi_1", TOPUP)]), Reply::Reset], "unknown"),
         ("twice", vec![list(false, &[intent("pi_1", TOPUP), intent("pi_2", TOPUP)])], "unknown"),
         ("one on two pages", vec![list(true, &[intent("pi_1", TOPUP)]), list(false, &[intent("pi_1", TOPUP)])], "pi_1"),
@@ -339,12 +339,12 @@ async fn exchange_logs_one_line_without_secrets() {
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|l: &Value| l["target"].as_str().unwrap().contains("stripe"))
         .collect();
-    let told: Vec<_> =
+    let logged: Vec<_> =
         ours.iter().map(|l| (&l["method"], &l["path"], &l["status"], &l["request_id"], &l["replayed"])).collect();
     let (post, get) = (json!("POST"), json!("GET"));
     let (path, id) = (json!("/v1/payment_intents"), json!("req_1"));
     assert_eq!(
-        told,
+        logged,
         [
             (&post, &path, &json!(200), &id, &json!(false)),
             (&post, &path, &json!(402), &id, &json!(true)),

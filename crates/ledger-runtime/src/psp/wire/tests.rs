@@ -76,13 +76,13 @@ fn intent_is_parsed_with_metadata_and_does_not_print_its_secret() {
 #[test]
 fn intent_without_a_required_field_is_refused() {
     for name in ["id", "object", "amount", "amount_received", "currency", "status", "livemode"] {
-        assert_eq!(read(&without(intent_json(), name)), Err(WireError::Field(name_of(name))), "{name} is gone");
+        assert_eq!(read(&without(intent_json(), name)), Err(WireError::Field(name_of(name))), "without {name}");
         assert_eq!(read(&with(intent_json(), name, Value::Null)), Err(WireError::Field(name_of(name))), "{name}");
         let list = with(intent_json(), name, json!([1]));
         assert_eq!(read(&list), Err(WireError::Field(name_of(name))), "{name} is a list");
     }
     for name in ["client_secret", "metadata"] {
-        assert!(read(&without(intent_json(), name)).is_ok(), "{name} is gone");
+        assert!(read(&without(intent_json(), name)).is_ok(), "without {name}");
         assert!(read(&with(intent_json(), name, Value::Null)).is_ok(), "{name} is null");
         assert_eq!(read(&with(intent_json(), name, json!(1))), Err(WireError::Field(name_of(name))));
     }
@@ -142,7 +142,7 @@ fn ambiguous_json_is_refused() {
     let at = good.find("card").unwrap();
     invalid[at] = 0xff;
     assert_eq!(intent(&invalid, LEDGER), Err(WireError::NotJson));
-    assert!(intent(format!(" \r\n{good}\n").as_bytes(), LEDGER).is_ok(), "space around is no matter");
+    assert!(intent(format!(" \r\n{good}\n").as_bytes(), LEDGER).is_ok(), "surrounding spaces are ignored");
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn page_with_a_malformed_item_is_refused() {
     let read = |value: &Value| intents(&bytes(value), LEDGER);
     let whole = read(&page).unwrap();
     assert_eq!((whole.data.len(), whole.has_more), (1, true));
-    assert!(read(&without(page.clone(), "has_more")).is_err(), "or the end could not be told");
+    assert!(read(&without(page.clone(), "has_more")).is_err(), "a page needs has_more");
     assert!(read(&with(page.clone(), "object", json!("search_result"))).is_err());
     assert!(read(&with(page.clone(), "data", json!([intent_json(), refund_json()]))).is_err());
     assert!(read(&with(page.clone(), "data", json!({}))).is_err());

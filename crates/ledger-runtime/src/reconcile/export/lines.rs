@@ -16,10 +16,10 @@ impl<F: FnMut(&str) -> io::Result<()>> Lines<F> {
     /// Passes on what follows the last line break.
     pub(super) fn end(mut self) -> io::Result<()> {
         let last = std::mem::take(&mut self.rest);
-        if last.is_empty() { Ok(()) } else { self.hand_on(&last) }
+        if last.is_empty() { Ok(()) } else { self.read_line(&last) }
     }
 
-    fn hand_on(&mut self, line: &[u8]) -> io::Result<()> {
+    fn read_line(&mut self, line: &[u8]) -> io::Result<()> {
         let text = std::str::from_utf8(line).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no text"))?;
         (self.take)(text.strip_suffix('\r').unwrap_or(text))
     }
@@ -29,11 +29,11 @@ impl<F: FnMut(&str) -> io::Result<()>> Write for Lines<F> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             match piece.strip_suffix(b"\n") {
-                Some(line) if self.rest.is_empty() => self.hand_on(line)?,
+                Some(line) if self.rest.is_empty() => self.read_line(line)?,
                 Some(end) => {
                     let mut line = std::mem::take(&mut self.rest);
                     line.extend_from_slice(end);
-                    self.hand_on(&line)?;
+                    self.read_line(&line)?;
                 }
                 None => self.rest.extend_from_slice(piece),
             }

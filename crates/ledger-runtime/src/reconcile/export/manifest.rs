@@ -67,19 +67,19 @@ impl Exports {
             files.push(serde_json::from_str(line).map_err(io::Error::from)?);
             Ok(())
         });
-        self.pour(&name, &mut into).await?;
+        self.copy_object(&name, &mut into).await?;
         into.end().map_err(|error| unread(&name, &error))?;
         Ok(files)
     }
 
     pub(super) async fn summary(&self, of: &ExportRun) -> Result<Summary, ExportError> {
         let (name, mut bytes) = (of.of_export(SUMMARY), Vec::new());
-        self.pour(&name, &mut bytes).await?;
+        self.copy_object(&name, &mut bytes).await?;
         serde_json::from_slice(&bytes).map_err(|error| unread(&name, &error.into()))
     }
 
     /// Writes an object's bytes to `into` as they arrive.
-    pub(super) async fn pour(&self, name: &str, into: &mut impl Write) -> Result<(), ExportError> {
+    pub(super) async fn copy_object(&self, name: &str, into: &mut impl Write) -> Result<(), ExportError> {
         let mut body = self.objects.get(name).await?;
         while let Some(chunk) = body.try_next().await? {
             into.write_all(&chunk).map_err(|error| unread(name, &error))?;

@@ -46,18 +46,18 @@ impl Exports {
             let head = self.gather(&name, &mut found).await?;
             let read = head.items.unwrap_or_default();
             if read != file.items() {
-                return Err(ExportError::Count { name, said: file.items(), found: read });
+                return Err(ExportError::Count { name, listed: file.items(), found: read });
             }
             items = items.saturating_add(read);
         }
         // Also fails if the manifest lacks a data file.
         if items != summary.items() {
-            return Err(ExportError::Count { name: "the export".to_owned(), said: summary.items(), found: items });
+            return Err(ExportError::Count { name: "the export".to_owned(), listed: summary.items(), found: items });
         }
         for part in 0..of.parts() {
             let name = of.folded(part);
             for tenant in self.gather(&name, &mut found).await?.tenants {
-                let tenant = Tenant::parse(&tenant).map_err(|_| odd(&name, "no tenant"))?;
+                let tenant = Tenant::parse(&tenant).map_err(|_| unreadable(&name, "no tenant"))?;
                 let _ = found.tenants.entry(tenant).or_default();
             }
         }
@@ -101,9 +101,9 @@ impl Exports {
             found.take(finding.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "no finding"))?);
             Ok(())
         });
-        self.pour(name, &mut into).await?;
+        self.copy_object(name, &mut into).await?;
         into.end().map_err(|error| unread(name, &error))?;
-        head.ok_or_else(|| odd(name, "nothing"))
+        head.ok_or_else(|| unreadable(name, "nothing"))
     }
 }
 
@@ -120,6 +120,6 @@ impl Found {
     }
 }
 
-fn odd(name: &str, why: &str) -> ExportError {
+fn unreadable(name: &str, why: &str) -> ExportError {
     ExportError::Unreadable { name: name.to_owned(), why: why.to_owned() }
 }

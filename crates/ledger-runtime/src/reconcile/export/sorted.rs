@@ -40,8 +40,8 @@ impl Sorted {
 
     /// Adds the facts and findings of a line of the data file.
     pub(super) fn take(&mut self, of: &str) -> io::Result<()> {
-        let odd = || io::Error::new(io::ErrorKind::InvalidData, "a line that is no item");
-        let item = exported_item(of).ok_or_else(odd)?;
+        let invalid_line = || io::Error::new(io::ErrorKind::InvalidData, "a line that is no item");
+        let item = exported_item(of).ok_or_else(invalid_line)?;
         self.items = self.items.saturating_add(1);
         for observation in of_item(&item, self.at, Limits::default()) {
             match observation {

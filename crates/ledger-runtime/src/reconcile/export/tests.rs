@@ -82,16 +82,16 @@ impl Rig {
         let places = (Arc::new(objects.clone()) as _, Arc::new(objects.clone()) as _);
         let exports = Exports::new(places, (Metrics::to(counting.clone()), clock), directory);
         let rig = Self { objects, counting, exports, of: ExportRun::new("r", EXPORT, 3).unwrap() };
-        rig.export([data(&[balance("a", "5"), balance("b", "-1")]), data(&[odd()])], [2, 1], 3);
+        rig.export([data(&[balance("a", "5"), balance("b", "-1")]), data(&[incomplete_payment()])], [2, 1], 3);
         rig
     }
 
-    fn export(&self, files: [Vec<u8>; 2], said: [u64; 2], all: u64) {
+    fn export(&self, files: [Vec<u8>; 2], listed: [u64; 2], all: u64) {
         let mut manifest = String::new();
         for (at, bytes) in files.into_iter().enumerate() {
             self.objects.set(&format!("data/{}", KEYS[at]), bytes);
             let key = format!("{EXPORT}/data/{}", KEYS[at]);
-            let line = json!({"itemCount": said[at], "md5Checksum": "x", "etag": "y", "dataFileS3Key": key});
+            let line = json!({"itemCount": listed[at], "md5Checksum": "x", "etag": "y", "dataFileS3Key": key});
             manifest.push_str(&format!("{line}\n"));
         }
         self.objects.set("manifest-files.json", manifest);
@@ -141,7 +141,7 @@ fn balance(letter: &str, balance: &str) -> Value {
         "exposure": {"N": balance}}})
 }
 
-fn odd() -> Value {
+fn incomplete_payment() -> Value {
     json!({"Item": {"uuid": {"S": format!("demo#payment#{}", id("c"))}, "type": {"S": "PAYMENT"}}})
 }
 
@@ -232,18 +232,22 @@ async fn missing_object_fails_the_task() {
 #[tokio::test]
 async fn export_that_differs_from_its_manifest_is_refused() {
     let rig = Rig::new();
-    let (one, two) = (data(&[balance("a", "5")]), data(&[odd()]));
-    let count = |name: &str, said, found| ExportError::Count { name: name.to_owned(), said, found };
+    let (one, two) = (data(&[balance("a", "5")]), data(&[incomplete_payment()]));
+    let count = |name: &str, listed, found| ExportError::Count { name: name.to_owned(), listed, found };
     let of_data = format!("{EXPORT}/data/a.json.gz");
     rig.export([one.clone(), two.clone()], [2, 1], 3);
     assert_eq!(rig.all().await, Err(count(&of_data, 2, 1)));
     // A manifest that lacks a data file.
     rig.export([one.clone(), two.clone()], [1, 1], 3);
     assert_eq!(rig.all().await, Err(count("the export", 3, 2)));
-    for odd in [one[..one.len() - 9].to_vec(), one[..12].to_vec(), b"no gz".to_vec(), data(&[json!({"x": 1})])] {
-        rig.export([odd.clone(), two.clone()], [1, 1], 2);
+    for invalid_file in [one[..one.len() - 9].to_vec(), one[..12].to_vec(), b"no gz".to_vec(), data(&[json!({"x": 1})])]
+    {
+        rig.export([invalid_file.clone(), two.clone()], [1, 1], 2);
         let error = rig.all().await.unwrap_err();
-        assert!(matches!(&error, ExportError::Unreadable { name, .. } if *name == of_data), "{odd:?}: {error:?}");
+        assert!(
+            matches!(&error, ExportError::Unreadable { name, .. } if *name == of_data),
+            "{invalid_file:?}: {error:?}"
+        );
         assert_eq!(error.name(), BROKEN);
     }
     // Several gzip members in sequence are one file.

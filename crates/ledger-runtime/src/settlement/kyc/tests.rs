@@ -80,11 +80,11 @@ async fn every_other_answer_is_unknown() {
 
 #[tokio::test]
 async fn check_sends_an_idempotency_key_of_the_settlement() {
-    let (_, asked) = answered(200, r#"{"result":"pending"}"#).await;
-    assert!(asked.starts_with("POST /kyc/checks HTTP/1.1"), "{asked}");
-    assert!(asked.contains("idempotency-key: settlement:019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e:kyc"), "{asked}");
-    assert!(asked.contains("authorization: Bearer tok_1\r\n"), "{asked}");
-    assert!(asked.contains(r#""merchant_id":"019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5f""#), "{asked}");
+    let (_, request) = answered(200, r#"{"result":"pending"}"#).await;
+    assert!(request.starts_with("POST /kyc/checks HTTP/1.1"), "{request}");
+    assert!(request.contains("idempotency-key: settlement:019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e:kyc"), "{request}");
+    assert!(request.contains("authorization: Bearer tok_1\r\n"), "{request}");
+    assert!(request.contains(r#""merchant_id":"019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5f""#), "{request}");
 }
 
 #[test]
@@ -115,12 +115,12 @@ async fn exchanged_token_is_used_within_five_minutes() {
     seconds.store(300, Ordering::SeqCst);
     kyc.check(&at()).await;
     let seen = server.seen();
-    let sent: Vec<bool> = seen.iter().map(|asked| asked.contains("Bearer tok_2\r\n")).collect();
+    let sent: Vec<bool> = seen.iter().map(|request| request.contains("Bearer tok_2\r\n")).collect();
     assert_eq!((sent, token.reads()), (vec![false, false, true], 2), "{seen:?}");
 }
 
 #[tokio::test]
-async fn refused_token_is_read_again_and_the_check_asked_for_again() {
+async fn refused_token_is_read_again_and_the_check_repeated() {
     for status in [401, 403] {
         let (token, seconds) = (Token::default(), Arc::new(AtomicU64::new(0)));
         let pending = || Reply::of(200, "", r#"{"result":"pending"}"#);

@@ -7,7 +7,7 @@ use ledger_core::settlements::UNAVAILABLE;
 use serde_json::json;
 
 /// The answer to the state machine, and the metrics of the settlement's tenant, for a task that ends so.
-async fn told(ends: fn() -> Result<Outcome, Problem>) -> (Result<&'static str, &'static str>, Vec<(Metric, u64)>) {
+async fn result(ends: fn() -> Result<Outcome, Problem>) -> (Result<&'static str, &'static str>, Vec<(Metric, u64)>) {
     let (ledger, counting) = Store::script([]).ledger();
     let app = App::new(ledger, Config::of_table("ledger"));
     let id = "019aa5d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
@@ -22,11 +22,11 @@ async fn told(ends: fn() -> Result<Outcome, Problem>) -> (Result<&'static str, &
 
 #[tokio::test]
 async fn failed_task_is_named_and_counted() {
-    assert_eq!(told(|| Ok(Outcome::Next)).await, (Ok("next"), vec![]));
-    let unavailable = told(|| Err(Problem::unavailable())).await;
+    assert_eq!(result(|| Ok(Outcome::Next)).await, (Ok("next"), vec![]));
+    let unavailable = result(|| Err(Problem::unavailable())).await;
     assert_eq!(unavailable, (Err(UNAVAILABLE), vec![(Metric::FailClosed, 1)]));
-    let denied = told(|| Err(Problem::store_refused("AccessDeniedException"))).await;
+    let denied = result(|| Err(Problem::store_refused("AccessDeniedException"))).await;
     assert_eq!(denied, (Err(BROKEN), vec![(Metric::Broken, 1), (Metric::StoreDenied, 1)]));
-    let panicked = told(|| panic!("090-1234-5678")).await;
+    let panicked = result(|| panic!("090-1234-5678")).await;
     assert_eq!(panicked, (Err(BROKEN), vec![(Metric::Broken, 1)]));
 }

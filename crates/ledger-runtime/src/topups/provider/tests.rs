@@ -73,7 +73,7 @@ async fn secret_is_read_once_in_five_minutes() {
     let rig = Rig::new(Some(ONE));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     rig.put(Some(BOTH));
-    rig.later(BELIEVED_FOR - Duration::from_millis(1));
+    rig.later(SECRET_KEPT_FOR - Duration::from_millis(1));
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     assert_eq!(rig.reads(), 1);
     rig.later(Duration::from_millis(1));
@@ -89,7 +89,7 @@ async fn failed_signature_rereads_the_secret_after_ten_seconds() {
     for _ in 0..100 {
         assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1"]);
     }
-    rig.later(DOUBTED_AFTER);
+    rig.later(REFUSED_REREAD_AFTER);
     assert_eq!(secrets(rig.keeper.provider_anew().await), ["whsec_1", "whsec_2"]);
     assert_eq!(rig.reads(), 2);
 }
@@ -100,7 +100,7 @@ async fn unreadable_or_unusable_secret_keeps_the_one_before() {
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     for (stale, bad) in [None, Some("sk_test_2"), Some(LIVE)].into_iter().enumerate() {
         rig.put(bad);
-        rig.later(BELIEVED_FOR);
+        rig.later(SECRET_KEPT_FOR);
         assert_eq!(rig.secrets().await, ["whsec_1"], "{bad:?}");
         assert_eq!(rig.counting.total(Metric::SecretsStale), u64::try_from(stale).unwrap() + 1);
     }
@@ -116,12 +116,12 @@ async fn secret_filled_or_emptied_later_sets_up_or_removes_stripe() {
     let rig = Rig::new(Some(NONE));
     assert!(rig.keeper.provider().await.is_none());
     rig.put(Some(ONE));
-    rig.later(BELIEVED_FOR);
+    rig.later(SECRET_KEPT_FOR);
     assert_eq!(rig.secrets().await, ["whsec_1"]);
     assert_eq!(rig.counting.total(Metric::SecretsStale), 0);
     // An emptied secret removes Stripe: the operator intends that.
     rig.put(Some(NONE));
-    rig.later(BELIEVED_FOR);
+    rig.later(SECRET_KEPT_FOR);
     assert!(rig.keeper.provider().await.is_none());
 }
 

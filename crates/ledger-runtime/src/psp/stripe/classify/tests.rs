@@ -24,7 +24,7 @@ fn error(kind: &str, code: &str) -> Value {
     json!({"error": {"type": kind, "code": code, "message": "m"}})
 }
 
-fn said(message: &str, code: Option<&str>) -> Value {
+fn error_body(message: &str, code: Option<&str>) -> Value {
     json!({"error": {"type": "invalid_request_error", "code": code, "message": message}})
 }
 
@@ -119,23 +119,23 @@ fn responses_to_a_refund_request_are_classified() {
         (400, Replayed, error(INVALID, "charge_disputed"), "final: charge_disputed"),
         (404, Plain, error(INVALID, "resource_missing"), "may pass: resource_missing"),
         (404, Replayed, error(INVALID, "resource_missing"), "may pass, burnt: resource_missing"),
-        (400, Plain, said("m", None), "final: invalid_request_error"),
-        (400, Plain, said("m", Some("Taro Yamada")), "final: invalid_request_error"),
-        (400, Plain, said("m", Some("")), "final: invalid_request_error"),
-        (400, Plain, said("m", Some(&long)), "final: invalid_request_error"),
+        (400, Plain, error_body("m", None), "final: invalid_request_error"),
+        (400, Plain, error_body("m", Some("Taro Yamada")), "final: invalid_request_error"),
+        (400, Plain, error_body("m", Some("")), "final: invalid_request_error"),
+        (400, Plain, error_body("m", Some(&long)), "final: invalid_request_error"),
         (400, Plain, key_misuse.clone(), "look: key_with_other_parameters"),
         (400, Replayed, key_misuse, "look: key_with_other_parameters"),
         // Temporary: the API key, the card, the balance of the Stripe account.
         (401, Plain, error(INVALID, "api_key_expired"), "may pass: api_key_expired"),
         (403, Plain, error(INVALID, "account_invalid"), "may pass: account_invalid"),
         (403, Replayed, error(INVALID, "account_invalid"), "may pass, burnt: account_invalid"),
-        (404, Plain, said(other_mode, Some("resource_missing")), "may pass: resource_missing"),
+        (404, Plain, error_body(other_mode, Some("resource_missing")), "may pass: resource_missing"),
         (402, Plain, error("card_error", "card_declined"), "may pass, burnt: card_declined"),
         (402, Plain, error(INVALID, "x"), "may pass, burnt: x"),
         (400, Plain, error(INVALID, "balance_insufficient"), "may pass, burnt: balance_insufficient"),
         (400, Plain, error(INVALID, "insufficient_funds"), "may pass, burnt: insufficient_funds"),
         (400, Plain, undocumented, "may pass, burnt: insufficient_balance_for_refund"),
-        (400, Plain, said(short, None), "may pass, burnt: invalid_request_error"),
+        (400, Plain, error_body(short, None), "may pass, burnt: invalid_request_error"),
         // Not written by Stripe.
         (400, Plain, html.clone(), "send again: unreadable_refusal"),
         (401, Plain, json!({"message": "Unauthorized"}), "send again: unreadable_refusal"),
@@ -211,9 +211,9 @@ fn absence_is_accepted_only_from_stripe_and_in_the_same_mode() {
         (200, refund(), unknown.clone()),
         (200, json!("<html>"), unknown.clone()),
         (404, error(INVALID, "resource_missing"), missing),
-        (404, said(other_mode, Some("resource_missing")), unknown.clone()),
+        (404, error_body(other_mode, Some("resource_missing")), unknown.clone()),
         (404, error(INVALID, "other"), unknown.clone()),
-        (404, said("m", None), unknown.clone()),
+        (404, error_body("m", None), unknown.clone()),
         (404, json!("<html>"), unknown.clone()),
         (404, intent("canceled"), unknown.clone()),
         (400, error(INVALID, "resource_missing"), unknown.clone()),

@@ -28,10 +28,10 @@ pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
                 "split" => found.push((account, asset.to_owned(), split(item))),
                 "both" => {
                     let in_legacy = record.and_then(|record| legacy(contents, pk, record, asset));
-                    assert_eq!(in_legacy, Some(split(item)), "{asset} stands in both models");
+                    assert_eq!(in_legacy, Some(split(item)), "{asset} is the same in both models");
                     found.push((account, asset.to_owned(), split(item)));
                 }
-                other => panic!("not a truth: {other}"),
+                other => panic!("unknown truth: {other}"),
             }
         } else if sk == "customer" && item.contains_key("fence_phase") {
             let regional = item.opt_map("regional").unwrap().into_iter().flatten();
@@ -41,7 +41,7 @@ pub(super) fn balances(contents: &Contents) -> Vec<(String, String, Balance)> {
                     ("legacy", Some(balance)) => found.push((account.clone(), asset, balance)),
                     ("both", Some(_)) => {
                         let key = (pk.clone(), format!("BALANCE#{asset}"));
-                        assert!(contents.contains_key(&key), "{asset} stands in both models");
+                        assert!(contents.contains_key(&key), "{asset} is kept in both models");
                     }
                     (_, _) => {}
                 }
@@ -59,8 +59,8 @@ fn truth<'a>(record: &'a Item, asset: &str) -> &'a str {
         "JCREDIT" => "jcredit",
         _ => "regional",
     };
-    let silent = if record.contains_key("fence_phase") { "split" } else { "legacy" };
-    record.opt_text(&format!("truth_{concern}")).unwrap().unwrap_or(silent)
+    let default = if record.contains_key("fence_phase") { "split" } else { "legacy" };
+    record.opt_text(&format!("truth_{concern}")).unwrap().unwrap_or(default)
 }
 
 fn split(item: &Item) -> Balance {
