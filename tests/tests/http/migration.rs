@@ -168,7 +168,7 @@ async fn phase_is_entered_only_after_its_passes() {
         let detail = world.put_phase(number).await.problem(400, code).text("/detail");
         assert!(detail.contains(what), "{detail}");
     };
-    refused(2, "invalid_request", "one before or the one after").await;
+    refused(2, "invalid_request", "change by one phase").await;
     refused(29, "invalid_request", "from 0 to 28").await;
     let _ = world.put_phase(1).await.good();
     refused(2, "wrong_state", "just changed").await;
