@@ -1,6 +1,7 @@
 //! Shared parts of the tests: DynamoDB's JSON, the embedded engine in process, and the golden vectors. The modules
 //! without the feature `stack` do not use the runtime: what is expected of the core is written independently.
 
+pub mod audit;
 #[cfg(feature = "stack")]
 pub mod binaries;
 #[cfg(feature = "stack")]

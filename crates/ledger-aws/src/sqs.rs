@@ -60,7 +60,8 @@ impl EventSink for SqsSink {
             let taken = answer.successful.into_iter().map(|taken| (taken.id, Sent::Taken));
             let failed = answer.failed.into_iter().map(|failed| (failed.id.clone(), refused(&failed)));
             let mut results: BTreeMap<String, Sent> = taken.chain(failed).collect();
-            let result = |at: usize| results.remove(&at.to_string()).unwrap_or_else(|| Sent::Later(NO_ANSWER.to_owned()));
+            let result =
+                |at: usize| results.remove(&at.to_string()).unwrap_or_else(|| Sent::Later(NO_ANSWER.to_owned()));
             (0..events.len()).map(result).collect()
         }
         .boxed()

@@ -4,9 +4,9 @@
 use clap::Parser;
 use futures::future::try_join_all;
 use ledger_core::migration::Model;
+use ledger_tests::audit::Books;
 use ledger_tests::chance::Dice;
 use ledger_tests::http::Call;
-use ledger_tests::http::books::Books;
 use ledger_tests::http::migrating::{Migrating, Totals};
 use ledger_tests::http::world::new_key;
 use serde_json::{Value, json};

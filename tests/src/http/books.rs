@@ -1,166 +1,156 @@
-//! The raw rows of one tenant, read by a scan of the table without the ledger's own code. `ledgerbook` and `topupbook`
-//! audit them.
+//! Reads and writes a tenant's rows directly in the table, with a conversion that shares nothing with the runtime's.
 
 use super::World;
-use super::topupbook::is_in_flight;
+use crate::audit::{Books, n, s, text};
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{Item, Value};
 use std::collections::{BTreeMap, HashMap};
 
-/// An item.
-pub type Row = HashMap<String, AttributeValue>;
+/// A row as the SDK has it.
+pub type SdkRow = HashMap<String, AttributeValue>;
 
-/// Every row of a tenant, by partition and sort key.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Books {
-    /// The tenant.
-    pub tenant: String,
-    /// The rows.
-    pub rows: BTreeMap<(String, String), Row>,
-}
+/// The name of the only entry of a map that represents null.
+const NULL: &str = "#NULL";
+/// The same for a set of texts.
+const SS: &str = "#SS";
+/// The same for a set of numbers.
+const NS: &str = "#NS";
+/// The same for a set of bytes.
+const BS: &str = "#BS";
 
-impl Books {
-    /// Reads every row of a tenant.
-    ///
-    /// # Panics
-    /// When the table cannot be read.
-    pub async fn read(client: &Client, table: &str, tenant: &str) -> Self {
-        let mut rows = BTreeMap::new();
-        let mut start = None;
-        loop {
-            let page = client
-                .scan()
-                .table_name(table)
-                .consistent_read(true)
-                .filter_expression("begins_with(#pk, :tenant)")
-                .expression_attribute_names("#pk", "uuid")
-                .expression_attribute_values(":tenant", AttributeValue::S(format!("{tenant}#")))
-                .set_exclusive_start_key(start)
-                .send()
-                .await
-                .unwrap_or_else(|error| panic!("the table cannot be read: {error:?}"));
-            for row in page.items.unwrap_or_default() {
-                rows.insert((text(&row, "uuid").to_owned(), text(&row, "type").to_owned()), row);
-            }
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Self { tenant: tenant.to_owned(), rows };
-            }
-        }
-    }
-
-    /// The rows whose sort key begins with a prefix, with their partition and sort keys.
-    pub fn under(&self, prefix: &'static str) -> impl Iterator<Item = (&str, &str, &Row)> {
-        let rows = self.rows.iter().filter(move |((_, sk), _)| sk.starts_with(prefix));
-        rows.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
-    }
-
-    /// The same in one partition, by a range over the sorted keys.
-    pub fn within(&self, pk: &str, prefix: &str) -> impl Iterator<Item = (&str, &str, &Row)> {
-        let rows = self.rows.range((pk.to_owned(), prefix.to_owned())..);
-        let own = rows.take_while(move |((of, sk), _)| of == pk && sk.starts_with(prefix));
-        own.map(|((pk, sk), row)| (pk.as_str(), sk.as_str(), row))
-    }
-
-    /// One row.
-    #[must_use]
-    pub fn row(&self, pk: &str, sk: &str) -> Option<&Row> {
-        self.rows.get(&(pk.to_owned(), sk.to_owned()))
-    }
-
-    /// The number of journal entries of an operation.
-    #[must_use]
-    pub fn entries_of(&self, operation: &str) -> usize {
-        self.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation).count()
-    }
-
-    /// The number of operations in flight: markers that are claimed and have no stored response.
-    #[must_use]
-    pub fn in_flight(&self) -> usize {
-        self.under("card_op_idem#").filter(|(_, _, marker)| is_in_flight(marker)).count()
-    }
-
-    /// The markers of Stripe events.
-    pub fn events(&self) -> impl Iterator<Item = (&str, &str, &Row)> {
-        self.under("event").filter(|(pk, sk, _)| *sk == "event" && pk.contains("#stripe_event#"))
-    }
-
-    /// The number of rows added or changed since `before`, by kind of row.
-    ///
-    /// # Panics
-    /// When a row of `before` is missing: the ledger deletes no row.
-    #[must_use]
-    pub fn changes_since(&self, before: &Self) -> BTreeMap<(&'static str, String), usize> {
-        let gone: Vec<_> = before.rows.keys().filter(|key| !self.rows.contains_key(*key)).collect();
-        assert!(gone.is_empty(), "rows have gone: {gone:?}");
-        let mut changes = BTreeMap::new();
-        for (key, row) in &self.rows {
-            let what = match before.rows.get(key) {
-                None => "added",
-                Some(old) if old != row => "changed",
-                Some(_) => continue,
-            };
-            *changes.entry((what, kind(key))).or_default() += 1;
-        }
-        changes
-    }
-
-    /// Asserts that no row has changed since `before`.
-    ///
-    /// # Panics
-    /// With the changes and `why`, if a row has changed.
-    pub fn unchanged_since(&self, before: &Self, why: &str) {
-        let changes = self.changes_since(before);
-        assert!(changes.is_empty(), "{why}: {changes:?}");
-    }
-}
-
-/// The kind of a row: the kind of its partition, and its sort key up to the first id.
-fn kind((pk, sk): &(String, String)) -> String {
-    let partition = pk.split('#').nth(1).unwrap_or_default();
-    let marker = sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next());
-    match (marker, sk.split_once('#')) {
-        (Some(operation), _) => format!("{partition} marker of {operation}"),
-        (None, Some(("BALANCE", _)) | None) => format!("{partition} {sk}"),
-        (None, Some((prefix, _))) => format!("{partition} {prefix}#"),
-    }
-}
-
-/// A string attribute value.
-#[must_use]
-pub fn s(text: impl ToString) -> AttributeValue {
-    AttributeValue::S(text.to_string())
-}
-
-/// A number attribute value.
-#[must_use]
-pub fn n(number: impl ToString) -> AttributeValue {
-    AttributeValue::N(number.to_string())
-}
-
-/// A string attribute that must be present.
+/// Reads every row of a tenant by a scan.
 ///
 /// # Panics
-/// When it is absent or of another type.
-#[must_use]
-pub fn text<'a>(row: &'a Row, name: &str) -> &'a str {
-    opt_text(row, name).unwrap_or_else(|| panic!("no text `{name}` in {row:?}"))
+/// When the table cannot be read.
+pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
+    let mut rows = BTreeMap::new();
+    let mut start = None;
+    loop {
+        let page = client
+            .scan()
+            .table_name(table)
+            .consistent_read(true)
+            .filter_expression("begins_with(#pk, :tenant)")
+            .expression_attribute_names("#pk", "uuid")
+            .expression_attribute_values(":tenant", AttributeValue::S(format!("{tenant}#")))
+            .set_exclusive_start_key(start)
+            .send()
+            .await
+            .unwrap_or_else(|error| panic!("the table cannot be read: {error:?}"));
+        for row in page.items.unwrap_or_default() {
+            let row = from_sdk(row);
+            rows.insert((text(&row, "uuid").to_owned(), text(&row, "type").to_owned()), row);
+        }
+        start = page.last_evaluated_key;
+        if start.is_none() {
+            return Books { tenant: tenant.to_owned(), rows };
+        }
+    }
 }
 
-/// A string attribute; `None` if it is absent or of another type.
+/// A null, which the ledger never stores and [`Value`] does not have.
 #[must_use]
-pub fn opt_text<'a>(row: &'a Row, name: &str) -> Option<&'a str> {
-    row.get(name)?.as_s().ok().map(String::as_str)
+pub fn null() -> Value {
+    only(NULL, Value::Bool(true))
+}
+
+/// A set of texts, numbers or bytes by its first member, which the ledger never stores and [`Value`] does not have.
+#[must_use]
+pub fn set_of(member: Value) -> Value {
+    let name = match &member {
+        Value::S(_) => SS,
+        Value::N(_) => NS,
+        Value::B(_) => BS,
+        Value::Bool(_) | Value::L(_) | Value::M(_) => panic!("no set of {member:?}"),
+    };
+    only(name, Value::L(vec![member]))
+}
+
+fn only(name: &str, value: Value) -> Value {
+    Value::M([(name.to_owned(), value)].into())
+}
+
+/// A row of the SDK's values. A null or a set is a map with an entry that no attribute of a test has.
+#[must_use]
+pub fn from_sdk(row: SdkRow) -> Item {
+    row.into_iter().map(|(name, value)| (name, value_from_sdk(value))).collect()
+}
+
+fn value_from_sdk(value: AttributeValue) -> Value {
+    match value {
+        AttributeValue::S(text) => Value::S(text),
+        AttributeValue::N(number) => Value::N(number),
+        AttributeValue::Bool(flag) => Value::Bool(flag),
+        AttributeValue::B(bytes) => Value::B(bytes.into_inner()),
+        AttributeValue::L(list) => Value::L(list.into_iter().map(value_from_sdk).collect()),
+        AttributeValue::M(map) => Value::M(from_sdk(map)),
+        AttributeValue::Null(flag) => only(NULL, Value::Bool(flag)),
+        AttributeValue::Ss(all) => only(SS, Value::L(all.into_iter().map(s).collect())),
+        AttributeValue::Ns(all) => only(NS, Value::L(all.into_iter().map(n).collect())),
+        AttributeValue::Bs(all) => only(BS, Value::L(all.into_iter().map(|of| Value::B(of.into_inner())).collect())),
+        other => panic!("a value of an unknown type: {other:?}"),
+    }
+}
+
+/// A row as the SDK has it.
+#[must_use]
+pub fn to_sdk(row: Item) -> SdkRow {
+    row.into_iter().map(|(name, value)| (name, value_to_sdk(value))).collect()
+}
+
+fn value_to_sdk(value: Value) -> AttributeValue {
+    match value {
+        Value::S(text) => AttributeValue::S(text),
+        Value::N(number) => AttributeValue::N(number),
+        Value::Bool(flag) => AttributeValue::Bool(flag),
+        Value::B(bytes) => AttributeValue::B(Blob::new(bytes)),
+        Value::L(list) => AttributeValue::L(list.into_iter().map(value_to_sdk).collect()),
+        Value::M(map) => match map.first_key_value() {
+            Some((name, Value::Bool(flag))) if name == NULL => AttributeValue::Null(*flag),
+            Some((name, Value::L(all))) if [SS, NS, BS].contains(&name.as_str()) => set_to_sdk(all),
+            _ => AttributeValue::M(to_sdk(map)),
+        },
+    }
+}
+
+fn set_to_sdk(members: &[Value]) -> AttributeValue {
+    let (mut texts, mut numbers, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    for member in members {
+        match member {
+            Value::S(text) => texts.push(text.clone()),
+            Value::N(number) => numbers.push(number.clone()),
+            Value::B(of) => bytes.push(Blob::new(of.clone())),
+            Value::Bool(_) | Value::L(_) | Value::M(_) => panic!("no member of a set: {member:?}"),
+        }
+    }
+    match (texts.is_empty(), numbers.is_empty()) {
+        (false, _) => AttributeValue::Ss(texts),
+        (true, false) => AttributeValue::Ns(numbers),
+        (true, true) => AttributeValue::Bs(bytes),
+    }
 }
 
 impl World {
+    /// Writes a row directly in the table, without the ledger.
+    ///
+    /// # Panics
+    /// When the table rejects the write.
+    #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
+    pub async fn plant(&self, row: Item) {
+        let put = self.table().put_item().table_name(self.table_name()).set_item(Some(to_sdk(row)));
+        let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not written: {error:?}"));
+    }
+
     /// Deletes a row directly in the table, without the ledger.
     ///
     /// # Panics
     /// When the table rejects the delete.
     #[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be deleted past it")]
     pub async fn remove(&self, pk: &str, sk: &str) {
-        let delete = self.table().delete_item().table_name(self.table_name()).key("uuid", s(pk)).key("type", s(sk));
+        let key = [("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk))];
+        let delete = self.table().delete_item().table_name(self.table_name()).set_key(Some(to_sdk(key.into())));
         let _ = delete.send().await.unwrap_or_else(|error| panic!("the row is not deleted: {error:?}"));
     }
 }

@@ -3,8 +3,9 @@
 use super::event_tap::EventTap;
 use super::world::new_id;
 use super::{Call, World};
+use crate::audit::{n, s};
 use crate::cloud::gate;
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo;
 use ledger_core::reconcile::Limits;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{Outlets, Reconciled, Settings};
@@ -78,32 +79,31 @@ impl World {
 /// Stores a break of one yen too much in a wallet; returns the path that requests its adjustment.
 pub(super) async fn adjustment_path(world: &World) -> String {
     let (run, id, customer) = (new_id(), new_id(), world.customer().await);
-    let text = |text: &str| AttributeValue::S(text.to_owned());
-    let tenant = text(&format!("{}#tenant#root", world.tenant));
+    let tenant = s(format!("{}#tenant#root", world.tenant));
     // A break's id has the time of its run, and this run is dated in the future.
-    let at = text("2099-01-01T00:00:00.000Z");
+    let at = s("2099-01-01T00:00:00.000Z");
     let of_run = [
         ("uuid", tenant.clone()),
-        ("type", text(&format!("RECONCILIATION#{run}"))),
-        ("run_id", text(&run)),
-        ("state", text("breaks")),
-        ("fence", AttributeValue::N("1".to_owned())),
+        ("type", s(format!("RECONCILIATION#{run}"))),
+        ("run_id", s(&run)),
+        ("state", s("breaks")),
+        ("fence", n(1)),
         ("lease_until", at.clone()),
         ("created_at", at.clone()),
         ("began_at", at),
-        ("stored", AttributeValue::N("1".to_owned())),
+        ("stored", n(1)),
     ];
     let row = [
         ("uuid", tenant),
-        ("type", text(&format!("BREAK#{run}#{id}"))),
-        ("finding_id", text(&id)),
-        ("kind", text("balance_differs")),
-        ("subject", text(&format!("customer:{}", customer.id))),
-        ("asset", text("ECOPAY")),
-        ("expected", text("0")),
-        ("found", text("1")),
-        ("evidence", AttributeValue::L(Vec::new())),
-        ("proposed", AttributeValue::N("-1".to_owned())),
+        ("type", s(format!("BREAK#{run}#{id}"))),
+        ("finding_id", s(&id)),
+        ("kind", s("balance_differs")),
+        ("subject", s(format!("customer:{}", customer.id))),
+        ("asset", s("ECOPAY")),
+        ("expected", s("0")),
+        ("found", s("1")),
+        ("evidence", dynamo::Value::L(Vec::new())),
+        ("proposed", n(-1)),
     ];
     world.plant(of_run.map(|(name, value)| (name.to_owned(), value)).into()).await;
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;

@@ -1,12 +1,11 @@
 //! Legacy customers with each attribute of the God Record in every DynamoDB type.
 
-use super::books::{Row, n, s};
+use super::books::{null, set_of};
 use super::world::new_id;
 use super::{Customer, World};
-use aws_sdk_dynamodb::primitives::Blob;
-use aws_sdk_dynamodb::types::AttributeValue;
+use crate::audit::{n, s};
+use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::{GOD_RECORD, sk};
-use std::collections::HashMap;
 
 /// An attribute with a value, and whether the ledger can adopt a customer who has it.
 #[derive(Debug, Clone)]
@@ -14,7 +13,7 @@ pub struct Case {
     /// The attribute's name, or its path in the map of regional currencies.
     pub attribute: &'static str,
     /// The value; `None` if the attribute is absent.
-    pub value: Option<AttributeValue>,
+    pub value: Option<Value>,
     /// Whether the ledger accepts the value.
     pub is_kept: bool,
 }
@@ -64,19 +63,19 @@ pub fn cases() -> Vec<Case> {
             (None, true),
             (Some(s("2021-04-01T00:00:00.000Z")), text || time),
             (Some(s("")), text || time),
-            (Some(AttributeValue::Null(true)), text || time),
+            (Some(null()), text || time),
             (Some(n(7)), sum),
-            (Some(AttributeValue::N(SECONDS.to_owned())), sum || time),
-            (Some(AttributeValue::N(MILLIS.to_owned())), sum || time),
-            (Some(AttributeValue::N(MICROS.to_owned())), total),
-            (Some(AttributeValue::N("-5".to_owned())), total),
-            (Some(AttributeValue::Bool(true)), false),
-            (Some(AttributeValue::B(Blob::new([1, 2]))), false),
-            (Some(AttributeValue::L(vec![n(7)])), false),
-            (Some(AttributeValue::M(HashMap::new())), keeps == Keeps::Map),
-            (Some(AttributeValue::Ss(vec!["a".to_owned()])), false),
-            (Some(AttributeValue::Ns(vec!["7".to_owned()])), false),
-            (Some(AttributeValue::Bs(vec![Blob::new([1])])), false),
+            (Some(n(SECONDS)), sum || time),
+            (Some(n(MILLIS)), sum || time),
+            (Some(n(MICROS)), total),
+            (Some(n("-5")), total),
+            (Some(Value::Bool(true)), false),
+            (Some(Value::B(vec![1, 2])), false),
+            (Some(Value::L(vec![n(7)])), false),
+            (Some(Value::M(Item::new())), keeps == Keeps::Map),
+            (Some(set_of(s("a"))), false),
+            (Some(set_of(n(7))), false),
+            (Some(set_of(Value::B(vec![1]))), false),
         ];
         cases.extend(values.map(|(value, is_kept)| Case { attribute, value, is_kept: is_kept || all }));
     }
@@ -86,28 +85,28 @@ pub fn cases() -> Vec<Case> {
 impl Case {
     /// The complete God Record, with the case's attribute replaced.
     #[must_use]
-    pub fn record(&self) -> Vec<(&'static str, AttributeValue)> {
+    pub fn record(&self) -> Vec<(&'static str, Value)> {
         let mut record = vec![
             ("name", s("Hanako")),
             ("email", s("hanako@example.com")),
             ("phone_number", s("+81312345678")),
-            ("created_at", AttributeValue::N(SECONDS.to_owned())),
-            ("updated_at", AttributeValue::N(MILLIS.to_owned())),
+            ("created_at", n(SECONDS)),
+            ("updated_at", n(MILLIS)),
             ("balance", n(1_000)),
             ("point", n(50)),
-            ("jcredit", AttributeValue::N("1.125".to_owned())),
-            ("co2_total", AttributeValue::N("12.4".to_owned())),
+            ("jcredit", n("1.125")),
+            ("co2_total", n("12.4")),
             ("loyalty_tier", s("gold")),
         ];
         record.retain(|(name, _)| *name != self.attribute);
         match (self.attribute.split_once('.'), &self.value) {
             (Some((map, currency)), value) => {
                 let currencies = value.iter().map(|value| (currency.to_owned(), value.clone())).collect();
-                record.push((map, AttributeValue::M(currencies)));
+                record.push((map, Value::M(currencies)));
             }
             (None, value) => {
                 if self.attribute != "regional" {
-                    record.push(("regional", AttributeValue::M(HashMap::from([("aoba".to_owned(), n(7))]))));
+                    record.push(("regional", Value::M(Item::from([("aoba".to_owned(), n(7))]))));
                 }
                 record.extend(value.iter().map(|value| (self.attribute, value.clone())));
             }
@@ -122,7 +121,7 @@ impl Case {
     }
 
     /// Writes the God Record of a customer whom the ledger has not adopted; returns both.
-    pub async fn customer(&self, world: &World) -> (Customer, Row) {
+    pub async fn customer(&self, world: &World) -> (Customer, Item) {
         let id = new_id();
         let customer = Customer { who: world.token("customer", &id, None).await, id };
         let row = world.plant_of(&customer, GOD_RECORD, &self.record()).await;
@@ -133,7 +132,7 @@ impl Case {
 /// Writes a legacy history with each attribute in every type, one row each; returns the number of rows.
 pub async fn plant_history(world: &World, customer: &Customer) -> usize {
     let attributes = ["amount", "point", "jcredit", "regional", "memo", "timestamp", "transaction_id", "payment_id"];
-    let values: Vec<AttributeValue> = cases().into_iter().take(16).filter_map(|case| case.value).collect();
+    let values: Vec<Value> = cases().into_iter().take(16).filter_map(|case| case.value).collect();
     let mut millis = 1_617_235_200_000_i64;
     for attribute in attributes {
         for value in &values {

@@ -1,12 +1,12 @@
 //! Tenants that migrate from a legacy model: put at a phase directly, or moved through all phases on a stack whose
 //! clock the test advances.
 
-use super::books::{Books, Row, n, s, text};
 use super::host::{self, Host};
 use super::topup_rig::TestClock;
 use super::world::{new_id, new_key};
 use super::{Answer, Call, Customer, Merchant, World};
-use aws_sdk_dynamodb::types::AttributeValue;
+use crate::audit::{Books, n, number, s, text};
+use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::TransactionId;
 use ledger_core::keys::{GOD_RECORD, sk};
 use ledger_core::migration::{Concern, Model, Phase, SETTLES, Stage};
@@ -14,7 +14,7 @@ use ledger_core::time::Timestamp;
 use ledger_local::legacy::{self, Legacy};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 use uuid::Uuid;
@@ -65,23 +65,24 @@ impl World {
     /// # Panics
     /// When the tenant has no configuration.
     pub async fn set_contracting(&self, model: Model) {
-        self.set_migration(last(model), Some(("contracting", AttributeValue::Bool(true)))).await;
+        self.set_migration(last(model), Some(("contracting", dynamo::Value::Bool(true)))).await;
     }
 
-    async fn set_migration(&self, phase: Phase, more: Option<(&str, AttributeValue)>) {
+    async fn set_migration(&self, phase: Phase, more: Option<(&str, dynamo::Value)>) {
         let books = self.books().await;
         let mut config = books.row(&format!("{}#tenant#root", self.tenant), "CONFIG").expect("a configuration").clone();
-        let before = config.get("migration").and_then(|before| before.as_m().ok()?.get("fence")?.as_n().ok());
-        let fence = before.map_or(0, |fence| fence.parse::<i64>().expect("a whole number") + 1);
+        let fence = match config.get("migration") {
+            Some(dynamo::Value::M(before)) => number(before, "fence") + Decimal::ONE,
+            _ => Decimal::ZERO,
+        };
         let setting = [
             ("model", s(phase.model().name())),
             ("phase", n(phase.number())),
             ("fence", n(fence)),
             ("since", s(SINCE)),
         ];
-        let setting: HashMap<_, _> =
-            setting.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect();
-        config.insert("migration".to_owned(), AttributeValue::M(setting));
+        let setting: Item = setting.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect();
+        config.insert("migration".to_owned(), dynamo::Value::M(setting));
         self.plant(config).await;
     }
 
@@ -115,8 +116,8 @@ impl World {
     /// Writes a customer of the legacy model whom the ledger has not adopted.
     pub async fn legacy_customer(
         &self,
-        record: &[(&str, AttributeValue)],
-        metrics: &[(&str, AttributeValue)],
+        record: &[(&str, dynamo::Value)],
+        metrics: &[(&str, dynamo::Value)],
     ) -> Customer {
         let id = new_id();
         let customer = Customer { who: self.token("customer", &id, None).await, id };
@@ -132,15 +133,15 @@ impl World {
     ///
     /// # Panics
     /// When the row does not exist.
-    pub async fn row_of(&self, customer: &Customer, name: &str) -> Row {
+    pub async fn row_of(&self, customer: &Customer, name: &str) -> Item {
         let row = self.books().await.row(&self.pk_of(customer), name).cloned();
         row.unwrap_or_else(|| panic!("no {name}"))
     }
 
     /// Writes a row of a customer directly in the table.
-    pub async fn plant_of(&self, customer: &Customer, name: &str, more: &[(&str, AttributeValue)]) -> Row {
+    pub async fn plant_of(&self, customer: &Customer, name: &str, more: &[(&str, dynamo::Value)]) -> Item {
         let keys = [("uuid", s(self.pk_of(customer))), ("type", s(name))];
-        let row: Row = keys.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        let row: Item = keys.iter().chain(more).map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
         self.plant(row.clone()).await;
         row
     }
@@ -149,7 +150,7 @@ impl World {
     ///
     /// # Panics
     /// When the row does not exist or has no time.
-    pub async fn plant_reference(&self, customer: &Customer, name: &str) -> Row {
+    pub async fn plant_reference(&self, customer: &Customer, name: &str) -> Item {
         let legacy = self.row_of(customer, name).await;
         let parsed = name.strip_prefix(sk::HISTORY).and_then(|rest| rest.split_once('#'));
         let (millis, operation) = parsed.expect("an instant and an operation");
@@ -157,14 +158,14 @@ impl World {
         let id = TransactionId::of_step(Uuid::parse_str(&customer.id).expect("an id"), name, at);
         let kept = legacy.iter().filter(|(name, _)| ["amount", "memo"].contains(&name.as_str()));
         let kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let changes = HashMap::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
+        let changes = Item::from([("ECOPAY".to_owned(), legacy["amount"].clone())]);
         let mut attributes = vec![
             ("transaction_id", s(id)),
             ("operation", s(operation)),
             ("created_at", s(at)),
-            ("changes", AttributeValue::M(changes)),
+            ("changes", dynamo::Value::M(changes)),
             ("legacy_sk", s(name)),
-            ("legacy", AttributeValue::M(kept)),
+            ("legacy", dynamo::Value::M(kept)),
         ];
         attributes.extend(legacy.get("memo").map(|memo| ("memo", memo.clone())));
         self.plant_of(customer, &format!("TXNREF#{id}"), &attributes).await
@@ -285,10 +286,11 @@ impl Totals {
         let mut totals = Self(BTreeMap::new());
         for row in books.rows.values().filter(|row| ["customer", "METRICS"].contains(&text(row, "type"))) {
             for (name, asset) in [("balance", "ECOPAY"), ("point", "POINT"), ("jcredit", "JCREDIT")] {
-                totals.add(asset, row.get(name));
+                totals.add(asset, row, name);
             }
-            let currencies = row.get("regional").and_then(|map| map.as_m().ok()).into_iter().flatten();
-            currencies.for_each(|(name, value)| totals.add(&format!("REGIONAL#{name}"), Some(value)));
+            if let Some(dynamo::Value::M(currencies)) = row.get("regional") {
+                currencies.keys().for_each(|name| totals.add(&format!("REGIONAL#{name}"), currencies, name));
+            }
         }
         totals
     }
@@ -303,26 +305,21 @@ impl Totals {
         for (pk, sk, row) in books.under("BALANCE#") {
             if pk.contains("#customer#") {
                 let asset = sk.trim_start_matches("BALANCE#");
-                ["balance", "held"].iter().for_each(|name| totals.add(asset, row.get(*name)));
+                ["balance", "held"].iter().for_each(|name| totals.add(asset, row, name));
             }
         }
-        for (_, _, row) in books.under("TXN#") {
-            for posting in
-                row["postings"].as_l().expect("postings").iter().map(|posting| posting.as_m().expect("a map"))
-            {
-                let account = text(posting, "account");
-                if !account.starts_with("customer:") && account != "opening_balances" {
-                    totals.add(text(posting, "asset"), posting.get("delta"));
-                }
+        for ((account, asset), sum) in books.audit().sums_by_account() {
+            if !account.starts_with("customer:") && account != "opening_balances" {
+                *totals.0.entry(asset).or_default() += sum;
             }
         }
         totals
     }
 
-    fn add(&mut self, asset: &str, number: Option<&AttributeValue>) {
-        let Some(number) = number else { return };
-        let number: Decimal = number.as_n().expect("a number").parse().expect("a decimal");
-        *self.0.entry(asset.to_owned()).or_default() += number;
+    fn add(&mut self, asset: &str, row: &Item, name: &str) {
+        if row.contains_key(name) {
+            *self.0.entry(asset.to_owned()).or_default() += number(row, name);
+        }
     }
 }
 

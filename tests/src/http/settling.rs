@@ -1,12 +1,12 @@
 //! A merchant whose period can be closed, and a settlement worker whose calls to the store and to Stripe a test can
 //! fail.
 
-use super::books::Row;
 use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::topup_rig::TestClock;
 use super::world::new_key;
 use super::{Answer, Call, Host, Merchant, World, host};
+use crate::audit::opt_number;
 use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
@@ -17,6 +17,7 @@ use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
 use ledger_runtime::settlement::{Ended, Sagas, SettlementRef, Settler};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
 use stripe_simulator::Simulator;
@@ -181,8 +182,8 @@ impl Settling {
     pub async fn of_balance(&self, asset: &str, attribute: &str) -> String {
         let pk = format!("{}#merchant#{}", self.world.tenant, self.merchant.id);
         let books = self.world.books().await;
-        let row: Option<&Row> = books.row(&pk, &format!("BALANCE#{asset}"));
-        row.and_then(|row| row.get(attribute)?.as_n().ok()).cloned().unwrap_or_else(|| "0".to_owned())
+        let row = books.row(&pk, &format!("BALANCE#{asset}"));
+        row.map_or(Decimal::ZERO, |row| opt_number(row, attribute)).to_string()
     }
 
     /// The merchant's payouts at Stripe.

@@ -1,18 +1,21 @@
 //! Several processes over one table and one Stripe, each with its own clock and connections, so that a test can delay,
 //! skew, disconnect or kill any of them at a chosen point.
 
+use super::Customer;
+use super::books::{from_sdk, to_sdk};
 use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::world::{World, new_id};
-use super::{Answer, Call, Customer, Host, Who, host};
+use super::{Answer, Call, Host, Who, host};
+use crate::audit::{opt_number, opt_text, s};
 use crate::chance::Dice;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
-use aws_sdk_dynamodb::types::AttributeValue;
 use axum::Router;
 use axum::body::Body;
 use futures::future::join_all;
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::terms::TenantTerms;
@@ -25,7 +28,6 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::psp::Stripe;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -390,23 +392,21 @@ impl Scene {
         let key = call.key.as_deref().expect("a key");
         let pk = format!("{}#{principal}", self.tenant);
         let row = self.row(&pk, &format!("card_op_idem#{operation}#{key}")).await;
-        row.get("state").and_then(|state| state.as_s().ok()).cloned()
+        opt_text(&row, "state").map(str::to_owned)
     }
 
     /// The customer's stored balance of an asset.
     pub async fn wallet(&self, asset: &str) -> Wallet {
         let row =
             self.row(&format!("{}#customer#{}", self.tenant, self.customer.id), &format!("BALANCE#{asset}")).await;
-        let number = |name: &str| {
-            row.get(name).map_or_else(|| "0".to_owned(), |value| value.as_n().expect("a number").to_owned())
-        };
+        let number = |name: &str| opt_number(&row, name).to_string();
         Wallet { balance: number("balance"), held: number("held"), reserved: number("reserved") }
     }
 
-    async fn row(&self, pk: &str, sk: &str) -> BTreeMap<String, AttributeValue> {
+    async fn row(&self, pk: &str, sk: &str) -> Item {
         let got = self.rig.dynamodb.get_item().table_name(self.world.table_name()).consistent_read(true);
-        let got = got.key("uuid", AttributeValue::S(pk.to_owned())).key("type", AttributeValue::S(sk.to_owned()));
-        got.send().await.expect("the table").item.unwrap_or_default().into_iter().collect()
+        let got = got.set_key(Some(to_sdk([("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk))].into())));
+        got.send().await.expect("the table").item.map(from_sdk).unwrap_or_default()
     }
 
     /// Delivers each event twice, to two processes, in an order that follows from the seed.

@@ -1,10 +1,11 @@
 //! A tenant for one test, opened on a running stack: its customers, merchants, cards and money are made through the
 //! operator API. A test sees no other test's data.
 
-use super::books::{Books, Row};
+use super::books;
 use super::host::{self, Host};
 use super::people::{Customer, Merchant, Operator, Terminal};
 use super::{Api, Call, Who};
+use crate::audit::Books;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
 use ledger_core::failure::Failure;
@@ -281,7 +282,7 @@ impl World {
 
     /// The tenant's rows as stored.
     pub async fn books(&self) -> Books {
-        Books::read(&self.dynamodb, &self.table, &self.tenant).await
+        books::read(&self.dynamodb, &self.table, &self.tenant).await
     }
 
     /// Reads the books and audits them.
@@ -293,16 +294,6 @@ impl World {
             books.check_credited();
         }
         books
-    }
-
-    /// Writes a row directly in the table, without the ledger.
-    ///
-    /// # Panics
-    /// When the table rejects the write.
-    #[expect(clippy::disallowed_methods, reason = "what the ledger never writes must be planted past it")]
-    pub async fn plant(&self, row: Row) {
-        let put = self.dynamodb.put_item().table_name(&self.table).set_item(Some(row));
-        let _ = put.send().await.unwrap_or_else(|error| panic!("the table rejected the row: {error:?}"));
     }
 
     pub(super) fn slug(&self) -> Tenant {

@@ -1,5 +1,6 @@
 //! Tests of the core on the embedded engine and on models, without a server or an SDK.
 
+mod audit;
 mod classifier;
 mod events;
 mod golden;

@@ -1,10 +1,10 @@
 //! A customer's history in two formats: each line once, newest first, at every page size, and each under its path.
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::ids::TransactionId;
 use ledger_core::migration::{Concern, Model, Stage};
 use ledger_core::time::Timestamp;
 use ledger_runtime::cursor::Cursor;
-use ledger_tests::http::books::{n, s, text};
+use ledger_tests::audit::{n, s, text};
+use ledger_tests::http::books::{null, set_of};
 use ledger_tests::http::migrating::phase_of;
 use ledger_tests::http::{Call, Customer, Merchant, World};
 use serde_json::Value;
@@ -50,8 +50,8 @@ impl LegacyHistory {
             ("memo", s(format!("{millis} {operation}"))),
             // The legacy system has other ids, and types that the ledger never writes.
             ("transaction_id", s(format!("L-{millis}"))),
-            ("tags", AttributeValue::Ss(vec!["a".to_owned()])),
-            ("nothing", AttributeValue::Null(true)),
+            ("tags", set_of(s("a"))),
+            ("nothing", null()),
         ];
         self.world.plant_of(&self.customer, &format!("history#{millis}#{operation}"), &own).await;
     }

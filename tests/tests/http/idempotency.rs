@@ -410,7 +410,7 @@ async fn keys_become_mandatory_after_rollout() {
     assert_eq!(world.check_books().await.entries_of("pay"), 2);
 }
 
-fn entries(books: &ledger_tests::http::books::Books) -> usize {
+fn entries(books: &ledger_tests::audit::Books) -> usize {
     books.under("TXN#").count()
 }
 

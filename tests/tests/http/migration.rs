@@ -1,6 +1,7 @@
 //! A tenant's migration over HTTP as its operator runs it: phase by phase, with requests of every kind in each phase;
 //! back from the middle; and to the end, where only split records are left.
 use ledger_core::migration::{Model, Phase};
+use ledger_tests::audit::opt_text;
 use ledger_tests::http::migrating::Migrating;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Customer, Merchant, World};
@@ -111,7 +112,7 @@ async fn check_legacy_remains(world: &World, model: Model) {
     let rows = world.books().await;
     let mut records = 0;
     for row in rows.rows.values() {
-        let text = |name: &str| row.get(name).and_then(|value| value.as_s().ok()).cloned().unwrap_or_default();
+        let text = |name: &str| opt_text(row, name).unwrap_or_default();
         let names: Vec<&str> = row.keys().map(String::as_str).filter(|name| !["uuid", "type"].contains(name)).collect();
         if text("type") == "customer" {
             records += 1;

@@ -1,9 +1,9 @@
 //! The operator's migration endpoints and their worker: tenants without one, refusals, and the pace of passes.
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{self, Item};
 use ledger_core::migration::{Concern, Model, Phase, Stage};
 use ledger_local::migrate_command::{self, MigrateCommand, MigrateError, Step};
 use ledger_runtime::migration::Migrated;
-use ledger_tests::http::books::{Row, n};
+use ledger_tests::audit::n;
 use ledger_tests::http::legacy_types::{self, Case};
 use ledger_tests::http::migrating::{Migrating, last, phase_of};
 use ledger_tests::http::world::new_key;
@@ -208,7 +208,7 @@ async fn legacy_attribute_of_any_type_is_kept_or_named() {
                 assert!(status(&answers, name) < 300, "{label} {name}: {answers:?}");
             }
             let created_at = profile.good().json()["created_at"].clone();
-            if let Some(AttributeValue::N(number)) = before.get("created_at") {
+            if let Some(dynamo::Value::N(number)) = before.get("created_at") {
                 let millis = if number == legacy_types::MILLIS { "123" } else { "000" };
                 assert_eq!(created_at, json!(format!("2021-04-01T00:00:00.{millis}Z")), "{label}");
             }
@@ -245,7 +245,7 @@ async fn legacy_attribute_of_any_type_is_kept_or_named() {
 }
 
 /// An unreadable record is unchanged; in a kept one, attributes that the ledger does not use are unchanged.
-async fn check_rows_unchanged(world: &World, customers: &[(Case, Customer, Row)]) {
+async fn check_rows_unchanged(world: &World, customers: &[(Case, Customer, Item)]) {
     let books = world.books().await;
     for (case, customer, before) in customers {
         let row = books.row(&format!("{}#customer#{}", world.tenant, customer.id), "customer");
@@ -253,7 +253,7 @@ async fn check_rows_unchanged(world: &World, customers: &[(Case, Customer, Row)]
         if case.is_kept {
             assert_eq!(row.get("loyalty_tier"), before.get("loyalty_tier"), "{case:?}");
             // Readers of the legacy system find the type that they know.
-            if let Some(AttributeValue::N(_)) = before.get("created_at") {
+            if let Some(dynamo::Value::N(_)) = before.get("created_at") {
                 assert_eq!(row.get("created_at"), before.get("created_at"), "{case:?}");
             }
         } else {

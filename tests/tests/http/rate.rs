@@ -7,7 +7,7 @@ use ledger_local::credential::Credential;
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
-use ledger_tests::http::books::Books;
+use ledger_tests::audit::{Books, number};
 use ledger_tests::http::stripe::{delivery, signature, signed};
 use ledger_tests::http::tap::{Fault, Tap};
 use ledger_tests::http::world::{new_id, new_key};
@@ -75,8 +75,8 @@ fn clock(start: Timestamp, ahead_ms: &Arc<AtomicU64>) -> Clock {
 
 fn leased(books: &Books, window_s: i64) -> Option<String> {
     let row = books.row(&format!("{}#tenant#root", books.tenant), &format!("RATE#{window_s}"))?;
-    assert_eq!(row["ttl"].as_n().expect("a number"), &(window_s + 3_610).to_string());
-    Some(row["leased"].as_n().expect("a number").clone())
+    assert_eq!(number(row, "ttl"), (window_s + 3_610).into());
+    Some(number(row, "leased").to_string())
 }
 
 /// Sends every call once, from `CLIENTS` clients at a time.

@@ -2,7 +2,6 @@
 //! the engine is what AWS would get.
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::attr;
 use ledger_local::engine::{Data, Engine, EngineConfig};
@@ -12,9 +11,9 @@ use ledger_runtime::entropy::Entropy;
 use ledger_tests::cloud::gate;
 use ledger_tests::golden::build::{Built, build};
 use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::http::books::to_sdk;
 use ledger_tests::http::tap::{Fault, Tap};
 use ledger_tests::wire;
-use std::collections::HashMap;
 
 const CONFIG: &str = "CONFIG";
 
@@ -25,19 +24,8 @@ async fn configure(client: &Client, vector: &Vector) {
     let own = state.into_iter().find(|item: &Item| item.get(attr::SK) == Some(&Value::s(CONFIG)));
     let tenant = format!("{}#tenant#root", vector.given.command.tenant);
     let none = Item::from([(attr::PK.to_owned(), Value::s(tenant)), (attr::SK.to_owned(), Value::s(CONFIG))]);
-    let item: HashMap<_, _> = own.unwrap_or(none).into_iter().map(|(name, value)| (name, sdk(value))).collect();
+    let item = to_sdk(own.unwrap_or(none));
     let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("the item is written");
-}
-
-fn sdk(value: Value) -> AttributeValue {
-    match value {
-        Value::S(text) => AttributeValue::S(text),
-        Value::N(number) => AttributeValue::N(number),
-        Value::Bool(flag) => AttributeValue::Bool(flag),
-        Value::B(bytes) => AttributeValue::B(bytes.into()),
-        Value::L(list) => AttributeValue::L(list.into_iter().map(sdk).collect()),
-        Value::M(map) => AttributeValue::M(map.into_iter().map(|(name, value)| (name, sdk(value))).collect()),
-    }
 }
 
 #[tokio::test]

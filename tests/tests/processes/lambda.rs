@@ -1,6 +1,5 @@
 //! The functions' binaries behind a Lambda Runtime API, through the runtime's real loop: each kind of event, malformed
 //! ones, and SIGTERM while idle and during a request.
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::migration::Model;
 use ledger_local::demo::Demo;
 use ledger_local::stack::TABLE_DEFAULT;
@@ -8,6 +7,7 @@ use ledger_tests::http::Answer;
 use ledger_tests::http::migrating::last;
 use ledger_tests::lambda::kept::{self, Sizes};
 use ledger_tests::lambda::{FUNCTIONS, Function, Gate, Kind, Rig, events, function_of_event};
+use ledger_tests::wire;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -185,7 +185,7 @@ async fn workers_process_queue_and_stream_events() {
             let (pk, sk, payment) = books.under("PAYMENT").next().expect("a payment");
             let record = &mut event["Records"][0]["dynamodb"];
             record["Keys"] = json!({"uuid": {"S": pk}, "type": {"S": sk}});
-            record["NewImage"] = payment.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect();
+            record["NewImage"] = wire::item_to_json(payment);
         }
         if function.kind == Kind::Worker && event["Records"].is_array() {
             let did = rig.function(function.name).await.invoke(&event).await.response();
@@ -195,18 +195,6 @@ async fn workers_process_queue_and_stream_events() {
     let books = rig.world.check_books().await;
     books.check_credited();
     assert_eq!(books.under("PAYMENT").filter(|(_, _, payment)| payment.contains_key("credited_at")).count(), 1);
-}
-
-/// A value in the form of a stream record.
-fn in_stream(value: &AttributeValue) -> Value {
-    match value {
-        AttributeValue::S(text) => json!({"S": text}),
-        AttributeValue::N(number) => json!({"N": number}),
-        AttributeValue::M(map) => {
-            json!({"M": map.iter().map(|(name, value)| (name.clone(), in_stream(value))).collect::<Value>()})
-        }
-        other => panic!("a record of a payment has no {other:?}"),
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use ledger_core::keys::attr;
 use ledger_local::audit_command::{self, VerifyCommand};
-use ledger_tests::http::books::{Books, opt_text};
+use ledger_tests::audit::{Books, opt_text};
 use ledger_tests::http::process::{self, Process};
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::json;

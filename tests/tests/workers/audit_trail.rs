@@ -1,6 +1,6 @@
 //! The audit trail records every act, attempt and answer, and each record is sealed once, through crashes too.
-use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::{join, join_all};
+use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::Tenant;
 use ledger_core::sealing::Fault as Wrong;
 use ledger_core::time::UtcDay;
@@ -8,8 +8,9 @@ use ledger_local::audit_command::{self, Place, VerifyCommand};
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::sealing::{OVERDUE_AFTER, Sealed, Verified, Verify, verify};
+use ledger_tests::audit::{Books, n, opt_text, s, text};
 use ledger_tests::cloud::gate;
-use ledger_tests::http::books::{Books, Row, opt_text, text};
+use ledger_tests::http::books::null;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
@@ -202,8 +203,8 @@ async fn concurrent_sealing_seals_each_record_once() {
     // A late publication restores the due index entry; the next run removes it.
     let books = world.books().await;
     let (_, sk, row) = books.under("TXN#").next().expect("an entry");
-    let mark = AttributeValue::S(format!("{}#due#seal#0", world.tenant));
-    let id = AttributeValue::S(sk.trim_start_matches("TXN#").to_owned());
+    let mark = s(format!("{}#due#seal#0", world.tenant));
+    let id = s(sk.trim_start_matches("TXN#"));
     world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
     one.clock.ahead(LEASE_OVER);
     assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
@@ -231,16 +232,15 @@ async fn planted_edits_and_deletions_are_found() {
 
     let books = world.books().await;
     let first = |prefix: &'static str| books.under(prefix).map(|(_, _, row)| row.clone()).next().expect("a row");
-    let s = |text: &str| AttributeValue::S(text.to_owned());
     for (row, attribute, value) in [
         (first("TXN#"), "actor", s("staff:somebody")),
-        (first("TXN#"), "postings", AttributeValue::L(Vec::new())),
+        (first("TXN#"), "postings", dynamo::Value::L(Vec::new())),
         (first("AUDIT#"), "reason", s("another")),
-        (first("AUDIT#"), "more", AttributeValue::Null(true)),
+        (first("AUDIT#"), "more", null()),
         (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
         (first("TRAIL#"), "sealed", s("2026-11-21/9")),
-        (first("SEAL#"), "records", AttributeValue::L(Vec::new())),
-        (first("SEALED#"), "records", AttributeValue::N("1".to_owned())),
+        (first("SEAL#"), "records", dynamo::Value::L(Vec::new())),
+        (first("SEALED#"), "records", n("1")),
     ] {
         world.plant(with(&row, attribute, value)).await;
         let found = wrong(&world).await;
@@ -250,7 +250,7 @@ async fn planted_edits_and_deletions_are_found() {
     }
     for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEAL#", "SEALING"] {
         let row = first(prefix);
-        remove(&world, &row).await;
+        world.remove(text(&row, "uuid"), text(&row, "type")).await;
         let found = wrong(&world).await;
         assert!(found.contains(&("missing", text(&row, "type").to_owned())), "{prefix}: {found:?}");
         world.plant(row).await;
@@ -258,18 +258,10 @@ async fn planted_edits_and_deletions_are_found() {
     assert_eq!(wrong(&world).await, BTreeSet::new());
 }
 
-fn with(row: &Row, attribute: &str, value: AttributeValue) -> Row {
+fn with(row: &Item, attribute: &str, value: dynamo::Value) -> Item {
     let mut row = row.clone();
     let _ = row.insert(attribute.to_owned(), value);
     row
-}
-
-/// Deletes a row past the ledger.
-#[expect(clippy::disallowed_methods, reason = "what the ledger never does must be done past it")]
-async fn remove(world: &World, row: &Row) {
-    let delete = world.table().delete_item().table_name(world.table_name());
-    let key = |name: &str| row[name].clone();
-    let _ = delete.key("uuid", key("uuid")).key("type", key("type")).send().await.expect("the row is deleted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

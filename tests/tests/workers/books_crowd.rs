@@ -2,9 +2,9 @@
 //! Merchants' balances equal the journal, and exactly the committed entries are published, each account's in order.
 use futures::future::join_all;
 use ledger_runtime::worker::Due;
+use ledger_tests::audit::opt_text;
 use ledger_tests::chance::{Dice, killed_after};
 use ledger_tests::cloud::gate;
-use ledger_tests::http::books::opt_text;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene};
 use ledger_tests::http::{Call, Customer, Merchant};

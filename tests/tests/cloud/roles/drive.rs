@@ -3,8 +3,8 @@
 
 use ledger_core::settlements::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
+use ledger_tests::audit::n;
 use ledger_tests::cloud::gate;
-use ledger_tests::http::books::n;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;

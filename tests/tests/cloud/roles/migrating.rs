@@ -4,7 +4,7 @@ use super::drive::{BALANCE, in_flight, reconciliations, traffic};
 use ledger_core::keys::{GOD_RECORD, sk};
 use ledger_core::migration::{Concern, Model, Phase, Stage};
 use ledger_runtime::migration::Migrated;
-use ledger_tests::http::books::n;
+use ledger_tests::audit::n;
 use ledger_tests::http::migrating::{last, phase_of};
 use ledger_tests::http::{Customer, Host, World, endpoints};
 use serde_json::{Value, json};

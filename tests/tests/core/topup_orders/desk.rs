@@ -1,5 +1,7 @@
 //! A webhook handler made of the core alone, on the model's table: no clock, no network, no randomness.
 
+mod opening;
+
 use crate::topup_orders::story::{Story, TopupEvent, What};
 use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::{Attributes, Item, Value};
@@ -25,6 +27,9 @@ use ledger_tests::holders;
 use ledger_tests::model::Model;
 use std::time::Duration;
 use uuid::Uuid;
+
+/// The tenant.
+pub(crate) const TENANT: &str = "aoba";
 
 /// One customer's books, on one tenant's terms.
 pub(crate) struct Handler {
@@ -77,7 +82,7 @@ impl Handler {
         let mut assets: std::collections::BTreeMap<_, _> = [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into();
         assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000));
         Self {
-            tenant: Tenant::parse("aoba").unwrap(),
+            tenant: Tenant::parse(TENANT).unwrap(),
             now: Timestamp::parse("2026-11-21T03:00:00Z").unwrap(),
             customer: CustomerId::new(id(1)),
             friend: CustomerId::new(id(2)),
@@ -97,33 +102,6 @@ impl Handler {
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }
-    }
-
-    /// A table with two customers, the first with `balance` yen.
-    pub(crate) fn open(&self, balance: u64) -> Model {
-        let mut model = Model::new();
-        for (customer, holds) in [(self.customer, balance), (self.friend, 0)] {
-            for (asset, holds) in [(Asset::Ecopay, holds), (Asset::Point, 0)] {
-                let sums = [(attr::BALANCE, holds), (attr::HELD, 0), (attr::EXPOSURE, holds)];
-                let sums = sums.map(|(name, sum)| (name.to_owned(), Value::N(sum.to_string())));
-                model.put(whole(&Partition::customer(&self.tenant, customer).balance(&asset), Item::from(sums)));
-            }
-        }
-        if balance > 0 {
-            let posting = |account: String, delta: String| {
-                let asset = ("asset".to_owned(), Value::s("ECOPAY"));
-                Value::M(
-                    [("account".to_owned(), Value::S(account)), asset, ("delta".to_owned(), Value::N(delta))].into(),
-                )
-            };
-            let postings = vec![
-                posting("cash_clearing".to_owned(), format!("-{balance}")),
-                posting(format!("customer:{}", self.customer), balance.to_string()),
-            ];
-            let entry = Partition::customer(&self.tenant, self.customer).entry(TransactionId::new(id(3)));
-            model.put(whole(&entry, Item::from([("postings".to_owned(), Value::L(postings))])));
-        }
-        model
     }
 
     /// The customer requests a top-up.

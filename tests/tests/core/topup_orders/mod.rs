@@ -1,11 +1,11 @@
 //! The PSP's events in every order, repeated, late and concurrent: a history always ends in the same books.
 
 mod books;
-mod desk;
+pub(crate) mod desk;
 mod engine;
 mod explore;
 mod sample;
-mod story;
+pub(crate) mod story;
 
 use desk::Handler;
 use explore::{Difference, Run, explore};

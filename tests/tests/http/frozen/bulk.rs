@@ -1,18 +1,17 @@
 //! Bulk grants with customers who cannot be granted to, removed assets, store faults, and expired markers.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use jobs::Progress;
+use ledger_core::dynamo;
 use ledger_core::ids::Tenant;
 use ledger_core::migration::Model;
 use ledger_runtime::clock::Clock;
+use ledger_tests::audit::{n, s};
 use ledger_tests::cloud::gate;
-use ledger_tests::http::books::{n, s};
 use ledger_tests::http::migrating::last;
 use ledger_tests::http::tap::{Fault, Tap};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Host, World};
 use serde_json::{Value, json};
-use std::collections::HashMap;
 
 /// Longer ago than the replay window of a job's grants.
 const EXPIRED: &str = "2020-01-01T00:00:00.000Z";
@@ -85,10 +84,10 @@ async fn job_in_removed_asset_ends_and_blocks_no_other() {
     let (one, two) = (world.customer().await, world.customer().await);
     let removed = bulk(&world, &[&one.id, &two.id], "REGIONAL#aoba").await;
     let config = world.books().await.row("bulk-asset#tenant#root", "CONFIG").expect("a configuration").clone();
-    let AttributeValue::M(mut assets) = config["assets"].clone() else { panic!("assets") };
+    let dynamo::Value::M(mut assets) = config["assets"].clone() else { panic!("assets") };
     let _ = assets.remove("REGIONAL#aoba").expect("the asset is in the terms");
-    let mut without: HashMap<_, _> = config.clone();
-    let _ = without.insert("assets".to_owned(), AttributeValue::M(assets));
+    let mut without = config.clone();
+    let _ = without.insert("assets".to_owned(), dynamo::Value::M(assets));
     world.plant(without).await;
     let later = bulk(&world, &[&one.id], "POINT").await;
 

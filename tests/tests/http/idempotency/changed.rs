@@ -2,17 +2,16 @@
 //! planned from are changed or removed, and a retry gets the same bytes. And refunds, captures and voids work for
 //! payments in an asset that the tenant no longer runs.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{self, Item};
 use ledger_core::money::{Asset, AssetSpec, RegionalKey};
 use ledger_core::terms::{AssetTerms, TenantTerms};
 use ledger_local::clock;
 use ledger_runtime::clock::Clock;
-use ledger_tests::http::books::{Books, Row};
+use ledger_tests::audit::{Books, n, s};
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Api, Call, Host, Who, World, host};
 use serde_json::json;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,7 +28,7 @@ pub(super) struct Changing {
 }
 
 /// The changed row, or `None` if it is deleted.
-type Change = fn(&Row) -> Option<Row>;
+type Change = fn(&Item) -> Option<Item>;
 
 /// A change of a tenant's rows: its name, the rows that it concerns, and the change of each.
 type Disturbance = (&'static str, fn(&str, &str) -> bool, Change);
@@ -39,7 +38,7 @@ const DISTURBANCES: [Disturbance; 10] = [
     ("the terms have other caps, rates and policies", is_config, with_other_terms),
     ("the terms cannot be read", is_config, |row| Some(without(row, "co2_rate"))),
     ("the terms are deleted", is_config, |_| None),
-    ("merchants are suspended", is_merchant, |row| Some(with(row, "status", text("suspended")))),
+    ("merchants are suspended", is_merchant, |row| Some(with(row, "status", s("suspended")))),
     ("merchants are deleted", |pk, _| pk.contains("#merchant#"), |_| None),
     ("customers are deleted", |pk, _| pk.contains("#customer#"), |_| None),
     ("payments cannot be read", |pk, _| pk.contains("#payment#"), |row| Some(keys_of(row))),
@@ -218,47 +217,42 @@ fn is_merchant(pk: &str, sk: &str) -> bool {
     pk.contains("#merchant#") && sk == "PROFILE"
 }
 
-fn without_assets(row: &Row) -> Option<Row> {
-    Some(with(row, "assets", AttributeValue::M(HashMap::new())))
+fn without_assets(row: &Item) -> Option<Item> {
+    Some(with(row, "assets", dynamo::Value::M(Item::new())))
 }
 
-fn with_other_terms(row: &Row) -> Option<Row> {
-    let number = |number: &str| AttributeValue::N(number.to_owned());
-    let mut row = with(&with(row, "card_cap", number("1")), "spent_points", text("forgive"));
+fn with_other_terms(row: &Item) -> Option<Item> {
+    let mut row = with(&with(row, "card_cap", n(1)), "spent_points", s("forgive"));
     for rate in ["co2_rate", "points_rate", "card_bonus_rate"] {
-        row = with(&row, rate, number("0.5"));
+        row = with(&row, rate, n("0.5"));
     }
-    let AttributeValue::M(assets) = &row["assets"] else { panic!("assets") };
+    let dynamo::Value::M(assets) = &row["assets"] else { panic!("assets") };
     let assets = assets.iter().map(|(name, terms)| {
-        let AttributeValue::M(terms) = terms else { panic!("terms") };
+        let dynamo::Value::M(terms) = terms else { panic!("terms") };
         let mut terms = terms.clone();
         terms.extend([
-            ("cap".to_owned(), number("1")),
-            ("transferable".to_owned(), AttributeValue::Bool(false)),
-            ("spendable".to_owned(), AttributeValue::Bool(false)),
+            ("cap".to_owned(), n(1)),
+            ("transferable".to_owned(), dynamo::Value::Bool(false)),
+            ("spendable".to_owned(), dynamo::Value::Bool(false)),
         ]);
-        (name.clone(), AttributeValue::M(terms))
+        (name.clone(), dynamo::Value::M(terms))
     });
-    let row = with(&row, "assets", AttributeValue::M(assets.collect()));
+    let row = with(&row, "assets", dynamo::Value::M(assets.collect()));
     Some(without(&without(&row, "topup"), "settlement"))
 }
 
-fn keys_of(row: &Row) -> Row {
+fn keys_of(row: &Item) -> Item {
     ["uuid", "type"].into_iter().map(|key| (key.to_owned(), row[key].clone())).collect()
 }
 
-fn with(row: &Row, name: &str, value: AttributeValue) -> Row {
+fn with(row: &Item, name: &str, value: dynamo::Value) -> Item {
     let mut row = row.clone();
     let _ = row.insert(name.to_owned(), value);
     row
 }
 
-fn without(row: &Row, name: &str) -> Row {
+fn without(row: &Item, name: &str) -> Item {
     let mut row = row.clone();
     let _ = row.remove(name);
     row
-}
-
-fn text(text: &str) -> AttributeValue {
-    AttributeValue::S(text.to_owned())
 }

@@ -6,9 +6,8 @@ mod order;
 mod poison;
 mod quiet;
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_core::dynamo::{Item, Value};
-use ledger_tests::http::books::{Books, Row, n, opt_text, s, text};
+use ledger_tests::audit::{Books, n, opt_text, s, text};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Customer, World};
@@ -32,9 +31,9 @@ fn journal(books: &Books) -> IdsByGroup {
 
 /// How many entries are still to be published.
 fn due(books: &Books) -> usize {
-    let is_due = |row: &Row| opt_text(row, "due_pk").is_some_and(|due_pk| due_pk.contains("#due#publish#"));
+    let is_due = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
     // A published entry is due to be sealed.
-    let is_published = |row: &Row| opt_text(row, "due_pk").is_some_and(|due_pk| due_pk.contains("#due#seal#"));
+    let is_published = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
     assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }
@@ -72,9 +71,9 @@ fn minted(ago: Duration, world: &World) -> Uuid {
 }
 
 /// An entry of an account that is still to be published, as the table stores it.
-fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
+fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Item {
     let side = |account: String, delta: &str| {
-        AttributeValue::M(Row::from([
+        Value::M(Item::from([
             ("account".to_owned(), s(account)),
             ("asset".to_owned(), s("POINT")),
             ("delta".to_owned(), n(delta)),
@@ -92,13 +91,13 @@ fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Row {
         ("due_pk", format!("{}#due#publish#{shard}", world.tenant)),
         ("due_sk", id.to_string()),
     ];
-    let mut row: Row = texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect();
-    row.insert("postings".to_owned(), AttributeValue::L(postings));
+    let mut row: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect();
+    row.insert("postings".to_owned(), Value::L(postings));
     row
 }
 
 /// The journal's rows.
-fn rows(books: &Books) -> Vec<Row> {
+fn rows(books: &Books) -> Vec<Item> {
     books.under("TXN#").map(|(_, _, row)| row.clone()).collect()
 }
 
@@ -125,6 +124,6 @@ fn distinct(tap: &EventTap) -> BTreeSet<String> {
     ids(tap).into_iter().collect()
 }
 
-fn id_of(row: &Row) -> String {
+fn id_of(row: &Item) -> String {
     text(row, "transaction_id").to_owned()
 }

@@ -1,7 +1,7 @@
 //! An entry that cannot be published is put aside by reference, delays no other, and can be published later.
 
-use super::{due, entry, id_of, ids, journal, minted, s};
-use aws_sdk_dynamodb::types::AttributeValue;
+use super::{due, entry, id_of, ids, journal, minted};
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use ledger_runtime::metrics::Metric;
@@ -10,9 +10,10 @@ use ledger_runtime::publishing::Publisher;
 use ledger_runtime::publishing::{Published, Sent};
 use ledger_runtime::readback::{MetricSource, Sum};
 use ledger_runtime::worker::Due;
+use ledger_tests::audit::{opt_text, s, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Row, opt_text, text};
+use ledger_tests::http::books::null;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::world::new_id;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Entries of one account, a minute apart, the oldest first.
-fn entries(world: &World, customer: &str, count: u32) -> Vec<Row> {
+fn entries(world: &World, customer: &str, count: u32) -> Vec<Item> {
     let id = |at| minted(Duration::from_secs(60) * (count - at), world);
     (0..count).map(|at| entry(world, customer, id(at), at % 4)).collect()
 }
@@ -47,11 +48,10 @@ async fn unpublishable_entries_are_put_aside_and_others_are_published() {
     let (world, tap) = (World::alone("poison").await, EventTap::default());
     let (customer, other, refused) = (new_id(), new_id(), new_id());
     let mut rows = entries(&world, &customer, 5);
-    let null = AttributeValue::Null(true);
     let _ = rows[1].remove("postings");
-    let _ = rows[2].insert("odd".to_owned(), null.clone());
+    let _ = rows[2].insert("odd".to_owned(), null());
     let _ = rows[3].insert("transaction_id".to_owned(), s("Hanako, 090-1234-5678"));
-    let _ = rows[3].insert("created_at".to_owned(), null);
+    let _ = rows[3].insert("created_at".to_owned(), null());
     rows.extend(entries(&world, &other, 2));
     rows.extend(entries(&world, &refused, 1));
     let mut good: Vec<String> = [0, 4, 5, 6].map(|at| id_of(&rows[at])).into();

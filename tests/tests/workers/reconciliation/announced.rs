@@ -1,6 +1,6 @@
 //! Every run that found breaks is announced once it is over, through crashes and lost announcements; no other run is.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_tests::audit::n;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ async fn broken(tenant: &str) -> World {
     let customer = world.customer_with("100").await;
     let pk = format!("{tenant}#customer#{}", customer.id);
     let mut row = world.books().await.row(&pk, "BALANCE#ECOPAY").expect("a balance").clone();
-    row.insert("balance".to_owned(), AttributeValue::N("101".to_owned()));
+    row.insert("balance".to_owned(), n("101"));
     world.plant(row).await;
     world
 }

@@ -1,17 +1,18 @@
 //! The same checks run over a table's export to S3, in the file format that DynamoDB documents.
 
-use aws_sdk_dynamodb::types::AttributeValue;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use ledger_core::dynamo::Item;
 use ledger_local::export::{Directories, ExportCommand, Exported, reconcile};
 use ledger_local::reports::LocalReports;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::reconcile::ObjectError;
 use ledger_runtime::reconcile::export::{ExportDone, ExportError, ExportRun, ExportTask, Exports};
+use ledger_tests::audit::{Books, n, text};
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Books, Row, text};
 use ledger_tests::http::endpoints::Stage;
+use ledger_tests::wire;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,33 +20,19 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-fn typed(value: &AttributeValue) -> Value {
-    match value {
-        AttributeValue::S(text) => json!({"S": text}),
-        AttributeValue::N(number) => json!({"N": number}),
-        AttributeValue::Bool(flag) => json!({"BOOL": flag}),
-        AttributeValue::L(list) => json!({"L": list.iter().map(typed).collect::<Vec<_>>()}),
-        AttributeValue::M(map) => {
-            json!({"M": map.iter().map(|(name, of)| (name.clone(), typed(of))).collect::<serde_json::Map<_, _>>()})
-        }
-        other => panic!("the ledger writes no {other:?}"),
-    }
-}
-
 /// Writes an export of these rows in two data files; `count_stated` gives the item count that the manifest states.
 pub(crate) fn export(name: &str, books: &Books, count_stated: impl Fn(usize) -> usize) -> PathBuf {
     let directory = std::env::temp_dir().join(format!("export-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&directory);
     fs::create_dir_all(directory.join("data")).expect("a directory");
-    let rows: Vec<&Row> = books.rows.values().collect();
+    let rows: Vec<&Item> = books.rows.values().collect();
     let mut manifest = String::new();
     for (at, some) in rows.chunks(rows.len().div_ceil(2)).enumerate() {
         let file = format!("part{at}.json.gz");
         let mut data =
             GzEncoder::new(File::create(directory.join("data").join(&file)).expect("a file"), Compression::fast());
         for row in some {
-            let item: serde_json::Map<String, Value> = row.iter().map(|(name, of)| (name.clone(), typed(of))).collect();
-            writeln!(data, "{}", json!({"Item": item})).expect("a line");
+            writeln!(data, "{}", json!({"Item": wire::item_to_json(row)})).expect("a line");
         }
         data.finish().expect("a file");
         let key = format!("AWSDynamoDB/01693685827463-2d8752fd/data/{file}");
@@ -89,7 +76,7 @@ async fn export_is_reconciled_by_the_same_checks() {
 
     let mut bad = books.clone();
     let key = (format!("exported#customer#{}", customer.id), "BALANCE#ECOPAY".to_owned());
-    bad.rows.get_mut(&key).expect("a balance").insert("balance".to_owned(), AttributeValue::N("12345".to_owned()));
+    bad.rows.get_mut(&key).expect("a balance").insert("balance".to_owned(), n("12345"));
     let entry = bad.rows.iter().find(|((_, sk), row)| sk.starts_with("TXN#") && text(row, "operation") == "refund");
     let (entry, id) = entry.map(|(key, row)| (key.clone(), text(row, "transaction_id").to_owned())).expect("an entry");
     bad.rows.remove(&entry);

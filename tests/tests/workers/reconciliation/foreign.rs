@@ -2,9 +2,10 @@
 
 use super::export::{export, found as found_in, reconciled};
 use super::planted::{all, found, remove, stage};
+use ledger_core::dynamo::Item;
 use ledger_runtime::settlement::Ended;
+use ledger_tests::audit::{Books, opt_text, s, text};
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Books, Row, opt_text, s, text};
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::world::new_id;
 use serde_json::json;
@@ -17,9 +18,9 @@ const ABSENT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 struct Plant {
     why: &'static str,
     /// Rows that are written over the original ones.
-    written: Vec<Row>,
+    written: Vec<Item>,
     /// Rows that are deleted.
-    deleted: Vec<Row>,
+    deleted: Vec<Item>,
     expected: (&'static str, String),
 }
 
@@ -29,16 +30,16 @@ impl Plant {
     }
 
     /// A row made unreadable by the value of one attribute.
-    fn unreadable(why: &'static str, row: &Row, attribute: &str, value: &str) -> Self {
+    fn unreadable(why: &'static str, row: &Item, attribute: &str, value: &str) -> Self {
         Self::new(why, "unreadable_item", shown(row)).write(changed(row, attribute, value))
     }
 
-    fn write(mut self, row: Row) -> Self {
+    fn write(mut self, row: Item) -> Self {
         self.written.push(row);
         self
     }
 
-    fn delete(mut self, row: &Row) -> Self {
+    fn delete(mut self, row: &Item) -> Self {
         self.deleted.push(row.clone());
         self
     }
@@ -86,14 +87,14 @@ async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
     assert_eq!(report["status"], "clean", "everything is repaired: {report}");
 }
 
-fn changed(row: &Row, attribute: &str, value: &str) -> Row {
+fn changed(row: &Item, attribute: &str, value: &str) -> Item {
     let mut row = row.clone();
     row.insert(attribute.to_owned(), s(value));
     row
 }
 
 /// A row's name in a report.
-fn shown(row: &Row) -> String {
+fn shown(row: &Item) -> String {
     let sk = text(row, "type");
     match sk.strip_prefix("card_op_idem#").and_then(|rest| rest.split('#').next()) {
         Some(operation) => format!("{} marker of {operation}", owner(row)),
@@ -101,28 +102,28 @@ fn shown(row: &Row) -> String {
     }
 }
 
-fn owner(row: &Row) -> String {
+fn owner(row: &Item) -> String {
     let mut parts = text(row, "uuid").splitn(3, '#').skip(1);
     format!("{}:{}", parts.next().expect("a kind"), parts.next().expect("an id"))
 }
 
-fn subject(row: &Row, kind: &str) -> String {
+fn subject(row: &Item, kind: &str) -> String {
     format!("{kind}:{}", text(row, &format!("{kind}_id")))
 }
 
 /// The first row of a partition under a prefix for which `is` holds.
-fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Row) -> bool) -> &'a Row {
+fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Item) -> bool) -> &'a Item {
     let mut rows = books.under(prefix).filter(|(pk, _, row)| pk.split('#').nth(1) == Some(partition) && is(row));
     rows.next().unwrap_or_else(|| panic!("no {prefix} of a {partition}")).2
 }
 
-fn entry<'a>(books: &'a Books, operation: &str) -> &'a Row {
+fn entry<'a>(books: &'a Books, operation: &str) -> &'a Item {
     row(books, "customer", "TXN#", |row| text(row, "operation") == operation)
 }
 
 /// An item of a kind that the ledger does not write, in the partition of `beside`.
-fn unknown_item(beside: &Row, sk: &str) -> Row {
-    Row::from([("uuid".to_owned(), beside["uuid"].clone()), ("type".to_owned(), s(sk))])
+fn unknown_item(beside: &Item, sk: &str) -> Item {
+    Item::from([("uuid".to_owned(), beside["uuid"].clone()), ("type".to_owned(), s(sk))])
 }
 
 /// Creates a paid top-up with a dispute, and waits for its clawback.
@@ -144,7 +145,7 @@ async fn disputed(world: &World) -> Books {
 async fn record_in_an_unknown_state_is_unreadable() {
     let stage = stage("foreign-states").await;
     let books = disputed(&stage.world).await;
-    let any = |_: &Row| true;
+    let any = |_: &Item| true;
     let plants = vec![
         Plant::unreadable("payment", row(&books, "payment", "PAYMENT", any), "state", "settled"),
         Plant::unreadable("hold", row(&books, "payment", "HOLD", any), "state", "authorised"),
@@ -170,7 +171,7 @@ async fn record_in_an_unknown_state_is_unreadable() {
 async fn item_of_an_unknown_kind_is_unreadable() {
     let stage = stage("foreign-kinds").await;
     let books = stage.world.books().await;
-    let any = |_: &Row| true;
+    let any = |_: &Item| true;
     let payment = row(&books, "payment", "PAYMENT", any);
     let tenant = &stage.world.tenant;
     let of_wallet = changed(&unknown_item(payment, "PAYMENT"), "uuid", &format!("{tenant}#wallet#{}", new_id()));
@@ -206,9 +207,9 @@ async fn item_of_an_unknown_kind_is_unreadable() {
 async fn fact_without_its_record_is_a_break() {
     let stage = stage("foreign-facts").await;
     let books = disputed(&stage.world).await;
-    let any = |_: &Row| true;
-    let has_entry = |row: &Row| opt_text(row, "entry_id").is_some();
-    let transaction = |row: &Row| subject(row, "transaction");
+    let any = |_: &Item| true;
+    let has_entry = |row: &Item| opt_text(row, "entry_id").is_some();
+    let transaction = |row: &Item| subject(row, "transaction");
     let reference = row(&books, "customer", "TXNREF#", any);
     let marker = row(&books, "customer", "card_op_idem#pay", has_entry);
     let adjustment = row(&books, "tenant", "ADJUSTMENT#", |row| opt_text(row, "transaction_id").is_some());
@@ -216,7 +217,7 @@ async fn fact_without_its_record_is_a_break() {
     let elsewhere = format!("customer:{}", new_id());
     let with_refund = row(&books, "topup", "REFUND#", any);
     let disputed = row(&books, "topup", "CLAWBACK#", any);
-    let topup = |of: &Row| row(&books, "topup", "TOPUP", |row| text(row, "topup_id") == text(of, "topup_id"));
+    let topup = |of: &Item| row(&books, "topup", "TOPUP", |row| text(row, "topup_id") == text(of, "topup_id"));
     let topup_entry = entry(&books, "topup");
     let foreign_step = |operation: &str| changed(topup_entry, "operation", operation);
     let plants = vec![
@@ -263,7 +264,7 @@ async fn settlement_with_foreign_facts_is_a_break() {
     shop.credit().await;
     let world = &shop.world;
     let books = world.books().await;
-    let any = |_: &Row| true;
+    let any = |_: &Item| true;
     let settlement = row(&books, "merchant", "SETTLEMENT#", any);
     let paid = row(&books, "merchant", "TXN#", |row| text(row, "operation") == "settlement_payout");
     let stamped = row(&books, "payment", "PAYMENT", |row| opt_text(row, "settlement_id").is_some());

@@ -1,8 +1,8 @@
 //! Stripe's payouts are compared with the settlements that they paid.
 
 use crate::reconciliation::planted::{all, found, remove, roots, with};
-use aws_sdk_dynamodb::types::AttributeValue;
 use ledger_runtime::settlement::Ended;
+use ledger_tests::audit::s;
 use ledger_tests::http::settling::Settling;
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ async fn payouts_and_settlements_are_compared_both_ways() {
 
     // Our record states that nothing was paid.
     with(&shop.world, row, |row| {
-        row.insert("state".to_owned(), AttributeValue::S("undone".to_owned()));
+        row.insert("state".to_owned(), s("undone"));
     })
     .await;
     let report = reported(&shop).await;

@@ -1,10 +1,10 @@
 //! Breaks written past the ledger: each is found under its own name, and no other is.
 
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::TransactionId;
 use ledger_core::time::Timestamp;
+use ledger_tests::audit::{self, Books, n, s, text};
 use ledger_tests::http::World;
-use ledger_tests::http::books::{Books, Row, n, s, text};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_id;
 use serde_json::{Value, json};
@@ -48,21 +48,17 @@ pub(crate) fn found(kind: &str, subject: &str) -> Found {
     BTreeSet::from([(kind.to_owned(), subject.to_owned())])
 }
 
-pub(crate) async fn with(world: &World, row: &Row, change: impl FnOnce(&mut Row)) {
+pub(crate) async fn with(world: &World, row: &Item, change: impl FnOnce(&mut Item)) {
     let mut row = row.clone();
     change(&mut row);
     world.plant(row).await;
 }
 
-#[expect(clippy::disallowed_methods, reason = "what the ledger never deletes must be planted past it")]
-pub(crate) async fn remove(world: &World, row: &Row) {
-    let key = ["uuid", "type"].map(|name| (name.to_owned(), row[name].clone()));
-    let table = world.table_name();
-    let deleted = world.table().delete_item().table_name(table).set_key(Some(key.into())).send().await;
-    let _ = deleted.unwrap_or_else(|error| panic!("the row is not deleted: {error:?}"));
+pub(crate) async fn remove(world: &World, row: &Item) {
+    world.remove(text(row, "uuid"), text(row, "type")).await;
 }
 
-fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Row) {
+fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Item) {
     let mut entries = books.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation);
     let (pk, _, row) = entries.next().unwrap_or_else(|| panic!("no entry of {operation}"));
     (pk, row)
@@ -139,7 +135,7 @@ async fn each_planted_break_is_found_and_named() {
     remove(world, &twin).await;
 
     // A hold without its payment.
-    let held = |row: &&Row| text(row, "state") == "authorized";
+    let held = |row: &&Item| text(row, "state") == "authorized";
     let (_, _, payment) = books.under("PAYMENT").find(|(_, _, row)| held(row)).expect("one is held");
     remove(world, payment).await;
     let id = text(payment, "payment_id");
@@ -147,7 +143,7 @@ async fn each_planted_break_is_found_and_named() {
     world.plant(payment.clone()).await;
 
     // The refundable amount of a payment.
-    let captured = |row: &&Row| text(row, "state") == "captured";
+    let captured = |row: &&Item| text(row, "state") == "captured";
     let (_, _, payment) = books.under("PAYMENT").find(|(_, _, row)| captured(row)).expect("one is captured");
     with(world, payment, |row| {
         row.insert("refundable_ecopay".to_owned(), n("1"));
@@ -159,11 +155,9 @@ async fn each_planted_break_is_found_and_named() {
 
     // An entry that does not sum to zero.
     let mut bent = pay.clone();
-    let mut postings = pay["postings"].as_l().expect("postings").clone();
-    let mut first = postings[0].as_m().expect("a posting").clone();
+    let Some(dynamo::Value::L(postings)) = bent.get_mut("postings") else { panic!("postings") };
+    let dynamo::Value::M(first) = &mut postings[0] else { panic!("a posting") };
     first.insert("delta".to_owned(), n("-999"));
-    postings[0] = AttributeValue::M(first);
-    bent.insert("postings".to_owned(), AttributeValue::L(postings));
     world.plant(bent).await;
     let id = text(pay, "transaction_id");
     assert_eq!(roots(&reported("unbalanced").await), found("unbalanced_entry", &format!("transaction:{id}")));
@@ -229,7 +223,7 @@ async fn proposed_adjustment_needs_second_approver_and_ends_the_break() {
     let books = world.books().await;
     let (pk, _) = entry(&books, "pay");
     let balance = books.row(pk, "BALANCE#ECOPAY").expect("a balance");
-    let number = |name: &str| balance[name].as_n().expect("a number").parse::<i64>().expect("whole yen");
+    let number = |name: &str| i64::try_from(audit::number(balance, name)).expect("whole yen");
     let (was, exposure) = (number("balance"), number("exposure"));
     with(world, balance, |row| {
         row.insert("balance".to_owned(), n(was + 1));
@@ -273,7 +267,7 @@ async fn break_of_two_runs_is_corrected_once_despite_slow_clock() {
     let books = world.books().await;
     let (pk, _) = entry(&books, "pay");
     let balance = books.row(pk, "BALANCE#ECOPAY").expect("a balance");
-    let number = |row: &Row, name: &str| row[name].as_n().expect("a number").parse::<i64>().expect("whole yen");
+    let number = |row: &Item, name: &str| i64::try_from(audit::number(row, name)).expect("whole yen");
     let (was, exposure) = (number(balance, "balance"), number(balance, "exposure"));
     with(world, balance, |row| {
         row.insert("balance".to_owned(), n(was + 1));

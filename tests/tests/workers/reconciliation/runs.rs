@@ -2,6 +2,7 @@
 
 use ledger_core::ids::Tenant;
 use ledger_runtime::reconcile::Outlets;
+use ledger_tests::audit::n;
 use ledger_tests::http::{Call, World};
 use serde_json::json;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     let customer = world.customer_with("100").await;
     let pk = format!("night#customer#{}", customer.id);
     let mut row = world.books().await.row(&pk, "BALANCE#ECOPAY").expect("a balance").clone();
-    row.insert("balance".to_owned(), aws_sdk_dynamodb::types::AttributeValue::N("-1".to_owned()));
+    row.insert("balance".to_owned(), n("-1"));
     world.plant(row).await;
     let tenant = Tenant::parse("night").expect("a slug");
     let outlets = Outlets { reports: Some(Arc::new(reports.clone())), ..Outlets::default() };

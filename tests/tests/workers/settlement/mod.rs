@@ -2,6 +2,7 @@
 //! balances, compensation, payouts through Stripe and their returns, and a fault or repetition at every write of the
 //! saga and every call to Stripe.
 
+mod audited;
 mod faults;
 mod machine;
 mod paths;

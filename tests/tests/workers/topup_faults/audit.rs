@@ -1,6 +1,6 @@
 //! What must hold in the end after any faults: of Stripe's objects, the stored response, the claim, and the books.
 
-use ledger_tests::http::books::{Books, opt_text, text};
+use ledger_tests::audit::{Books, opt_text, text};
 use ledger_tests::http::topup_rig::{Actor, POINTS, Scene, Wallet, YEN};
 use ledger_tests::http::{Answer, Call};
 

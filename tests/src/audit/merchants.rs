@@ -1,0 +1,90 @@
+//! Audits merchants: what payments and refunds owe them, and what of it has been credited.
+
+use super::Checked;
+use super::holds::was_never_captured;
+use super::index::Audit;
+use super::postings::Sums;
+use super::rows::Row;
+use std::collections::BTreeSet;
+
+/// The rows that owe or may owe a merchant: payments, and refunds of payments.
+pub(super) fn records<'a>(audit: &Audit<'a>) -> impl Iterator<Item = Row<'a>> {
+    audit.named("PAYMENT").chain(audit.under("REFUND#").filter(|refund| refund.kind() == "payment"))
+}
+
+/// Checks that a merchant's postings are what its records owe it and what its settlements moved.
+pub(super) fn merchants_are_owed_what_is_posted(audit: &Audit<'_>) -> Checked {
+    let mut owed = audit.posted.settled.clone();
+    for record in records(audit) {
+        add_delta(&mut owed, record)?;
+    }
+    equal_for_merchants(&owed, &audit.posted.available, "owed by its records and settlements")
+}
+
+/// Checks that each record owes something to its merchant unless it was never captured, and is listed by the merchant.
+pub(super) fn records_are_listed_by_merchants(audit: &Audit<'_>) -> Checked {
+    for record in records(audit) {
+        let is_owed = record.has("merchant_delta") || was_never_captured(record);
+        ensure!(is_owed, "{record} owes nothing to its merchant");
+        for name in ["owner_pk", "owner_sk"] {
+            ensure!(record.opt_text(name).is_some(), "{record} is not listed by its merchant: it has no `{name}`");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that merchants' balances, with the records that are not yet credited, are their postings.
+pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
+    let (mut available, mut held) = (Sums::new(), Sums::new());
+    for balance in audit.under("BALANCE#").filter(|row| row.kind() == "merchant") {
+        let account = (format!("merchant:{}", balance.id()), balance.sk.replace("BALANCE#", ""));
+        let on_hold = balance.opt_number("held")?;
+        ensure!(!on_hold.is_sign_negative() || on_hold.is_zero(), "{balance} holds {on_hold}");
+        *held.entry(account.clone()).or_default() += on_hold;
+        *available.entry(account).or_default() += balance.number("balance")?;
+    }
+    // A returned settlement is in the balance from the start.
+    for record in records(audit).filter(|record| !record.has("credited_at")) {
+        add_delta(&mut available, record)?;
+    }
+    for returned in audit.under("RETURNED#").filter(|record| !record.has("credited_at")) {
+        add_delta(&mut available, returned)?;
+    }
+    equal_for_merchants(&available, &audit.posted.available, "available and not yet credited")?;
+    equal_for_merchants(&held, &audit.posted.held, "held")
+}
+
+/// Checks that each record is due for crediting until it is credited, then for settlement until it is in one.
+pub(super) fn records_are_due_until_settled(audit: &Audit<'_>) -> Checked {
+    let all = records(audit).chain(audit.under("RETURNED#"));
+    for record in all.filter(|record| record.has("merchant_delta")) {
+        let due = record.opt_text("due_pk").unwrap_or_default();
+        if record.opt_text("settlement_id").is_some() {
+            ensure_eq!(due, "", "{record} is in a settlement: `due_pk`");
+            continue;
+        }
+        let work = if record.has("credited_at") { "settle" } else { "credit" };
+        let expected = format!("{}#due#{work}#{}#", audit.tenant, record.text("merchant_id")?);
+        ensure!(due.starts_with(&expected), "{record}: `due_pk` is {due:?}, expected {expected}..");
+    }
+    Ok(())
+}
+
+/// Adds what a record owes its merchant; nothing for a payment that was never captured.
+fn add_delta(sums: &mut Sums, record: Row<'_>) -> Checked {
+    for (asset, delta) in record.numbers("merchant_delta")? {
+        let merchant = format!("merchant:{}", record.text("merchant_id")?);
+        *sums.entry((merchant, asset.to_owned())).or_default() += delta;
+    }
+    Ok(())
+}
+
+/// Checks that two sums of each merchant are equal. An absent sum is zero.
+fn equal_for_merchants(sums: &Sums, posted: &Sums, what: &str) -> Checked {
+    let accounts: BTreeSet<_> = sums.keys().chain(posted.keys()).collect();
+    for account in accounts.into_iter().filter(|(account, _)| account.starts_with("merchant:")) {
+        let of = |sums: &Sums| sums.get(account).copied().unwrap_or_default();
+        ensure_eq!(of(sums), of(posted), "{} {}: what is {what}", account.0, account.1);
+    }
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! The audit of a tenant's rows: what must hold at any moment, after any retries, reorderings, duplicates and crashes.
+//!
+//! Every test that checks stored rows uses it: those of the stack over the scanned table, those of the core over their
+//! model. It shares nothing with the ledger's code but the row type, so an error in the ledger is not repeated here.
+
+/// Returns a finding unless the condition holds.
+macro_rules! ensure {
+    ($holds:expr, $($what:tt)+) => {
+        if !$holds {
+            return Err(format!($($what)+));
+        }
+    };
+}
+
+/// Returns a finding unless what is stored is what is expected. The text is the subject of "is .., expected ..".
+macro_rules! ensure_eq {
+    ($stored:expr, $expected:expr, $($what:tt)+) => {{
+        let (stored, expected) = (&$stored, &$expected);
+        if stored != expected {
+            return Err(format!("{} is {stored:?}, expected {expected:?}", format_args!($($what)+)));
+        }
+    }};
+}
+
+mod balances;
+mod clawbacks;
+mod holds;
+mod index;
+mod markers;
+mod merchants;
+mod migration;
+mod payments;
+mod postings;
+mod rows;
+mod settlements;
+mod topup_refunds;
+mod topups;
+
+pub use index::Audit;
+pub use postings::Sums;
+pub use rows::{Books, n, number, opt_number, opt_text, s, text};
+
+use std::fmt;
+
+/// The result of a rule: a finding in words if it does not hold.
+type Checked = Result<(), String>;
+
+/// A rule of the books.
+type Rule = fn(&Audit<'_>) -> Checked;
+
+/// The rules that hold at any moment, by name.
+const RULES: [(&str, Rule); 33] = [
+    ("entries can be read", postings::entries_can_be_read),
+    ("entries sum to zero", postings::entries_sum_to_zero),
+    ("references point to entries", postings::references_point_to_entries),
+    ("balances equal postings", balances::balances_equal_postings),
+    ("held equals holds", balances::held_equals_holds),
+    ("reserved equals unpaid top-ups", balances::reserved_equals_unpaid_topups),
+    ("exposure equals its parts", balances::exposure_equals_its_parts),
+    ("accounts have balances", balances::accounts_have_balances),
+    ("CO2 equals entries", balances::co2_equals_entries),
+    ("merchants are owed what is posted", merchants::merchants_are_owed_what_is_posted),
+    ("records are listed by merchants", merchants::records_are_listed_by_merchants),
+    ("settlements equal records", settlements::settlements_equal_records),
+    ("settlements divide into parts", settlements::settlements_divide_into_parts),
+    ("one settlement is open", settlements::one_settlement_is_open),
+    ("over settlements are not due", settlements::over_settlements_are_not_due),
+    ("returned settlements are owed again", settlements::returned_settlements_are_owed_again),
+    ("refundable equals captured less refunded", payments::refundable_equals_captured_less_refunded),
+    ("uncaptured payments are not refunded", payments::uncaptured_payments_are_not_refunded),
+    ("authorized payments have holds", holds::authorized_payments_have_holds),
+    ("holds begin and end once", holds::holds_begin_and_end_once),
+    ("top-ups are credited once", topups::topups_are_credited_once),
+    ("top-ups' refundable equals charge less taken", topups::refundable_equals_charge_less_taken),
+    ("open records are due", topups::open_records_are_due),
+    ("entries have records", topups::entries_have_records),
+    ("refunds have entries", topup_refunds::refunds_have_entries),
+    ("refunds pay out their amount", topup_refunds::refunds_pay_out_their_amount),
+    ("clawbacks have entries", clawbacks::clawbacks_have_entries),
+    ("disputes equal owed", clawbacks::disputes_equal_owed),
+    ("keys move money once", markers::keys_move_money_once),
+    ("markers have entries", markers::markers_have_entries),
+    ("markers are in one state", markers::markers_are_in_one_state),
+    ("events' markers expire", markers::events_markers_expire),
+    ("both models agree", migration::both_models_agree),
+];
+
+/// The rules that hold while no merchant is being credited.
+const RULES_WHEN_CREDITED: [(&str, Rule); 2] = [
+    ("merchants' balances equal postings", merchants::balances_equal_postings),
+    ("records are due until settled", merchants::records_are_due_until_settled),
+];
+
+/// The names of all rules that hold at any moment.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
+    RULES.iter().map(|(name, _)| *name)
+}
+
+/// A rule that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What is wrong, and in which row.
+    pub what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.what)
+    }
+}
+
+impl Audit<'_> {
+    /// The first finding of each rule that does not hold.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings_of(&RULES)
+    }
+
+    /// The first finding of each rule about credits that does not hold. Not valid for rows that were read while
+    /// merchants were being credited.
+    #[must_use]
+    pub fn findings_when_credited(&self) -> Vec<Finding> {
+        self.findings_of(&RULES_WHEN_CREDITED)
+    }
+
+    /// Checks all rules.
+    ///
+    /// # Panics
+    /// With the findings, if a rule does not hold.
+    pub fn check(&self) {
+        none(&self.findings());
+    }
+
+    fn findings_of(&self, rules: &[(&'static str, Rule)]) -> Vec<Finding> {
+        let found = rules.iter().filter_map(|(rule, holds)| Some(Finding { rule, what: holds(self).err()? }));
+        found.collect()
+    }
+}
+
+impl Books {
+    /// The first finding of each rule that does not hold.
+    #[must_use]
+    pub fn findings(&self) -> Vec<Finding> {
+        self.audit().findings()
+    }
+
+    /// As [`Audit::findings_when_credited`].
+    #[must_use]
+    pub fn findings_when_credited(&self) -> Vec<Finding> {
+        self.audit().findings_when_credited()
+    }
+
+    /// Checks all rules.
+    ///
+    /// # Panics
+    /// With the findings, if a rule does not hold.
+    pub fn check(&self) {
+        none(&self.findings());
+    }
+
+    /// Checks the rules about credits. Not valid for rows that were read while merchants were being credited.
+    ///
+    /// # Panics
+    /// With the findings, if a rule does not hold.
+    pub fn check_credited(&self) {
+        none(&self.findings_when_credited());
+    }
+}
+
+fn none(findings: &[Finding]) {
+    let texts: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(texts.is_empty(), "the books do not agree:\n{}", texts.join("\n"));
+}

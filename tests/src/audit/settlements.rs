@@ -1,0 +1,106 @@
+//! Audits settlements.
+
+use super::Checked;
+use super::index::Audit;
+use super::merchants::records;
+use super::rows::Row;
+use rust_decimal::Decimal;
+use std::collections::BTreeMap;
+
+/// Checks that the count and totals of a settlement are those of its records, which are credited, not due, and of its
+/// merchant.
+pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
+    let mut settled = BTreeMap::<&str, Vec<Row<'_>>>::new();
+    for record in records(audit).chain(audit.under("RETURNED#")) {
+        if let Some(id) = record.opt_text("settlement_id") {
+            settled.entry(id).or_default().push(record);
+        }
+    }
+    for settlement in audit.under("SETTLEMENT#") {
+        let of_it = settled.remove(settlement.text("settlement_id")?).unwrap_or_default();
+        let mut sums = BTreeMap::<String, Decimal>::new();
+        for record in &of_it {
+            ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
+            ensure!(!record.has("due_pk"), "{record} is in {settlement} and due");
+            ensure_eq!(record.text("merchant_id")?, settlement.id(), "{record} is in {settlement}: its merchant");
+            for (asset, delta) in record.numbers("merchant_delta")? {
+                let side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
+                    (true, false) => "came_back",
+                    (true, true) => return Err(format!("{record} owes {delta} {asset} again")),
+                    (false, true) => "refunded",
+                    (false, false) => "taken",
+                };
+                let name = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
+                *sums.entry(name).or_default() += delta.abs();
+            }
+        }
+        ensure_eq!(settlement.number("records")?, of_it.len().into(), "{settlement}: the number of records");
+        let mut totals = BTreeMap::new();
+        for name in settlement.item.keys().filter(|name| is_total(name)) {
+            totals.insert(name.clone(), settlement.number(name)?);
+        }
+        totals.retain(|_, sum| !sum.is_zero());
+        ensure_eq!(totals, sums, "{settlement}: the totals of its records");
+    }
+    Ok(())
+}
+
+/// Checks that fee, tax and payable amount of a paid settlement are its net amount.
+pub(super) fn settlements_divide_into_parts(audit: &Audit<'_>) -> Checked {
+    for settlement in audit.under("SETTLEMENT#").filter(|settlement| settlement.has("payable")) {
+        if ["paid", "returned"].contains(&settlement.text("state")?) {
+            let mut sum = Decimal::ZERO;
+            for part in ["fee", "tax", "payable"] {
+                sum += settlement.number(part)?;
+            }
+            ensure_eq!(sum, settlement.number("net")?, "{settlement}: the sum of fee, tax and payable amount");
+        }
+    }
+    Ok(())
+}
+
+/// Checks that the open settlement of a merchant is its only one that is not over.
+pub(super) fn one_settlement_is_open(audit: &Audit<'_>) -> Checked {
+    for settling in audit.named("SETTLING") {
+        let mut open = Vec::new();
+        for settlement in audit.within(settling.pk, "SETTLEMENT#").filter(|settlement| !is_over(*settlement)) {
+            open.push(settlement.text("settlement_id")?);
+        }
+        ensure_eq!(Vec::from_iter(settling.opt_text("open")), open, "{settling}: the open settlement");
+    }
+    Ok(())
+}
+
+/// Checks that a settlement that is over is due only to send its file again, which only a paid one does.
+pub(super) fn over_settlements_are_not_due(audit: &Audit<'_>) -> Checked {
+    for settlement in audit.under("SETTLEMENT#") {
+        let (is_due, resends) = (settlement.has("due_pk"), settlement.has("resend_id"));
+        ensure!(!is_over(settlement) || !is_due || resends, "{settlement} is over and due");
+        ensure!(!resends || settlement.text("state")? == "paid", "{settlement} sends its file again and is not paid");
+    }
+    Ok(())
+}
+
+/// Checks that a returned settlement owes its payable amount again, once.
+pub(super) fn returned_settlements_are_owed_again(audit: &Audit<'_>) -> Checked {
+    for settlement in audit.under("SETTLEMENT#") {
+        let returned = audit.row(settlement.pk, &format!("RETURNED#{}", settlement.text("settlement_id")?));
+        let owed = match returned {
+            Some(returned) => returned.numbers("merchant_delta")?.get("ECOPAY").copied(),
+            None => None,
+        };
+        let is_returned = settlement.text("state")? == "returned";
+        let payable = if is_returned { Some(settlement.number("payable")?) } else { None };
+        ensure_eq!(owed, payable, "{settlement}: what is owed again");
+    }
+    Ok(())
+}
+
+fn is_total(name: &str) -> bool {
+    ["taken_", "refunded_", "came_back_"].iter().any(|side| name.starts_with(side))
+}
+
+fn is_over(settlement: Row<'_>) -> bool {
+    let state = settlement.opt_text("state").unwrap_or_default();
+    ["paid", "carried", "undone", "returned"].contains(&state)
+}

@@ -1,0 +1,85 @@
+//! The audit finds errors planted in settlements, and names the settlement.
+
+use ledger_core::dynamo::{Item, Value};
+use ledger_runtime::settlement::Ended;
+use ledger_tests::audit::{Books, n, number, opt_text, s};
+use ledger_tests::engine::PrimaryKey;
+use ledger_tests::http::settling::Settling;
+use rust_decimal::Decimal;
+use serde_json::json;
+
+/// Books with a returned settlement, and an open one of the returned money and a payment.
+async fn books_in_order() -> Books {
+    let shop = Settling::by_stripe("audited").await;
+    shop.take("3000").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    let payout = shop.payouts().pop().expect("a payout");
+    let payout = payout["id"].as_str().expect("an id");
+    let _ = shop.world.stripe(&format!("/payouts/{payout}/fail"), &json!({})).await;
+    assert_eq!(shop.world.deliver("payout.failed", payout).await, 200);
+    shop.take("1000").await;
+    shop.credit().await;
+    shop.close().await;
+    shop.world.check_books().await
+}
+
+fn find(books: &Books, prefix: &'static str, is: impl Fn(&Item) -> bool) -> PrimaryKey {
+    let (pk, sk, _) = books.under(prefix).find(|(_, _, row)| is(row)).unwrap_or_else(|| panic!("no {prefix}"));
+    (pk.to_owned(), sk.to_owned())
+}
+
+fn changed(good: &Books, key: &PrimaryKey, change: impl FnOnce(&mut Item)) -> Books {
+    let mut books = good.clone();
+    change(books.rows.get_mut(key).expect("the row"));
+    books
+}
+
+#[tokio::test]
+async fn each_error_planted_in_settlements_is_found() {
+    let good = books_in_order().await;
+    let returned = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("returned"));
+    let settling = find(&good, "SETTLING", |_| true);
+    let owed_again = find(&good, "RETURNED#", |_| true);
+    let settled = find(&good, "PAYMENT", |row| row.contains_key("settlement_id"));
+    let more = |name: &'static str| {
+        changed(&good, &returned, |row| {
+            let more = number(row, name) + Decimal::ONE;
+            row.insert(name.to_owned(), n(more));
+        })
+    };
+    let with = |key: &PrimaryKey, name: &str, value: Value| {
+        changed(&good, key, |row| drop(row.insert(name.to_owned(), value)))
+    };
+    let without =
+        |key: &PrimaryKey, name: &str| changed(&good, key, |row| drop(row.remove(name).expect("the attribute")));
+    let mut none_owed = good.clone();
+    none_owed.rows.remove(&owed_again);
+    let plants = [
+        ("settlements equal records", &returned, more("records")),
+        ("settlements equal records", &returned, more("taken_ecopay")),
+        ("settlements equal records", &returned, with(&returned, "refunded_ecopay", n(1))),
+        ("settlements equal records", &returned, without(&settled, "settlement_id")),
+        ("settlements equal records", &settled, without(&settled, "credited_at")),
+        ("settlements equal records", &settled, with(&settled, "due_pk", s("audited#due#settle#0"))),
+        ("settlements equal records", &settled, with(&settled, "merchant_id", s("another"))),
+        ("settlements divide into parts", &returned, more("fee")),
+        ("settlements divide into parts", &returned, more("net")),
+        ("one settlement is open", &settling, without(&settling, "open")),
+        ("one settlement is open", &settling, with(&returned, "state", s("paying"))),
+        ("over settlements are not due", &returned, with(&returned, "due_pk", s("audited#due#settlement#0"))),
+        ("over settlements are not due", &returned, with(&returned, "resend_id", s("another"))),
+        ("returned settlements are owed again", &returned, none_owed),
+        ("returned settlements are owed again", &returned, more("payable")),
+        ("merchants are owed what is posted", &settling, with(&settled, "merchant_delta", Value::M(Item::new()))),
+    ];
+    for (rule, (pk, sk), books) in &plants {
+        // A sum of a merchant names the merchant, and any other finding the row.
+        let (row, merchant) = (format!("{pk} {sk}"), pk.replacen("audited#merchant#", "merchant:", 1));
+        let is_named = |what: &str| what.contains(&row) || what.starts_with(&merchant);
+        let findings = books.findings();
+        let found = findings.iter().any(|finding| finding.rule == *rule && is_named(&finding.what));
+        assert!(found, "{rule} of {row}: {findings:#?}");
+    }
+}
