@@ -30,8 +30,8 @@ pub use task::tasks;
 pub use worker::work;
 
 use lambda_runtime::{Diagnostic, LambdaEvent, service_fn};
-use ledger_runtime::app::App;
 use ledger_runtime::config::{self, ConfigError};
+use ledger_runtime::endpoint::Routes;
 use ledger_runtime::logging::{self, LoggingError};
 use ledger_runtime::psp::StripeError;
 use ledger_runtime::routing;
@@ -41,7 +41,6 @@ use std::fmt::Display;
 use std::io::Write;
 use std::process::ExitCode;
 use tower::util::MapRequestLayer;
-use utoipa_axum::router::OpenApiRouter;
 
 /// Why a function could not start.
 #[derive(Debug, thiserror::Error)]
@@ -96,12 +95,12 @@ where
 }
 
 /// Serves the router that `router` makes of the function's environment. An error is printed in one line.
-pub async fn run(router: impl FnOnce(&mut Environment) -> Result<OpenApiRouter<App>, StartError>) -> ExitCode {
+pub async fn run(router: impl FnOnce(&mut Environment) -> Result<Routes, StartError>) -> ExitCode {
     let (app, router) = match Environment::start(router).await {
         Ok(started) => started,
         Err(error) => return exit(Err(error)),
     };
-    let (router, _) = router.split_for_parts();
+    let (router, _) = router.into_parts();
     // Outermost, so that the log line has the request's id.
     let router = routing::finish(router, app).layer(MapRequestLayer::new(gateway::with_context));
     exit(serve::until_shutdown(lambda_http::Adapter::from(router)).await)

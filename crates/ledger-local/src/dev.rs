@@ -12,24 +12,28 @@ use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, post};
 use http::StatusCode;
+use ledger_runtime::endpoint::Declarations;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use utoipa::openapi::OpenApi;
 
 const FACES: [&str; 3] = ["customer", "merchant", "admin"];
 const DOCS: &str = include_str!("docs.html");
 
 /// The routes of the local stack alone.
-pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, operations: &OpenApi) -> Router {
-    let document: Bytes = openapi::complete(operations).to_string().into();
+pub(crate) fn router(issuer: Arc<Issuer>, demo: &Demo, declarations: Declarations) -> Router {
     let demo: Bytes = as_json(demo).into();
     Router::new()
         .route("/healthz", get(async || json_body(StatusCode::OK, &json!({"status": "ok"}))))
-        .route("/openapi.json", get(async move || answer(StatusCode::OK, "application/json", document)))
+        .route("/openapi.json", get(document).with_state(Arc::new(declarations)))
         .route("/docs", get(async || answer(StatusCode::OK, "text/html; charset=utf-8", DOCS)))
         .route("/dev/demo", get(async move || answer(StatusCode::OK, "application/json", demo)))
         .route("/dev/token", post(token).with_state(issuer))
+}
+
+/// The OpenAPI document. It is made for each request, so that a start does not wait for it.
+async fn document(State(declarations): State<Arc<Declarations>>) -> Response {
+    json_body(StatusCode::OK, &openapi::complete(&declarations))
 }
 
 #[derive(Deserialize)]

@@ -22,6 +22,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
+use ledger_runtime::endpoint::{Declarations, Routes};
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
@@ -35,8 +36,6 @@ use ledger_runtime::worker::Due;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use utoipa::openapi::OpenApi;
-use utoipa_axum::router::OpenApiRouter;
 
 /// How often holds, bulk grants, settlements and sealing are run.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
@@ -52,7 +51,7 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
 
 /// Builds a function's routes from its state and the metrics that it reads back.
-pub type Face = fn(&App, &Arc<dyn MetricSource>) -> OpenApiRouter<App>;
+pub type Face = fn(&App, &Arc<dyn MetricSource>) -> Routes;
 
 /// The functions of the API by the names of their folders, in the order of the OpenAPI document.
 pub const FACES: [(&str, Face); 5] = [
@@ -96,8 +95,8 @@ pub struct Backend {
 pub struct Mounted {
     /// The functions' routes.
     pub faces: Router,
-    /// The functions' OpenAPI document.
-    pub openapi: OpenApi,
+    /// The declarations of the functions' endpoints.
+    pub declarations: Declarations,
     /// The ids of the demo data.
     pub demo: Demo,
     /// Routes that no deployed function has.
@@ -144,9 +143,9 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
         tokio::spawn(reconcile(app.clone(), ports.outlets.clone(), tenant.clone(), pace(RECONCILE_EVERY)));
         tokio::spawn(migrate(app.clone(), tenant, migrating));
     }
-    let (router, openapi) = routes(&app, &metrics).split_for_parts();
+    let (router, declarations) = routes(&app, &metrics).into_parts();
     let beside = settlement::dev_router(ports.settler, backend.kyc);
-    Ok(Mounted { faces: routing::finish(router, app), openapi, demo, beside })
+    Ok(Mounted { faces: routing::finish(router, app), declarations, demo, beside })
 }
 
 /// The functions' state over a store, with counts that can be read back from memory.
@@ -192,11 +191,10 @@ impl Ports {
     }
 }
 
-/// The routes of all functions in one document.
+/// The routes of all functions.
 #[must_use]
-pub fn routes(app: &App, metrics: &Arc<dyn MetricSource>) -> OpenApiRouter<App> {
-    let empty = OpenApiRouter::with_openapi(openapi::base());
-    FACES.iter().fold(empty, |routes, (_, face)| routes.merge(face(app, metrics)))
+pub fn routes(app: &App, metrics: &Arc<dyn MetricSource>) -> Routes {
+    FACES.iter().fold(Routes::new(), |routes, (_, face)| routes.merge(face(app, metrics)))
 }
 
 /// The OpenAPI document, as it is stored in the repository. It needs no running store.
@@ -224,7 +222,8 @@ pub fn openapi_json() -> String {
     };
     let (app, counting) = without_stripe(&backend);
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
-    let document = openapi::complete(&routes(&app, &metrics).into_openapi());
+    let (_, declarations) = routes(&app, &metrics).into_parts();
+    let document = openapi::complete(&declarations);
     format!("{document:#}\n")
 }
 

@@ -21,13 +21,12 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header, request};
+use ledger_runtime::endpoint::Declarations;
 use ledger_runtime::gateway::GatewayContext;
 use ledger_runtime::logging::REQUEST_ID;
 use ledger_runtime::problem::Code;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use utoipa::openapi::OpenApi;
-use utoipa::openapi::path::PathItem;
 
 /// API Gateway's largest body, in bytes. The functions' own limit is lower.
 const BODY_BYTES_MAX: usize = 10 * 1024 * 1024;
@@ -43,8 +42,8 @@ const BAD_TOKEN: &str = "Bearer error=\"invalid_token\" error_description=\"the 
 pub struct Parts {
     /// The functions' routes.
     pub faces: Router,
-    /// The functions' OpenAPI document.
-    pub openapi: OpenApi,
+    /// The declarations of the functions' endpoints.
+    pub declarations: Declarations,
     /// Signs and verifies tokens.
     pub issuer: Arc<Issuer>,
     /// The demo data's ids.
@@ -54,7 +53,7 @@ pub struct Parts {
 #[derive(Debug)]
 struct Gateway {
     issuer: Arc<Issuer>,
-    /// The methods of each documented path.
+    /// The methods of each declared path.
     methods: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
@@ -69,11 +68,14 @@ pub fn router(parts: Parts) -> Router {
 
 /// The whole application with other routes of the local stack, such as Stripe's simulator.
 pub fn router_with(parts: Parts, beside: Router) -> Router {
-    let Parts { faces, openapi, issuer, demo } = parts;
-    let methods = openapi.paths.paths.iter().map(|(path, item)| (path.clone(), methods_of(item))).collect();
+    let Parts { faces, declarations, issuer, demo } = parts;
+    let mut methods = BTreeMap::<String, BTreeSet<&'static str>>::new();
+    for (method, path) in declarations.iter() {
+        methods.entry(path.to_owned()).or_default().insert(method);
+    }
     let gateway = Arc::new(Gateway { issuer: Arc::clone(&issuer), methods });
     let routes = faces
-        .merge(dev::router(issuer, &demo, &openapi))
+        .merge(dev::router(issuer, &demo, declarations))
         .merge(beside)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
@@ -208,22 +210,6 @@ fn request_id() -> String {
     // The id only names the request in logs, so a failure is ignored: all ids are then equal.
     let _ = getrandom::fill(&mut random);
     STANDARD.encode(random)
-}
-
-fn methods_of(item: &PathItem) -> BTreeSet<&'static str> {
-    [
-        ("GET", item.get.is_some()),
-        ("PUT", item.put.is_some()),
-        ("POST", item.post.is_some()),
-        ("PATCH", item.patch.is_some()),
-        ("DELETE", item.delete.is_some()),
-        ("HEAD", item.head.is_some()),
-        ("OPTIONS", item.options.is_some()),
-        ("TRACE", item.trace.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(name, there)| there.then_some(name))
-    .collect()
 }
 
 async fn not_found() -> Response {

@@ -5,8 +5,9 @@ mod examples;
 mod formats;
 mod schemas;
 
+use ledger_runtime::endpoint::Declarations;
 use serde_json::{Value, json};
-use utoipa::openapi::{Info, OpenApi};
+use utoipa::openapi::{Info, OpenApi, Paths};
 
 const TITLE: &str = "EcoPay Ledger";
 const ABOUT: &str = "\
@@ -32,17 +33,12 @@ id in `Apigw-Requestid`. The local stack answers 401 and 404 with problem docume
 /// The URL at which `cargo run` serves the API.
 const LOCAL_URL: &str = "http://127.0.0.1:3000";
 
-/// An empty document, to which the functions' operations are added.
+/// The complete document of the declared endpoints. Its members are sorted by name, so that equal documents are equal texts.
 #[must_use]
-pub fn base() -> OpenApi {
-    OpenApi::new(Info::new(TITLE, env!("CARGO_PKG_VERSION")), utoipa::openapi::Paths::new())
-}
-
-/// The complete document. Its members are sorted by name, so that equal documents are equal texts.
-#[must_use]
-pub fn complete(operations: &OpenApi) -> Value {
+pub fn complete(declarations: &Declarations) -> Value {
+    let base = OpenApi::new(Info::new(TITLE, env!("CARGO_PKG_VERSION")), Paths::new());
     // Plain structs and maps always serialize.
-    let mut document = serde_json::to_value(operations).unwrap_or_default();
+    let mut document = serde_json::to_value(declarations.document(base)).unwrap_or_default();
     let mut schemas = document.pointer_mut("/components/schemas").map(Value::take).unwrap_or_default();
     schemas::replace_inline_items(&mut schemas);
     formats::apply(&mut schemas);

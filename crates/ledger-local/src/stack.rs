@@ -193,10 +193,10 @@ impl Stack {
                 events,
                 kyc,
                 payouts,
-                mounted: Mounted { faces, openapi, demo, beside },
+                mounted: Mounted { faces, declarations, demo, beside },
             }) => {
                 let issuer = Arc::new(issuer);
-                let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: demo.clone() };
+                let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: demo.clone() };
                 let beside =
                     simulator.as_ref().map(Simulator::router).unwrap_or_default().merge(beside).merge(events.router());
                 let router = gateway::router_with(parts, beside)

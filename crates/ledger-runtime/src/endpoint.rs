@@ -7,11 +7,13 @@ mod answers;
 mod document;
 mod parameter;
 mod permission;
+mod routes;
 mod shape;
 
 pub use answers::{GATEWAY_MESSAGE, Group, problem_schema};
 pub use parameter::{Kind, Parameter};
 pub use permission::Permission;
+pub use routes::{Declarations, Route, Routes};
 pub use shape::Shape;
 
 use crate::app::App;
@@ -25,9 +27,6 @@ use ledger_core::operation::Operation;
 use std::fmt::Display;
 use utoipa::ToSchema;
 use utoipa::openapi::HttpMethod;
-use utoipa::openapi::path::Paths;
-use utoipa_axum::PathItemExt;
-use utoipa_axum::router::UtoipaMethodRouter;
 
 /// The most parameters, and the most conditions, of an endpoint. A constant cannot use a growable list.
 const DECLARED_MAX: usize = 6;
@@ -259,20 +258,13 @@ impl Endpoint {
         filled(self.path, segments)
     }
 
-    /// Returns the route of a handler, with the operation of the OpenAPI document.
-    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
+    /// Returns the route of a handler.
+    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> Route {
         self.route(handler, None)
     }
 
-    fn route<H: Handler<T, App>, T: 'static>(
-        &self,
-        handler: H,
-        operation: Option<Operation>,
-    ) -> UtoipaMethodRouter<App> {
-        let router = MethodRouter::new().on(self.method.documented().to_method_filter(), handler);
-        let mut paths = Paths::new();
-        paths.add_path_operation(self.path, vec![self.method.documented()], self.document(operation));
-        (self.schemas(), paths, router)
+    fn route<H: Handler<T, App>, T: 'static>(&self, handler: H, operation: Option<Operation>) -> Route {
+        Route::new(*self, operation, MethodRouter::new().on(self.method.filter(), handler))
     }
 
     fn face(&self) -> Face {
@@ -299,8 +291,8 @@ impl Keyed {
         self.endpoint.path(segments)
     }
 
-    /// Returns the route of a handler, with the operation of the OpenAPI document.
-    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> UtoipaMethodRouter<App> {
+    /// Returns the route of a handler.
+    pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> Route {
         self.endpoint.route(handler, Some(self.operation))
     }
 

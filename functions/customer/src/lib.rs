@@ -12,24 +12,23 @@ mod transactions;
 mod transfers;
 mod wallet;
 
-use ledger_runtime::app::App;
-use utoipa_axum::router::OpenApiRouter;
+use ledger_runtime::endpoint::Routes;
 
 /// The routes of the customer API.
 #[must_use]
-pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(profile::GET.on(profile::get))
-        .routes(profile::PATCH.on(profile::patch))
-        .routes(wallet::BALANCES.on(wallet::balances))
-        .routes(transactions::LIST.on(transactions::list))
-        .routes(transactions::GET.on(transactions::get))
-        .routes(payments::CREATE.on(payments::create))
-        .routes(transfers::CREATE.on(transfers::create))
-        .routes(topups::CREATE.on(topups::create))
-        .routes(topups::GET.on(topups::get))
-        .routes(cards::PATCH.on(cards::patch))
-        .routes(payment_code::CREATE.on(payment_code::create))
-        .routes(operations::GET.on(operations::get))
-        .routes(operations::FIND.on(operations::find))
+pub fn router() -> Routes {
+    Routes::new()
+        .route(profile::GET.on(profile::get))
+        .route(profile::PATCH.on(profile::patch))
+        .route(wallet::BALANCES.on(wallet::balances))
+        .route(transactions::LIST.on(transactions::list))
+        .route(transactions::GET.on(transactions::get))
+        .route(payments::CREATE.on(payments::create))
+        .route(transfers::CREATE.on(transfers::create))
+        .route(topups::CREATE.on(topups::create))
+        .route(topups::GET.on(topups::get))
+        .route(cards::PATCH.on(cards::patch))
+        .route(payment_code::CREATE.on(payment_code::create))
+        .route(operations::GET.on(operations::get))
+        .route(operations::FIND.on(operations::find))
 }

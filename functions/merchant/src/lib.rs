@@ -9,21 +9,20 @@ mod payments;
 mod refunds;
 mod settlements;
 
-use ledger_runtime::app::App;
-use utoipa_axum::router::OpenApiRouter;
+use ledger_runtime::endpoint::Routes;
 
 /// The routes of the merchant API.
 #[must_use]
-pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(account::GET.on(account::get))
-        .routes(account::BALANCES.on(account::balances))
-        .routes(payments::LIST.on(payments::list))
-        .routes(payments::GET.on(payments::get))
-        .routes(charges::CREATE.on(charges::create))
-        .routes(holds::CAPTURE.on(holds::capture))
-        .routes(holds::VOID.on(holds::void))
-        .routes(refunds::CREATE.on(refunds::create))
-        .routes(settlements::LIST.on(settlements::list))
-        .routes(settlements::GET.on(settlements::get))
+pub fn router() -> Routes {
+    Routes::new()
+        .route(account::GET.on(account::get))
+        .route(account::BALANCES.on(account::balances))
+        .route(payments::LIST.on(payments::list))
+        .route(payments::GET.on(payments::get))
+        .route(charges::CREATE.on(charges::create))
+        .route(holds::CAPTURE.on(holds::capture))
+        .route(holds::VOID.on(holds::void))
+        .route(refunds::CREATE.on(refunds::create))
+        .route(settlements::LIST.on(settlements::list))
+        .route(settlements::GET.on(settlements::get))
 }

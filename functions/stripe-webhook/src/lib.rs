@@ -11,6 +11,7 @@ use ledger_core::operation::Operation;
 use ledger_core::psp::{Event, Fact, Payout, PspId, Tags};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
+use ledger_runtime::endpoint::Routes;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::psp::{signature, wire};
@@ -20,7 +21,6 @@ use ledger_runtime::topups::{Applied, Provider, PspExecutor};
 use ledger_runtime::views::words;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_axum::router::OpenApiRouter;
 
 const SIGNATURE: &str = "stripe-signature";
 /// Why an event is kept if its record is missing.
@@ -28,8 +28,8 @@ const NO_RECORD: &str = "no_record";
 
 /// The routes of the webhook.
 #[must_use]
-pub fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::new().routes(RECEIVE.on(receive))
+pub fn router() -> Routes {
+    Routes::new().route(RECEIVE.on(receive))
 }
 
 /// How an event was handled.

@@ -56,7 +56,7 @@ fn app(clock: Clock) -> App {
 }
 
 fn finished(app: App) -> axum::Router {
-    let (router, _) = stripe_webhook::router().split_for_parts();
+    let (router, _) = stripe_webhook::router().into_parts();
     routing::finish(router, app)
 }
 

@@ -9,19 +9,19 @@ mod totals;
 
 use axum::middleware::from_fn_with_state;
 use ledger_runtime::app::App;
+use ledger_runtime::endpoint::Routes;
 use ledger_runtime::terminal::verify_terminal;
-use utoipa_axum::router::OpenApiRouter;
 
 /// The routes of the terminal API.
-pub fn router(app: &App) -> OpenApiRouter<App> {
-    let signed = OpenApiRouter::new()
-        .routes(cards::GET.on(cards::get))
-        .routes(card_operations::TOPUP.on(card_operations::topup))
-        .routes(card_operations::PAY.on(card_operations::pay))
-        .routes(card_operations::REFUND.on(card_operations::refund))
-        .routes(operations::GET.on(operations::get))
-        .routes(operations::REVERSE.on(operations::reverse))
-        .routes(totals::GET.on(totals::get))
-        .layer(from_fn_with_state(app.clone(), verify_terminal));
-    OpenApiRouter::new().routes(enrolments::CREATE.on(enrolments::create)).merge(signed)
+pub fn router(app: &App) -> Routes {
+    let signed = Routes::new()
+        .route(cards::GET.on(cards::get))
+        .route(card_operations::TOPUP.on(card_operations::topup))
+        .route(card_operations::PAY.on(card_operations::pay))
+        .route(card_operations::REFUND.on(card_operations::refund))
+        .route(operations::GET.on(operations::get))
+        .route(operations::REVERSE.on(operations::reverse))
+        .route(totals::GET.on(totals::get))
+        .map_router(|router| router.layer(from_fn_with_state(app.clone(), verify_terminal)));
+    Routes::new().route(enrolments::CREATE.on(enrolments::create)).merge(signed)
 }

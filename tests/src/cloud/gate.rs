@@ -83,10 +83,11 @@ pub async fn as_test<F: Future>(work: F) -> F::Output {
 pub fn router((app, counting): (App, Counting)) -> Router {
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     let paths = |&(name, face): &(&'static str, Face)| {
-        face(&app, &metrics).into_openapi().paths.paths.into_keys().map(move |path| (path, name))
+        let (_, declarations) = face(&app, &metrics).into_parts();
+        declarations.iter().map(|(_, path)| (path.to_owned(), name)).collect::<Vec<_>>()
     };
     let functions: Arc<BTreeMap<String, &'static str>> = Arc::new(FACES.iter().flat_map(paths).collect());
-    let (router, _) = faces::routes(&app, &metrics).split_for_parts();
+    let (router, _) = faces::routes(&app, &metrics).into_parts();
     let named = from_fn(move |request, next| serve(Arc::clone(&functions), request, next));
     routing::finish(router, app).layer(named)
 }

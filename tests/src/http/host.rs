@@ -180,7 +180,7 @@ async fn gated(backend: Backend) -> Backend {
 pub fn mounted((app, counting): (App, Counting)) -> Mounted {
     let metrics: Arc<dyn MetricSource> = Arc::new(counting.clone());
     Mounted {
-        openapi: faces::routes(&app, &metrics).into_openapi(),
+        declarations: faces::routes(&app, &metrics).into_parts().1,
         faces: gate::router((app, counting)),
         demo: Demo::fixed(),
         beside: axum::Router::new(),

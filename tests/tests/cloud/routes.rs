@@ -60,8 +60,8 @@ async fn of_code() -> BTreeMap<Route, String> {
     let mut routes = BTreeMap::new();
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
     for (name, face) in FACES {
-        let document = face(&app, &metrics).into_openapi();
-        let document = serde_json::to_value(&document).expect("JSON");
+        let (_, declarations) = face(&app, &metrics).into_parts();
+        let document = ledger_local::openapi::complete(&declarations);
         routes.extend(of_document(&document).into_iter().map(|route| (route, name.to_owned())));
     }
     routes

@@ -4,9 +4,9 @@ use super::*;
 use crate::clock;
 use crate::issuer::Grant;
 use axum::routing::{get, post};
+use ledger_runtime::endpoint::{Endpoint, Routes};
 use serde_json::{Value, json};
 use tower::ServiceExt;
-use utoipa::openapi::path::{HttpMethod, Operation};
 
 /// Answers with the context that a function receives.
 async fn echo(request: Request) -> Response {
@@ -24,10 +24,9 @@ fn gateway() -> (Router, Arc<Issuer>) {
         .route("/v1/hidden", get(echo))
         .route("/v1/terminal/cards/{id}", get(echo))
         .route("/v1/webhooks/stripe", post(echo));
-    let mut openapi = OpenApi::default();
-    let item = PathItem::new(HttpMethod::Get, Operation::new());
-    openapi.paths.paths.insert("/v1/me/things/{id}".to_owned(), item);
-    let parts = Parts { faces, openapi, issuer: Arc::clone(&issuer), demo: Demo::fixed() };
+    let things = Endpoint::get("/v1/me/things/{id}").on(async || StatusCode::OK);
+    let (_, declarations) = Routes::new().route(things).into_parts();
+    let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: Demo::fixed() };
     (router(parts), issuer)
 }
 
