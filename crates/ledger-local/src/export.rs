@@ -1,10 +1,10 @@
 //! Reconciles a table's export to S3 from a directory. It runs the tasks of the state machine one after another.
 
-use crate::clock;
 use crate::reports::LocalReports;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use ledger_runtime::clock::Clock;
+use ledger_runtime::entropy::Entropy;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::reconcile::export::{ExportDone, ExportError, ExportRun, ExportTask, Exports};
 use ledger_runtime::reconcile::{Body, ObjectError, Objects};
@@ -46,7 +46,9 @@ pub struct Exported {
 /// # Errors
 /// [`ExportError`], which names the file.
 pub async fn reconcile(command: &ExportCommand) -> Result<Exported, ExportError> {
-    let work = command.temporary.join(format!("reconciliation-export-{}-{}", std::process::id(), clock::epoch_ms()));
+    // Unique, because two may run at once.
+    let id = Entropy::system().uuid_v7(Clock::system().now()).map_err(|error| ExportError::Disk(error.to_string()))?;
+    let work = command.temporary.join(format!("reconciliation-export-{id}"));
     let objects = Arc::new(Directories { export: command.directory.clone(), work: work.join("objects") });
     let done = walk(&work, objects, command.parts).await;
     // The files are temporary. A failure to delete them is ignored.

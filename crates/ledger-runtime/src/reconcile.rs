@@ -225,7 +225,8 @@ impl Reconciler<'_> {
 
     async fn reconcile(&self, run: &Leased<Run>, tally: &mut Tally) -> Result<Vec<Finding>, Problem> {
         let now = self.app.now();
-        let name = format!("reconciliation-{}-{}", run.id, run.fence());
+        // Not the run's id: the nightly runs of all tenants have the same one.
+        let name = format!("reconciliation-{}", self.app.ledger().entropy().uuid_v7(now)?);
         let spill = Spill::new(&self.settings.directory, &name, Divided::Table, self.settings.parts);
         let mut spill = spill.map_err(|error| unkept(&error))?;
         let mut scope = Scope { began_at: now, at_one_moment: false, listed: None };

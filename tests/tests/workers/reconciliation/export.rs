@@ -74,6 +74,17 @@ async fn export_is_reconciled_by_the_same_checks() {
     assert!(good.breaks == 0 && found(&good).is_empty(), "{:?}", found(&good));
     assert_eq!(good.reports.keys().collect::<Vec<_>>(), ["exported/reconciliation-local.jsonl"]);
 
+    // Several at once do not share their files.
+    let runtime = tokio::runtime::Handle::current();
+    let at_once = (0..8).map(|_| {
+        let (runtime, directory) = (runtime.clone(), directory.clone());
+        tokio::task::spawn_blocking(move || runtime.block_on(reconciled(&directory)))
+    });
+    for same in futures::future::join_all(at_once).await {
+        let same = same.expect("a thread").expect("an export");
+        assert_eq!((same.items, same.breaks), (good.items, 0));
+    }
+
     let mut bad = books.clone();
     let key = (format!("exported#customer#{}", customer.id), "BALANCE#ECOPAY".to_owned());
     bad.rows.get_mut(&key).expect("a balance").insert("balance".to_owned(), n("12345"));

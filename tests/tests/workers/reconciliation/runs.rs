@@ -1,11 +1,16 @@
 //! Runs: requested once, run once, and reported.
 
 use ledger_core::ids::Tenant;
-use ledger_runtime::reconcile::Outlets;
+use ledger_core::reconcile::run::of_the_night;
+use ledger_runtime::reconcile::{Outlets, Settings};
+use ledger_runtime::worker::Due;
 use ledger_tests::audit::n;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::topup_rig::{Rig, Scene};
 use ledger_tests::http::{Call, World};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 #[tokio::test]
 async fn concurrent_workers_run_a_due_run_once() {
@@ -35,13 +40,10 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     world.plant(row).await;
     let tenant = Tenant::parse("night").expect("a slug");
     let outlets = Outlets { reports: Some(Arc::new(reports.clone())), ..Outlets::default() };
-    let mut settings = ledger_runtime::reconcile::Settings::of(&world.app);
+    let mut settings = Settings::of(&world.app);
     settings.units_per_second = 1_000_000;
-    let due = ledger_runtime::worker::Due::everything(tenant);
-    let run = async || {
-        ledger_tests::cloud::gate::as_function("reconcile", reconcile::run_as((&world.app, &outlets), &due, &settings))
-            .await
-    };
+    let due = Due::everything(tenant);
+    let run = async || gate::as_function("reconcile", reconcile::run_as((&world.app, &outlets), &due, &settings)).await;
     // Before three in the morning no nightly run is due: one is requested.
     let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
     let done = run().await.expect("the run succeeds");
@@ -54,4 +56,26 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
         String::from_utf8_lossy(lines).lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(lines[0]["status"], "breaks");
     assert!(lines.iter().any(|line| line["kind"] == "negative_balance"), "{lines:?}");
+}
+
+/// The nightly runs of all tenants have one id.
+#[tokio::test]
+async fn nightly_runs_of_two_tenants_at_once_are_both_clean() {
+    const NIGHT: Duration = Duration::from_secs(3 * 60 * 60);
+    let rig = Rig::new().await;
+    let (actor, scenes) = (rig.actor().await, [rig.scene("night-one").await, rig.scene("night-two").await]);
+    if of_the_night(&scenes[0].tenant, actor.app.now()).expect("a run").is_none() {
+        actor.clock.ahead(NIGHT);
+    }
+    let settings = Settings { units_per_second: 1_000_000, ..Settings::of(&actor.app) };
+    let outlets = Outlets::default();
+    let run = async |scene: &Scene| {
+        let due = Due::everything(scene.tenant.clone());
+        gate::as_function("reconcile", reconcile::run_as((&actor.app, &outlets), &due, &settings)).await
+    };
+    let (one, two) = tokio::join!(run(&scenes[0]), run(&scenes[1]));
+    for done in [one, two] {
+        let done = done.expect("the run succeeds");
+        assert_eq!((done.runs, done.breaks), (1, 0), "{done:?}");
+    }
 }
