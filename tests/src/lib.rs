@@ -22,6 +22,7 @@ pub mod legacy;
 pub mod model;
 pub mod names;
 pub mod rules;
+pub mod share;
 pub mod tree;
 pub mod wire;
 

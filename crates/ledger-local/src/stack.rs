@@ -239,6 +239,11 @@ impl Stack {
         &self.dynamodb_url
     }
 
+    /// The counts of the embedded engine's requests; `None` with a store elsewhere.
+    pub fn store_activity(&self) -> Option<&Activity> {
+        self.engine.as_ref().map(Engine::activity)
+    }
+
     /// The table's name.
     pub fn table(&self) -> &str {
         &self.table
@@ -407,9 +412,6 @@ fn serve(listener: TcpListener, router: Router) -> (oneshot::Sender<()>, JoinHan
     });
     (stop, tokio::spawn(async { serving.await }))
 }
-
-#[cfg(test)]
-mod idle;
 
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Ten ticks of a worker that runs twice per second.
-const TEN_TICKS: Duration = Duration::from_secs(5);
+const FOUR_TICKS: Duration = Duration::from_secs(2);
 /// Longer than the binary needs to start and a worker to fail.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -140,12 +140,12 @@ async fn refused_worker_and_its_recovery_are_each_logged_once() {
         assert!(tokio::time::timeout(START_TIMEOUT, logged).await.is_ok(), "{what}: {:?}", lines.lock().unwrap());
     };
     until_logged("worker failed").await;
-    tokio::time::sleep(TEN_TICKS).await;
+    tokio::time::sleep(FOUR_TICKS).await;
     assert_eq!(has("Query due hold: ValidationException"), 1, "{:?}", lines.lock().unwrap());
     assert_eq!((has("worker failed"), has("the store refused a read")), (1, 1), "{:?}", lines.lock().unwrap());
     is_refusing.store(false, Ordering::SeqCst);
     until_logged("worker recovered").await;
-    tokio::time::sleep(TEN_TICKS).await;
+    tokio::time::sleep(FOUR_TICKS).await;
     assert_eq!((has("worker failed"), has("worker recovered")), (1, 1), "{:?}", lines.lock().unwrap());
     child.kill().unwrap();
     child.wait().unwrap();

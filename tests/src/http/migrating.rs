@@ -12,6 +12,7 @@ use ledger_core::keys::{GOD_RECORD, sk};
 use ledger_core::migration::{Concern, Model, Phase, SETTLES, Stage};
 use ledger_core::time::Timestamp;
 use ledger_local::legacy::{self, Legacy};
+use ledger_runtime::migration::Migrated;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -244,21 +245,25 @@ impl Migrating {
     }
 
     /// Runs a pass to its end.
+    ///
+    /// # Panics
+    /// When the functions have not read the last change of the migration: the pass would wait for them.
     pub async fn pass(&self, kind: &str) -> Value {
         let _ = self.world.request_pass(kind, &json!({"customers_per_second": 1000})).await.good();
         loop {
-            self.slice(SLICE).await;
+            let migrated = self.slice(SLICE).await;
             let pass = self.world.last_pass(kind).await;
             if pass["status"] == "done" || pass["status"] == "superseded" {
                 return pass;
             }
+            assert_ne!(migrated, Migrated::default(), "the {kind} pass does not begin: advance the clock first");
         }
     }
 
     /// Runs one slice of the passes that are due.
-    pub async fn slice(&self, slice: Duration) {
+    pub async fn slice(&self, slice: Duration) -> Migrated {
         let run = self.world.migrate_for(slice).await;
-        let _ = run.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()));
+        run.unwrap_or_else(|problem| panic!("a slice failed: {}", problem.body()))
     }
 
     /// Runs the contract pass, after which only split records are left; returns the pass.

@@ -5,6 +5,7 @@ use ledger_tests::audit::opt_text;
 use ledger_tests::http::migrating::Migrating;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Customer, Merchant, World};
+use ledger_tests::share;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -78,7 +79,7 @@ async fn run_all_phases(tenant: &str, model: Model) {
     let [one, two, quiet] = [migrating.customer(0).await, migrating.customer(1).await, migrating.customer(4).await];
     let before = customer_view(world, &quiet).await;
     make_requests(world, merchant, &one, &two, 0).await;
-    let mut opened = Vec::new();
+    let (mut opened, opening) = (Vec::new(), share::of(migrating.phases(), 3));
     for phase in migrating.phases() {
         let seen = [customer_view(world, &one).await, customer_view(world, &two).await];
         migrating.enter(phase).await;
@@ -91,9 +92,11 @@ async fn run_all_phases(tenant: &str, model: Model) {
         make_requests(world, merchant, &one, &two, phase.number()).await;
         migrating.settle();
         make_requests(world, merchant, &two, &one, phase.number()).await;
-        let new = world.customer_with("1000").await;
-        make_requests(world, merchant, &new, &two, phase.number()).await;
-        opened.push(new);
+        if opening.contains(&phase) {
+            let new = world.customer_with("1000").await;
+            make_requests(world, merchant, &new, &two, phase.number()).await;
+            opened.push(new);
+        }
         let _ = world.check_books().await;
     }
     migrating.contract().await;
@@ -199,7 +202,7 @@ async fn pass_continues_where_it_stopped() {
     migrating.settle();
     let answer = world.request_pass("backfill", &json!({"customers_per_second": 5})).await.good();
     assert_eq!(answer.json()["status"], "requested");
-    migrating.slice(Duration::from_millis(900)).await;
+    let _ = migrating.slice(Duration::from_millis(900)).await;
     let pass = world.last_pass("backfill").await;
     let seen = pass["customers"].as_i64().expect("a count");
     assert!((5..30).contains(&seen) && pass["status"] == "running", "{pass}");

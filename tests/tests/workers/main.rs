@@ -2,6 +2,7 @@
 
 mod audit_trail;
 mod books_crowd;
+mod idle;
 mod publishing;
 mod reconciliation;
 mod settlement;

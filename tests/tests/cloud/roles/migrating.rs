@@ -8,6 +8,7 @@ use ledger_tests::audit::n;
 use ledger_tests::http::migrating::{last, phase_of};
 use ledger_tests::http::{Customer, Host, World, endpoints};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 const MODEL: Model = Model::GodRecord;
 
@@ -16,14 +17,16 @@ fn both() -> Phase {
     phase_of(MODEL, Concern::Money, Stage::ReadNew)
 }
 
-/// Everything of migrating tenants.
-pub(crate) async fn everything() {
+/// Everything of migrating tenants, each on a stack of its own.
+pub(crate) fn everything() -> JoinSet<()> {
+    let mut runs = JoinSet::new();
     // God Records alone; both models with split records read; and split records while the God Records are emptied.
     for phase in [Phase::first(MODEL), both(), last(MODEL)] {
-        at(phase).await;
+        runs.spawn(at(phase));
     }
-    in_flight(async |world| world.set_contracting(MODEL).await).await;
-    passes().await;
+    runs.spawn(in_flight(async |world| world.set_contracting(MODEL).await));
+    runs.spawn(passes());
+    runs
 }
 
 /// Runs everything for a tenant in a phase.

@@ -8,11 +8,12 @@ use ledger_core::migration::{Adoption, CustomerRef, Layout, Model as Legacy, Pha
 use ledger_core::time::Timestamp;
 use ledger_tests::engine::Table;
 use ledger_tests::legacy::{self, Kinds};
+use ledger_tests::share;
 use serde_json::{Value as Json, json};
 
 #[test]
 fn adjacent_phases_keep_every_customer_right_on_the_engine() {
-    let pairs = adjacent();
+    let pairs = share::of(adjacent(), 7);
     let seeds = 2 * pairs.len() as u64 * times();
     let figures = whole(run(seeds, |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];

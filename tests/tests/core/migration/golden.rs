@@ -8,7 +8,11 @@ use ledger_tests::golden::build::{Built, build};
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::legacy;
 use ledger_tests::model::Model;
+use ledger_tests::share;
 use ledger_tests::wire;
+
+/// Every so many transactions are placed and executed by default.
+const STEP: usize = 5;
 
 /// Every vector's transaction, and the items that it starts from.
 fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {
@@ -28,7 +32,7 @@ fn every_transaction_is_placed_in_every_phase() {
         .flat_map(Phase::all)
         .map(|phase| (phase, legacy::layout(&terms, phase, phase.number().into())))
         .collect();
-    for (id, transaction, _) in transactions() {
+    for (id, transaction, _) in share::of(transactions(), STEP) {
         assert_eq!(transaction.placed(&Layout::Split).unwrap().items(), transaction.items(), "{id}");
         for (phase, layout) in &layouts {
             let placed = transaction.placed(layout).unwrap_or_else(|error| panic!("{id} in phase {phase}: {error}"));
@@ -37,7 +41,7 @@ fn every_transaction_is_placed_in_every_phase() {
         }
     }
     println!("{placings} placings");
-    assert!(placings > 20_000, "{placings}");
+    assert!(placings > share::count(20_000, STEP as u64), "{placings}");
 }
 
 /// Executes twice on both: the second time most guards fail.
@@ -54,7 +58,7 @@ fn model_executes_as_the_engine_does() {
     let terms = legacy::terms();
     let phases: Vec<Phase> = Legacy::ALL.into_iter().flat_map(Phase::all).collect();
     let (mut runs, mut in_maps) = (0, 0);
-    for (n, (id, transaction, state)) in transactions().enumerate() {
+    for (n, (id, transaction, state)) in share::of(transactions().enumerate(), STEP) {
         if !transaction.items().iter().any(|item| item.key().customer().is_some()) {
             continue;
         }
@@ -80,5 +84,5 @@ fn model_executes_as_the_engine_does() {
         runs += 2;
     }
     println!("{runs} runs, {in_maps} of them with a sum in a map");
-    assert!(runs > 400 && in_maps > 5, "{runs}, {in_maps}");
+    assert!(runs > share::count(400, STEP as u64) && in_maps > 0, "{runs}, {in_maps}");
 }

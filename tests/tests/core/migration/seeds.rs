@@ -8,6 +8,7 @@ use ledger_core::migration::{Layout, Model as Legacy, Phase};
 use ledger_tests::chance::Dice;
 use ledger_tests::legacy::{self, Kinds};
 use ledger_tests::model::Model;
+use ledger_tests::share;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Two phases that are in use at the same time.
@@ -138,7 +139,7 @@ pub(crate) fn whole(figures: Result<Figures, (u64, Broken)>) -> Figures {
 #[test]
 fn two_adjacent_phases_at_once_keep_every_customer_right() {
     let pairs = adjacent();
-    let seeds = 20 * pairs.len() as u64 * times();
+    let seeds = share::count(20, 7) * pairs.len() as u64 * times();
     let figures = run(seeds, |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
         play(Model::new(), pair, seed, Fault::None, Kinds::Core)
@@ -150,7 +151,7 @@ fn two_adjacent_phases_at_once_keep_every_customer_right() {
 
 #[test]
 fn two_phases_at_once_keep_every_customer_right() {
-    let seeds = 600 * times();
+    let seeds = share::count(600, 4) * times();
     let figures = whole(run(seeds, |seed| play(Model::new(), any(seed), seed, Fault::None, Kinds::Core)));
     println!("{figures:?}");
     assert!(figures.histories == seeds && figures.applied > 5 * seeds, "{figures:?}");
@@ -158,7 +159,7 @@ fn two_phases_at_once_keep_every_customer_right() {
 
 #[test]
 fn god_records_are_emptied_while_some_environments_are_behind() {
-    let seeds = 200 * times();
+    let seeds = share::count(200, 4) * times();
     let figures = whole(run(seeds, |seed| {
         let model = Legacy::ALL[usize::try_from(seed % 2).unwrap()];
         to_the_end(Model::new(), model, seed, Kinds::Core)

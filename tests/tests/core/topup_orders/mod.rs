@@ -10,10 +10,19 @@ pub(crate) mod story;
 use desk::Handler;
 use explore::{Difference, Run, explore};
 use ledger_core::terms::SpentPoints;
+use ledger_tests::share;
 use std::collections::BTreeMap;
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use story::{Story, histories};
+
+/// Every so many histories are played by default.
+const STEP: usize = 4;
+
+/// The least figure of the default share, given that of every history.
+fn least(of_all: u64) -> u64 {
+    share::count(of_all, 2 * STEP as u64)
+}
 
 /// Covers histories that begin alike together, on all processors; returns the differences, shortest history first.
 fn every_order(stories: &[Story], races: bool) -> (Run, Vec<Difference>) {
@@ -63,31 +72,32 @@ fn assert_no_difference(differences: &[Difference]) {
 
 #[test]
 fn every_event_order_ends_in_the_same_books() {
-    let stories: Vec<Story> = histories(6).iter().flat_map(wallets).collect();
+    let stories: Vec<Story> = share::of(histories(6), STEP).iter().flat_map(wallets).collect();
     let (run, differences) = every_order(&stories, false);
     println!("{run:?}");
     assert_no_difference(&differences);
-    assert!(run.histories > 3_000 && run.orders > 1_000_000 && run.duplicates > 50_000, "{run:?}");
+    assert!(run.histories > least(3_000) && run.orders > least(1_000_000), "{run:?}");
+    assert!(run.duplicates > least(50_000), "{run:?}");
 }
 
 #[test]
 fn concurrently_handled_events_end_in_the_same_books() {
-    let stories: Vec<Story> = histories(4).iter().flat_map(wallets).collect();
+    let stories: Vec<Story> = share::of(histories(4), STEP).iter().flat_map(wallets).collect();
     let (run, differences) = every_order(&stories, true);
     println!("{run:?}");
     assert_no_difference(&differences);
-    assert!(run.histories > 1_000 && run.races > 30_000, "{run:?}");
+    assert!(run.histories > least(1_000) && run.races > least(30_000), "{run:?}");
 }
 
 #[test]
 fn long_histories_with_other_traffic_keep_the_invariants() {
-    const SEEDS: u64 = 2_000;
+    let seeds = share::count(2_000, STEP as u64);
     let next = AtomicU64::new(0);
     let part = || {
         let mut run = Run::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= SEEDS {
+            if seed >= seeds {
                 return run;
             }
             match catch_unwind(|| sample::run(seed)) {
@@ -105,5 +115,5 @@ fn long_histories_with_other_traffic_keep_the_invariants() {
         parts.into_iter().map(|part| part.join().unwrap()).fold(Run::default(), Run::plus)
     });
     println!("{run:?}");
-    assert!(run.histories == SEEDS && run.deliveries > 7 * SEEDS && run.races > SEEDS, "{run:?}");
+    assert!(run.histories == seeds && run.deliveries > 7 * seeds && run.races > seeds, "{run:?}");
 }

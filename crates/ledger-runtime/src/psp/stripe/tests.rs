@@ -202,9 +202,10 @@ async fn failed_exchange_is_unknown_and_is_sent_once() {
 
 #[tokio::test]
 async fn refused_connection_is_unknown() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base_url = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    // Bound and not listening: another test cannot be given the port meanwhile.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let base_url = format!("http://{}", socket.local_addr().unwrap());
     let stripe = Stripe::new(&config(&base_url), LEDGER).unwrap();
     assert_eq!(send(&stripe).await, unknown(true, "connect"));
 }
