@@ -68,7 +68,7 @@ pub fn role(role: Role) -> &'static str {
 #[must_use]
 pub fn verdict(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::MarkerStands(_) => "marker_stands".to_owned(),
+        Verdict::MarkerExists(_) => "marker_stands".to_owned(),
         Verdict::Rejected(rejection) => format!("rejected {} by {}", failure(rejection.failure), role(rejection.role)),
         Verdict::Broken(_) => "broken".to_owned(),
         Verdict::Throttled => "throttled".to_owned(),

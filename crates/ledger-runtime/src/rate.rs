@@ -177,7 +177,7 @@ impl Limiter {
                 Verdict::Conflict => return Leased::Contended,
                 Verdict::Throttled => "throttled".to_owned(),
                 Verdict::Broken(broken) => broken.to_string(),
-                Verdict::MarkerStands(_) => "a marker".to_owned(),
+                Verdict::MarkerExists(_) => "a marker".to_owned(),
             },
             Err(
                 error @ (WriteError::Throttled

@@ -40,7 +40,7 @@ pub struct Executed {
 pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason]) -> String {
     let verdict = transaction.classify(reasons);
     match (&verdict, claim) {
-        (Verdict::MarkerStands(item), Some(claim)) => {
+        (Verdict::MarkerExists(item), Some(claim)) => {
             match Marker::read(item).and_then(|marker| claim.verdict(&marker)) {
                 Ok(KeyVerdict::Replay(_)) => "replay".to_owned(),
                 Ok(KeyVerdict::Reused) => "reused".to_owned(),
@@ -52,7 +52,7 @@ pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason
             }
         }
         (
-            Verdict::MarkerStands(_)
+            Verdict::MarkerExists(_)
             | Verdict::Rejected(_)
             | Verdict::Broken(_)
             | Verdict::Throttled

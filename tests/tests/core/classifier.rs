@@ -381,7 +381,7 @@ fn clauses_are_classified_in_their_order() {
         let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item }];
         match transaction.classify(&reasons) {
             Verdict::Rejected(rejection) => assert_eq!(rejection.failure, want),
-            other @ (Verdict::MarkerStands(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
+            other @ (Verdict::MarkerExists(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
                 panic!("{other:?}")
             }
         }

@@ -74,7 +74,7 @@ enum Class {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The marker exists: the key has been used. The item decides between replay and refusal.
-    MarkerStands(Item),
+    MarkerExists(Item),
     /// A guard does not hold.
     Rejected(Rejection),
     /// A cancellation that no request explains: an alarm and a 500.
@@ -143,7 +143,7 @@ impl Transaction {
                 Class::Fine => {}
                 Class::Condition => {
                     return match &reason.item {
-                        Some(old) => Verdict::MarkerStands(old.clone()),
+                        Some(old) => Verdict::MarkerExists(old.clone()),
                         None => Verdict::Broken(Broken::MarkerWithoutItem),
                     };
                 }

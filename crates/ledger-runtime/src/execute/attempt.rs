@@ -62,7 +62,7 @@ impl Ledger {
             };
             match transaction.classify(&reasons) {
                 Verdict::Rejected(rejection) => return Ok(WriteOutcome::Rejected(rejection)),
-                Verdict::MarkerStands(item) => return Ok(WriteOutcome::MarkerExists(item)),
+                Verdict::MarkerExists(item) => return Ok(WriteOutcome::MarkerExists(item)),
                 Verdict::Broken(broken) => return Err(NotWritten::Broken(broken.to_string())),
                 Verdict::Throttled => {
                     self.metrics.count(Metric::Throttled, tenant, operation);

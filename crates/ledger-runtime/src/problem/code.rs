@@ -62,7 +62,7 @@ codes! {
     /// The state of the resource does not allow the request.
     WrongState = BAD_REQUEST "wrong_state", "The state does not allow the request";
     /// A terminal's signature has a time too far in the past or the future.
-    SignatureExpired = UNAUTHORIZED "signature_expired", "The signature has expired";
+    SignatureExpired = UNAUTHORIZED "signature_expired", "The signature's time is not accepted";
     /// A terminal's signature is missing, malformed or wrong, or the terminal is not enrolled.
     SignatureInvalid = UNAUTHORIZED "signature_invalid", "The signature is not valid";
     /// The request has no verified identity.

@@ -239,7 +239,7 @@ impl<S: Store> World<S> {
                 checks::same("verdict", key, this.old.as_ref(), that.old.as_ref())?;
                 parts(this) == parts(that)
             }
-            (Verdict::MarkerStands(this), Verdict::MarkerStands(that)) => this == that,
+            (Verdict::MarkerExists(this), Verdict::MarkerExists(that)) => this == that,
             (this, that) => this == that,
         };
         if same { Ok(()) } else { broken("verdict", format!("{request:?}: {verdict:?}, but {expected:?}")) }
@@ -331,7 +331,7 @@ fn again(at: At, setting: usize) -> At {
 
 fn after(verdict: &Verdict) -> (At, StepOutcome) {
     match verdict {
-        Verdict::MarkerStands(_) => (At::End, StepOutcome::Replayed),
+        Verdict::MarkerExists(_) => (At::End, StepOutcome::Replayed),
         Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => (At::Plan, StepOutcome::Continues),
         Verdict::Rejected(rejection) => (At::End, StepOutcome::Refused(Some(rejection.failure))),
         Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict => (At::End, StepOutcome::Refused(None)),

@@ -180,7 +180,7 @@ impl Shop {
                 match planned.classify(&reasons) {
                     Verdict::Rejected(rejection) => assert_eq!(rejection.failure, Failure::StalePlan),
                     other
-                    @ (Verdict::MarkerStands(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
+                    @ (Verdict::MarkerExists(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
                         panic!("{other:?}")
                     }
                 }

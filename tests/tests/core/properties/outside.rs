@@ -149,7 +149,7 @@ impl TopupScene {
             Ok(()) => true,
             Err(reasons) => {
                 let verdict = transaction.classify(&reasons);
-                assert!(matches!(verdict, Verdict::MarkerStands(_) | Verdict::Rejected(_)), "{verdict:?}");
+                assert!(matches!(verdict, Verdict::MarkerExists(_) | Verdict::Rejected(_)), "{verdict:?}");
                 false
             }
         }
@@ -371,12 +371,12 @@ proptest! {
         let reasons = scene.table.execute(two.items()).unwrap_err();
         match two.classify(&reasons) {
             Verdict::Rejected(rejection) => prop_assert_eq!(rejection.failure, Failure::StalePlan),
-            other @ (Verdict::MarkerStands(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
+            other @ (Verdict::MarkerExists(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
                 panic!("{other:?}")
             }
         }
         let reasons = scene.table.execute(holder.items()).unwrap_err();
-        let Verdict::MarkerStands(stored) = holder.classify(&reasons) else { panic!("the marker exists") };
+        let Verdict::MarkerExists(stored) = holder.classify(&reasons) else { panic!("the marker exists") };
         let is_answered = matches!(Marker::read(&stored).unwrap().state, MarkerState::Completed { .. });
         prop_assert!(is_answered);
         prop_assert_eq!(scene.table.contents(), before);

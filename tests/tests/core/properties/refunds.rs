@@ -202,7 +202,7 @@ proptest! {
         let reasons = shop.table.execute(second.items()).unwrap_err();
         match second.classify(&reasons) {
             Verdict::Rejected(rejection) => prop_assert_eq!(rejection.failure, Failure::StalePlan),
-            other @ (Verdict::MarkerStands(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
+            other @ (Verdict::MarkerExists(_) | Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => {
                 panic!("{other:?}")
             }
         }

@@ -323,7 +323,7 @@ impl Handler {
     pub(crate) fn write(&self, model: &mut Model, transaction: &Transaction) -> WriteOutcome {
         let Err(reasons) = model.execute(transaction.items()) else { return WriteOutcome::Applied };
         match transaction.classify(&reasons) {
-            Verdict::MarkerStands(_) => WriteOutcome::MarkerExists,
+            Verdict::MarkerExists(_) => WriteOutcome::MarkerExists,
             Verdict::Rejected(rejection) if rejection.failure == Failure::StalePlan => WriteOutcome::Stale,
             Verdict::Rejected(rejection) => WriteOutcome::Refused(rejection.failure),
             other @ (Verdict::Broken(_) | Verdict::Throttled | Verdict::Conflict) => panic!("{other:?}"),

@@ -160,7 +160,7 @@ fn a_late_holder_writes_nothing() {
     let from = crate::transaction::Provenance::from(&claim());
     let transaction = Transaction::landed(&Draft::default(), landing, &from).unwrap();
     let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: Some(item.clone()) }];
-    assert_eq!(transaction.classify(&reasons), Verdict::MarkerStands(item.clone()));
+    assert_eq!(transaction.classify(&reasons), Verdict::MarkerExists(item.clone()));
     // An outcome from outside needs no token. It requires only that no response is stored.
     let outside = |item: &Item| {
         let landing = first.land_from_outside(&answer(), false, end);

@@ -166,7 +166,7 @@ fn god_record_with_an_unknown_model_is_a_break() {
 }
 
 #[test]
-fn what_happened_before_the_books_names_no_entry() {
+fn reference_to_legacy_history_needs_no_entry() {
     let partition = Partition::customer(&Tenant::parse("demo").unwrap(), CustomerId::parse(ID).unwrap());
     let foreign = item("history#1700000000000#pay", &[int("amount", -500)]);
     let (key, made) = reference(&foreign).unwrap();
