@@ -12,7 +12,7 @@ use ledger_tests::share;
 use ledger_tests::wire;
 
 /// Every so many transactions are placed and executed by default.
-const STEP: usize = 5;
+const STEP: usize = 11;
 
 /// Every vector's transaction, and the items that it starts from.
 fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {

@@ -11,7 +11,7 @@ use ledger_tests::share;
 use ledger_tests::wire;
 
 /// Every so many vectors are executed by default.
-const STEP: usize = 5;
+const STEP: usize = 11;
 
 /// Executes twice on both from the same state: the second time most guards fail.
 fn agree(what: &str, state: &Contents, items: &[TransactItem]) {

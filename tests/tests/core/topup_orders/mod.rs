@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use story::{Story, histories};
 
 /// Every so many histories are played by default.
-const STEP: usize = 4;
+const STEP: usize = 8;
 
 /// The least figure of the default share, given that of every history.
 fn least(of_all: u64) -> u64 {

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 pub(super) const BODY_BYTES_MAX: usize = 4 << 20;
 
 const USER_AGENT: &str = concat!("ecopay-ledger/", env!("CARGO_PKG_VERSION"));
+const WITHOUT_TLS: &str = "http://";
 const FORM: &str = "application/x-www-form-urlencoded";
 const VERSION_HEADER: &str = "stripe-version";
 const ACCOUNT_HEADER: &str = "stripe-account";
@@ -87,7 +88,12 @@ impl Http {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, authorization);
         headers.insert(VERSION_HEADER, HeaderValue::from_static(API_VERSION));
-        let client = Client::builder()
+        let mut client = Client::builder();
+        if base.starts_with(WITHOUT_TLS) {
+            // Nothing else needs the system's root certificates, which each start would read.
+            client = client.tls_certs_only([]);
+        }
+        let client = client
             .user_agent(USER_AGENT)
             .default_headers(headers)
             .connect_timeout(timeouts.connect)
