@@ -1,0 +1,1 @@
+"""The payment, as both Python functions make it."""
