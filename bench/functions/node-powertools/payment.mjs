@@ -1,0 +1,221 @@
+// The payment's rules, the items that its transaction writes, and the balances.
+//
+// The attributes, expressions and conditions are those of `golden/v1/pay/`. It takes payments in ECOPAY with points,
+// the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's rate.
+
+import { randomFillSync } from 'node:crypto';
+import { Problem } from './problem.mjs';
+import { TABLE, cachedItem, getItem, query } from './table.mjs';
+
+export const NAMESPACE = 'EcoPay/Payments';
+export const OPERATION = 'pay';
+
+/** A UUIDv7 of an instant, with the operating system's randomness. */
+function uuid7(millis) {
+  const bytes = randomFillSync(Buffer.alloc(16));
+  bytes.writeUIntBE(millis, 0, 6);
+  bytes[6] = (bytes[6] & 0x0f) | 0x70;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+}
+
+/** The exact product of a whole number and a rate, as an integer and its number of decimals. */
+function times(amount, rate) {
+  const [whole, fraction = ''] = rate.split('.');
+  return { value: amount * BigInt(whole + fraction), decimals: fraction.length };
+}
+
+/** The canonical decimal text: no trailing zeros. */
+function decimalText({ value, decimals }) {
+  const digits = String(value).padStart(decimals + 1, '0');
+  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
+  const whole = digits.slice(0, digits.length - decimals);
+  return decimals > 0 && fraction ? `${whole}.${fraction}` : whole;
+}
+
+/** The canonical text of a stored number, which may have an exponent or trailing zeros. */
+function canonicalNumber(text) {
+  const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  const shift = Number(exponent) - fraction.length;
+  const value = BigInt(whole + fraction) * 10n ** BigInt(Math.max(shift, 0));
+  return (value === 0n ? '' : sign) + decimalText({ value, decimals: Math.max(-shift, 0) });
+}
+
+/** The shard of an id among an index key's shards. */
+const shardOf = (id, shards) => Number.parseInt(id.slice(-8), 16) % Number(shards);
+
+const customerPartition = (tenant, customer) => `${tenant}#customer#${customer}`;
+const text = (value) => ({ S: value });
+const number = (value) => ({ N: String(value) });
+
+/** The payment's five effect items in the order of `golden/v1/pay/money.json`, and its response. */
+export async function plan({ tenant, customer, key, request }) {
+  const terms = await cachedItem(`${tenant}#tenant#root`, 'CONFIG');
+  if (!terms) throw new Problem('tenant_unknown');
+  const merchant = await cachedItem(`${tenant}#merchant#${request.merchant}`, 'PROFILE');
+  if (!merchant) throw new Problem('not_found');
+  if (merchant.status.S !== 'active') throw new Problem('wrong_state');
+
+  const now = Date.now();
+  const [transactionId, paymentId, at] = [uuid7(now), uuid7(now), new Date(now).toISOString()];
+  const { amount: total, paid, memo } = request;
+  const part = (asset) => paid.find(([name]) => name === asset)?.[1] ?? 0n;
+  const [money, used] = [part('ECOPAY'), part('POINT')];
+  const points = times(money, terms.points_rate.N);
+  const earned = points.value / 10n ** BigInt(points.decimals);
+  const co2 = number(decimalText(times(total, terms.co2_rate.N)));
+  const [payer, owner] = [`customer:${customer}`, `${tenant}#merchant#${request.merchant}`];
+  const partition = customerPartition(tenant, customer);
+
+  const postings = paid.flatMap(([asset, value]) => [
+    posting(payer, asset, -value),
+    posting(`merchant:${request.merchant}`, asset, value),
+  ]);
+  if (earned) postings.push(posting('points_issued', 'POINT', -earned), posting(payer, 'POINT', earned));
+
+  const shared = {
+    payment_id: text(paymentId),
+    transaction_id: text(transactionId),
+    merchant_id: text(request.merchant),
+    co2,
+    co2_rate: number(canonicalNumber(terms.co2_rate.N)),
+    created_at: text(at),
+    ...(memo === undefined ? {} : { memo: text(memo) }),
+  };
+  const shard = shardOf(paymentId, merchant.shards.N);
+  const payment = {
+    uuid: text(`${tenant}#payment#${paymentId}`),
+    type: text('PAYMENT'),
+    ...shared,
+    payer: text(payer),
+    asset: text('ECOPAY'),
+    total: number(total),
+    points_taken_back: number(0),
+    state: text('captured'),
+    updated_at: text(at),
+    owner_pk: text(`${owner}#${shard}`),
+    owner_sk: text(paymentId),
+    due_pk: text(`${tenant}#due#credit#${request.merchant}#${shard}`),
+    due_sk: text(paymentId),
+    merchant_delta: { M: Object.fromEntries(paid.map(([asset, value]) => [asset, number(value)])) },
+    ...(earned ? { points_earned: number(earned) } : {}),
+  };
+  for (const [asset, value] of paid) {
+    payment[`captured_${asset.toLowerCase()}`] = number(value);
+    payment[`refundable_${asset.toLowerCase()}`] = number(value);
+  }
+  const entry = {
+    uuid: text(partition),
+    type: text(`TXN#${transactionId}`),
+    ...shared,
+    actor: text(payer),
+    principal: text(payer),
+    operation: text(OPERATION),
+    idempotency_key: text(key),
+    co2_source: terms.co2_source,
+    co2_version: terms.co2_version,
+    postings: { L: postings },
+    due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
+    due_sk: text(transactionId),
+  };
+  const metrics = {
+    Key: { uuid: text(partition), type: text('METRICS') },
+    UpdateExpression: 'ADD #co2_total :co2, #payments :one, #paid_total :amount SET #updated_at = :ua',
+    ExpressionAttributeValues: { ':co2': co2, ':one': number(1), ':amount': number(total), ':ua': text(at) },
+  };
+  const items = [
+    ...(money ? [balanceUpdate(partition, 'ECOPAY', -money, money, at)] : []),
+    ...(used || earned ? [balanceUpdate(partition, 'POINT', earned - used, used, at)] : []),
+    putNew(payment),
+    action('Update', metrics),
+    putNew(entry),
+  ];
+  const view = {
+    payment_id: paymentId,
+    transaction_id: transactionId,
+    status: 'captured',
+    merchant_id: request.merchant,
+    merchant_name: merchant.name.S,
+    asset: 'ECOPAY',
+    amount: String(total),
+    paid: Object.fromEntries(paid.map(([asset, value]) => [asset, String(value)])),
+    ...(earned ? { points_earned: String(earned) } : {}),
+    co2_kg: co2.N,
+    ...(memo === undefined ? {} : { memo }),
+    created_at: at,
+  };
+  const location = `/v1/me/transactions/${transactionId}`;
+  return { items, answer: { status: 201, content_type: 'application/json', location, body: JSON.stringify(view) } };
+}
+
+function posting(account, asset, delta) {
+  return { M: { account: text(account), asset: text(asset), delta: number(delta) } };
+}
+
+/** Changes a balance; guarded on the amount that is spent from it, if any. */
+function balanceUpdate(partition, asset, delta, spent, at) {
+  const Key = { uuid: text(partition), type: text(`BALANCE#${asset}`) };
+  const guard = spent ? ' AND attribute_not_exists(#frozen) AND #balance >= :amount' : '';
+  const ConditionExpression = `attribute_exists(#uuid)${guard}`;
+  const amount = spent ? { ':amount': number(spent) } : {};
+  if (!delta) return action('ConditionCheck', { Key, ConditionExpression, ExpressionAttributeValues: amount });
+  return action('Update', {
+    Key,
+    UpdateExpression: 'ADD #balance :delta, #exposure :delta SET #updated_at = :ua',
+    ConditionExpression,
+    ExpressionAttributeValues: { ...amount, ':delta': number(delta), ':ua': text(at) },
+  });
+}
+
+/** Writes an item that must not exist. */
+function putNew(Item) {
+  return action('Put', { Item, ConditionExpression: 'attribute_not_exists(#uuid)' });
+}
+
+/** An action of the transaction, with the names of its placeholders. */
+function action(kind, request) {
+  const expressions = `${request.UpdateExpression ?? ''} ${request.ConditionExpression ?? ''}`;
+  const placeholders = new Set(expressions.match(/#\w+/g));
+  const ExpressionAttributeNames = Object.fromEntries([...placeholders].map((name) => [name, name.slice(1)]));
+  const shared = { TableName: TABLE, ReturnValuesOnConditionCheckFailure: 'ALL_OLD', ExpressionAttributeNames };
+  return { [kind]: { ...request, ...shared } };
+}
+
+/** What the failed condition of an effect item means. */
+export function refusal(item, { Item: old }) {
+  const update = item.Update ?? item.ConditionCheck;
+  if (!update) return new Problem('internal');
+  if (!old) return new Problem('not_found');
+  if (old.frozen) return new Problem('account_frozen');
+  const short = BigInt(update.ExpressionAttributeValues[':amount'].N) - BigInt(canonicalNumber(old.balance.N));
+  const asset = update.Key.type.S.slice('BALANCE#'.length);
+  return new Problem('insufficient_balance', undefined, { balance_short: String(short), asset });
+}
+
+/** The customer's balances and totals, by two consistent reads. */
+export async function balances({ tenant, customer }) {
+  const partition = customerPartition(tenant, customer);
+  const items = await query(partition, 'BALANCE#');
+  if (items.length === 0) throw new Problem('not_found');
+  const metrics = (await getItem(partition, 'METRICS')) ?? {};
+  const total = (name) => canonicalNumber(metrics[name]?.N ?? '0');
+  const names = ['payments', 'paid_total', 'refunds', 'refunded_total'];
+  return {
+    balances: items.map(balanceView),
+    metrics: { co2_kg: total('co2_total'), ...Object.fromEntries(names.map((name) => [name, total(name)])) },
+  };
+}
+
+function balanceView(item) {
+  const value = (name) => canonicalNumber(item[name]?.N ?? '0');
+  const extra = ['reserved', 'owed'].map((name) => [name, value(name)]).filter(([, amount]) => amount !== '0');
+  return {
+    asset: item.type.S.slice('BALANCE#'.length),
+    balance: value('balance'),
+    held: value('held'),
+    ...Object.fromEntries(extra),
+    frozen: 'frozen' in item,
+    updated_at: item.updated_at.S,
+  };
+}
