@@ -1,0 +1,390 @@
+"""Checks that each function makes the ledger's payment, on a DynamoDB engine and behind a Lambda Runtime API.
+
+    bash bench/functions/install
+    target/bench/venv/bin/python bench/functions/check.py [FOLDER]
+
+FOLDER is the folder of `install` (default: target/bench). The table begins as the world of the golden vector
+`v1/pay/money`, and the items that a payment writes are compared with that vector. Without LEDGER_ENGINE_URL the engine
+is ministack, installed from PyPI into target/engines. Prints a line for each function and check. Exits with 1 on a
+failure. It measures no time.
+"""
+
+import collections
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import uuid
+from decimal import Decimal
+from pathlib import Path
+
+import boto3
+
+from runtime_api import RuntimeApi
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGET = ROOT / "target"
+VECTOR = json.loads((ROOT / "golden/v1/pay/money.json").read_text())
+VECTOR_WITH_POINTS = json.loads((ROOT / "golden/v1/pay/with-points.json").read_text())
+WORLD = json.loads((ROOT / "golden/worlds/payment.json").read_text())
+EVENT = json.loads((ROOT / "tests/events/customer-payment.json").read_text())
+CUSTOMER = "019a0000-0000-7000-8000-00000000000a"
+MERCHANT = "019a0000-0000-7000-8000-0000000000e1"
+PARTITION = f"demo#customer#{CUSTOMER}"
+IDEMPOTENCY_TABLE = "bench-idempotency"
+START_SECONDS = 60
+# Lambda sets both names of the Region: boto3 reads the one, the SDK for JavaScript the other.
+VARIABLES = {
+    "AWS_REGION": "us-east-1",
+    "AWS_DEFAULT_REGION": "us-east-1",
+    "AWS_ACCESS_KEY_ID": "local",
+    "AWS_SECRET_ACCESS_KEY": "local",
+}
+IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+SHARDS = re.compile(r"(#due#publish|#due#credit#ID|#merchant#ID)#\d+$")
+
+
+class Checks:
+    """Counts the checks, and prints one line for each."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def equal(self, function: str, what: str, found, expected) -> None:
+        """Compares a value."""
+        good = found == expected
+        self.passed, self.failed = self.passed + good, self.failed + (not good)
+        print(f"{'ok  ' if good else 'FAIL'} {function}: {what}", flush=True)
+        if not good:
+            print(f"     expected {expected}\n     found    {found}", flush=True)
+
+
+class Function:
+    """A function's process behind a Runtime API."""
+
+    def __init__(self, name: str, folder: Path, command: list[str], variables: dict[str, str]):
+        self.name, self.lines = name, collections.deque(maxlen=1000)
+        self.api = RuntimeApi(name)
+        own = {
+            "PATH": os.environ["PATH"],
+            "AWS_LAMBDA_RUNTIME_API": self.api.address,
+            "AWS_LAMBDA_FUNCTION_NAME": name,
+            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+        }
+        self.process = subprocess.Popen(
+            command,
+            cwd=folder / name,
+            env={**own, **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
+        if not self.api.ready.wait(START_SECONDS) or self.api.init_error or self.process.poll() is not None:
+            self.close()
+            raise RuntimeError(f"{name} does not start: {self.api.init_error} {''.join(self.lines)}")
+
+    def call(self, method: str, path: str, key: str | None = None, body: dict | str | None = None) -> dict:
+        """Sends a request as API Gateway does."""
+        event = json.loads(json.dumps(EVENT))
+        event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = CUSTOMER
+        event["requestContext"]["http"].update(method=method, path=path)
+        event["routeKey"] = event["requestContext"]["routeKey"] = f"{method} {path}"
+        event["rawPath"] = path
+        del event["headers"]["idempotency-key"], event["body"]
+        if key is not None:
+            event["headers"]["idempotency-key"] = key
+        if body is None:
+            del event["headers"]["content-type"], event["headers"]["content-length"]
+        else:
+            event["body"] = body if isinstance(body, str) else json.dumps(body)
+            event["headers"]["content-length"] = str(len(event["body"].encode()))
+        response = self.api.invoke(event)
+        # API Gateway takes headers in both forms.
+        response["headers"] = {name.lower(): value for name, value in response.get("headers", {}).items()}
+        multi = response.get("multiValueHeaders") or {}
+        response["headers"].update({name.lower(): values[0] for name, values in multi.items()})
+        return response
+
+    def pay(self, key: str, **fields) -> dict:
+        """Sends a payment."""
+        return self.call("POST", "/v1/me/payments", key, {"merchant_id": MERCHANT, **fields})
+
+    def close(self) -> None:
+        """Ends the process."""
+        self.process.terminate()
+        self.process.wait(10)
+        self.api.close()
+
+
+def start_engine() -> tuple[str, subprocess.Popen | None]:
+    """The engine's URL, and its process if this program has started it."""
+    if url := os.environ.get("LEDGER_ENGINE_URL"):
+        return url, None
+    venv = TARGET / "engines/ministack"
+    if not (venv / "bin/ministack").exists():
+        print("-- engine from PyPI", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        requirements = ROOT / "tests/engines/ministack-requirements.txt"
+        pip = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-r", requirements], check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    variables = {**os.environ, "BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port)}
+    with (TARGET / "engines/bench.log").open("w") as log:
+        engine = subprocess.Popen([venv / "bin/ministack"], env=variables, stdout=log, stderr=log)
+    for _ in range(300):
+        with socket.socket() as attempt:
+            if attempt.connect_ex(("127.0.0.1", port)) == 0:
+                return f"http://127.0.0.1:{port}", engine
+        time.sleep(0.1)
+    engine.terminate()
+    raise RuntimeError(f"the engine does not start: {TARGET}/engines/bench.log")
+
+
+def create_tables(dynamodb, table: str) -> None:
+    """Creates the ledger's table as in template.yaml, with the vector's world, and the utility's table."""
+    key = lambda name, kind: {"AttributeName": name, "KeyType": kind}  # noqa: E731
+    index = lambda name, mark: {  # noqa: E731
+        "IndexName": name,
+        "KeySchema": [key(f"{mark}_pk", "HASH"), key(f"{mark}_sk", "RANGE")],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    names = ("uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk")
+    dynamodb.create_table(
+        TableName=table,
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
+        KeySchema=[key("uuid", "HASH"), key("type", "RANGE")],
+        GlobalSecondaryIndexes=[index("by_owner", "owner"), index("due", "due")],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
+    )
+    for item in WORLD.values():
+        if item["type"]["S"].startswith("BALANCE#"):
+            item = {**item, "updated_at": {"S": "2026-11-21T03:00:00.000Z"}}
+        dynamodb.put_item(TableName=table, Item=item)
+    dynamodb.create_table(
+        TableName=f"{table}-idempotency",
+        BillingMode="PAY_PER_REQUEST",
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        KeySchema=[key("id", "HASH")],
+    )
+
+
+def normal(item):
+    """An item without what differs from payment to payment: ids, times, shards of ids."""
+    if isinstance(item, dict):
+        return {name: normal(value) for name, value in item.items()}
+    if isinstance(item, list):
+        return [normal(value) for value in item]
+    if isinstance(item, str):
+        item = item.replace(CUSTOMER, "CUSTOMER")
+        return SHARDS.sub(r"\1#SHARD", TIMES.sub("TIME", IDS.sub("ID", item)))
+    return item
+
+
+class Table:
+    """Reads of the ledger's table."""
+
+    def __init__(self, dynamodb, name: str):
+        self.dynamodb, self.name = dynamodb, name
+
+    def items(self) -> list[dict]:
+        """Every item."""
+        pages = self.dynamodb.get_paginator("scan").paginate(TableName=self.name, ConsistentRead=True)
+        return [item for page in pages for item in page["Items"]]
+
+    def of_type(self, prefix: str) -> list[dict]:
+        """The items whose sort key begins with a prefix."""
+        return [item for item in self.items() if item["type"]["S"].startswith(prefix)]
+
+    def balances(self) -> tuple[str, ...]:
+        """Money, points, and number and total of the payments in METRICS."""
+        found = {item["type"]["S"]: item for item in self.items() if item["uuid"]["S"] == PARTITION}
+        numbers = [found["BALANCE#ECOPAY"]["balance"], found["BALANCE#POINT"]["balance"]]
+        metrics = found.get("METRICS", {"payments": {"N": "0"}, "paid_total": {"N": "0"}})
+        return tuple(str(int(Decimal(n["N"]))) for n in [*numbers, metrics["payments"], metrics["paid_total"]])
+
+
+def check(checks: Checks, function: Function, table: Table, marker: bool) -> None:
+    """Drives one function. Its customer begins with 5000 ECOPAY and no points."""
+    name = function.name
+    first = function.pay("k-1", amount="1740")
+    checks.equal(name, "payment is 201", first["statusCode"], 201)
+    view = json.loads(first["body"])
+    amounts = {field: view.get(field) for field in ("status", "amount", "paid", "points_earned", "co2_kg")}
+    paid = {"status": "captured", "amount": "1740", "paid": {"ECOPAY": "1740"}, "points_earned": "17", "co2_kg": "17.4"}
+    checks.equal(name, "payment's view", amounts, paid)
+    checks.equal(
+        name, "location", first["headers"].get("location"), f"/v1/me/transactions/{view.get('transaction_id')}"
+    )
+    check_items(checks, name, table, marker)
+    checks.equal(name, "balances after the payment", table.balances(), ("3260", "17", "1", "1740"))
+
+    again = function.pay("k-1", amount="1740")
+    checks.equal(name, "retry has the same status and bytes", (again["statusCode"], again["body"]), (201, first["body"]))
+    checks.equal(name, "retry is marked as a replay", again["headers"].get("idempotent-replayed"), "true")
+    checks.equal(name, "retry has the same location", again["headers"].get("location"), first["headers"]["location"])
+    spelled = function.call(
+        "POST", "/v1/me/payments", '"k-1"', f'{{ "amount": 1740, "merchant_id": "{MERCHANT}" }}'
+    )
+    checks.equal(name, "retry in another spelling is the same request", spelled["body"], first["body"])
+    reused = function.pay("k-1", amount="1741")
+    checks.equal(name, "key with another request is 422", problem(reused), (422, "idempotency_key_fingerprint_mismatch"))
+
+    refused = function.pay("k-2", amount="9000")
+    checks.equal(name, "insufficient balance is 400", problem(refused), (400, "insufficient_balance"))
+    checks.equal(name, "shortfall", json.loads(refused["body"]).get("balance_short"), "5740")
+    refused_again = function.pay("k-2", amount="9000")
+    checks.equal(name, "refusal is replayed", refused_again["body"], refused["body"])
+    checks.equal(name, "no double spend", table.balances(), ("3260", "17", "1", "1740"))
+
+    for what, fields in {
+        "exponent": {"amount": "1e3"},
+        "decimals": {"amount": "10.5"},
+        "zero": {"amount": "0"},
+        "negative amount": {"amount": -5},
+        "unknown field": {"amount": "10", "tenant": "other"},
+        "points above the amount": {"amount": "10", "points": "11"},
+        "card number in the memo": {"amount": "10", "memo": "4242 4242 4242 4242"},
+    }.items():
+        invalid = function.pay("k-3", **fields)
+        checks.equal(name, f"{what} is 400", problem(invalid), (400, "invalid_request"))
+    missing = function.call("POST", "/v1/me/payments", None, {"merchant_id": MERCHANT, "amount": "10"})
+    checks.equal(name, "missing key is 400", problem(missing), (400, "idempotency_key_missing"))
+    unknown = function.call("POST", "/v1/me/payments", "k-4", {"merchant_id": str(uuid.uuid4()), "amount": "10"})
+    checks.equal(name, "unknown merchant is 404", problem(unknown), (404, "not_found"))
+    checks.equal(name, "unknown path is 404", problem(function.call("GET", "/v1/other")), (404, "not_found"))
+
+    # Uses 10 of 17 points and earns 9.
+    second = function.pay(str(uuid.uuid4()), amount="1000", points="10", memo="two coffees")
+    checks.equal(name, "payment with points is 201", second["statusCode"], 201)
+    checks.equal(name, "balances after the payment with points", table.balances(), ("2270", "16", "2", "2740"))
+
+    wallet = function.call("GET", "/v1/me/balances")
+    body = json.loads(wallet["body"])
+    shown = {balance["asset"]: (balance["balance"], balance["held"], balance["frozen"]) for balance in body["balances"]}
+    checks.equal(name, "balances are 200", wallet["statusCode"], 200)
+    checks.equal(name, "balances", shown, {"ECOPAY": ("2270", "0", False), "POINT": ("16", "0", False)})
+    totals = {"co2_kg": "27.4", "payments": "2", "paid_total": "2740", "refunds": "0", "refunded_total": "0"}
+    checks.equal(name, "totals", body["metrics"], totals)
+    check_books(checks, name, table)
+    check_lines(checks, function)
+
+
+def problem(response: dict) -> tuple[int, str]:
+    """The status and the code of a problem."""
+    return response["statusCode"], json.loads(response["body"]).get("code")
+
+
+def check_items(checks: Checks, name: str, table: Table, marker: bool) -> None:
+    """Compares the items of the first payment with the golden vector."""
+    puts = [action["Put"]["Item"] for action in VECTOR["request"] if "Put" in action]
+    for expected in puts:
+        kind = expected["type"]["S"].split("#")[0]
+        if kind == "card_op_idem" and not marker:
+            continue
+        found = table.of_type(kind)
+        checks.equal(name, f"one {kind} item", len(found), 1)
+        item, expected = normal(found[0]), normal(expected)
+        if kind == "card_op_idem":
+            # The vector has no location and a short body, and its fields lack `paid`.
+            for attribute in ("body", "fp", "location", "ttl"):
+                checks.equal(name, f"marker has {attribute}", attribute in item, True)
+                item.pop(attribute, None), expected.pop(attribute, None)
+        checks.equal(name, f"{kind} is as in golden/v1/pay/money.json", item, expected)
+
+
+def check_books(checks: Checks, name: str, table: Table) -> None:
+    """The postings of each entry sum to zero per asset, and the balances are the sums of the postings."""
+    sums: dict[tuple[str, str], Decimal] = collections.defaultdict(Decimal)
+    for entry in table.of_type("TXN#"):
+        of_entry: dict[str, Decimal] = collections.defaultdict(Decimal)
+        for posting in (value["M"] for value in entry["postings"]["L"]):
+            delta = Decimal(posting["delta"]["N"])
+            of_entry[posting["asset"]["S"]] += delta
+            sums[posting["account"]["S"], posting["asset"]["S"]] += delta
+        checks.equal(name, "entry's postings sum to zero", set(of_entry.values()), {Decimal(0)})
+    payer = f"customer:{CUSTOMER}"
+    changes = (5000 + sums[payer, "ECOPAY"], sums[payer, "POINT"])
+    checks.equal(name, "balances are the sums of the postings", changes, (2270, 16))
+    checks.equal(name, "entries and payments", (len(table.of_type("TXN#")), len(table.of_type("PAYMENT"))), (2, 2))
+
+
+def check_lines(checks: Checks, function: Function) -> None:
+    """Each request has one log line, each keyed request a line of the embedded metric format."""
+    time.sleep(0.2)
+    lines = []
+    for line in list(function.lines):
+        try:
+            lines.append(json.loads(line))
+        except ValueError:
+            continue
+    logged = [line for line in lines if line.get("message") == "request"]
+    counted = [line for line in lines if "KeyedRequest" in line and "_aws" in line]
+    checks.equal(function.name, "one log line for each of 18 requests", len(logged), 18)
+    checks.equal(function.name, "KeyedRequest counted for each of 9 keyed requests", len(counted), 9)
+    text = "\n".join(function.lines)
+    checks.equal(function.name, "no personal data in the log", [CUSTOMER in text, "two coffees" in text], [False, False])
+
+
+def check_fingerprint(checks: Checks, folder: Path) -> None:
+    """The canonical JSON of python-boto3 has the fingerprints of the golden vectors."""
+    sys.path.insert(0, str(folder / "python-boto3"))
+    os.environ.update(VARIABLES, TABLE_NAME="none")
+    import hashlib
+
+    from ledger.request import canonical_json
+
+    for vector in (VECTOR, VECTOR_WITH_POINTS):
+        claim = vector["command"]["claim"]
+        digest = hashlib.sha256(canonical_json("demo", claim["principal"], claim["fields"]).encode()).hexdigest()
+        checks.equal("python-boto3", f"fingerprint of {vector['id']}", digest, vector["request"][0]["Put"]["Item"]["fp"]["S"])
+
+
+def main() -> int:
+    """Runs every check; returns the exit code."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else TARGET / "bench").resolve()
+    python = [str(folder / "venv/bin/python"), "-m", "awslambdaric", "handler.handler"]
+    functions = {
+        "python-boto3": (python, True),
+        "python-powertools": (python, False),
+        "node-powertools": (["node", "runtime.mjs"], False),
+    }
+    checks = Checks()
+    check_fingerprint(checks, folder)
+    url, engine = start_engine()
+    try:
+        dynamodb = boto3.client(
+            "dynamodb", endpoint_url=url, region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
+        )
+        for name, (command, marker) in functions.items():
+            table = f"bench-{name}-{uuid.uuid4().hex[:8]}"
+            create_tables(dynamodb, table)
+            tables = {"TABLE_NAME": table, "IDEMPOTENCY_TABLE_NAME": f"{table}-idempotency", "LEDGER_ENDPOINT_URL": url}
+            function = Function(name, folder, command, {**VARIABLES, **tables})
+            try:
+                check(checks, function, Table(dynamodb, table), marker)
+            finally:
+                function.close()
+            for each in (table, f"{table}-idempotency"):
+                dynamodb.delete_table(TableName=each)
+    finally:
+        if engine:
+            engine.send_signal(signal.SIGTERM)
+            engine.wait(10)
+    print(f"{checks.passed} passed, {checks.failed} failed")
+    return 1 if checks.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
