@@ -14,8 +14,6 @@ import json
 import os
 import re
 import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
@@ -25,25 +23,24 @@ from pathlib import Path
 
 import boto3
 
-from runtime_api import RuntimeApi
+from engine_proxy import EngineProxy
+from harness import CUSTOMER, MERCHANT, ROOT, TARGET, VARIABLES, Function, create_tables, start_engine
 
-ROOT = Path(__file__).resolve().parents[2]
-TARGET = ROOT / "target"
 VECTOR = json.loads((ROOT / "golden/v1/pay/money.json").read_text())
 VECTOR_WITH_POINTS = json.loads((ROOT / "golden/v1/pay/with-points.json").read_text())
-WORLD = json.loads((ROOT / "golden/worlds/payment.json").read_text())
-EVENT = json.loads((ROOT / "tests/events/customer-payment.json").read_text())
-CUSTOMER = "019a0000-0000-7000-8000-00000000000a"
-MERCHANT = "019a0000-0000-7000-8000-0000000000e1"
 PARTITION = f"demo#customer#{CUSTOMER}"
-IDEMPOTENCY_TABLE = "bench-idempotency"
-START_SECONDS = 60
-# Lambda sets both names of the Region: boto3 reads the one, the SDK for JavaScript the other.
-VARIABLES = {
-    "AWS_REGION": "us-east-1",
-    "AWS_DEFAULT_REGION": "us-east-1",
-    "AWS_ACCESS_KEY_ID": "local",
-    "AWS_SECRET_ACCESS_KEY": "local",
+# The calls of DynamoDB with warm caches, where the marker is in the payment's transaction, and where it is not.
+IN_ONE_TRANSACTION = {
+    "payment": {"TransactWriteItems": 1},
+    "replay": {"TransactWriteItems": 1},
+    "refusal": {"TransactWriteItems": 2},
+    "balances": {"Query": 1, "GetItem": 1},
+}
+BESIDE_THE_TRANSACTION = {
+    "payment": {"PutItem": 1, "TransactWriteItems": 1, "UpdateItem": 1},
+    "replay": {"PutItem": 1},
+    "refusal": {"PutItem": 1, "TransactWriteItems": 1, "UpdateItem": 1},
+    "balances": {"Query": 1, "GetItem": 1},
 }
 IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -63,121 +60,6 @@ class Checks:
         print(f"{'ok  ' if good else 'FAIL'} {function}: {what}", flush=True)
         if not good:
             print(f"     expected {expected}\n     found    {found}", flush=True)
-
-
-class Function:
-    """A function's process behind a Runtime API."""
-
-    def __init__(self, name: str, folder: Path, command: list[str], variables: dict[str, str]):
-        self.name, self.lines = name, collections.deque(maxlen=1000)
-        self.api = RuntimeApi(name)
-        own = {
-            "PATH": os.environ["PATH"],
-            "AWS_LAMBDA_RUNTIME_API": self.api.address,
-            "AWS_LAMBDA_FUNCTION_NAME": name,
-            "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
-        }
-        self.process = subprocess.Popen(
-            command,
-            cwd=folder / name,
-            env={**own, **variables},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        threading.Thread(target=lambda: self.lines.extend(self.process.stdout), daemon=True).start()
-        if not self.api.ready.wait(START_SECONDS) or self.api.init_error or self.process.poll() is not None:
-            self.close()
-            raise RuntimeError(f"{name} does not start: {self.api.init_error} {''.join(self.lines)}")
-
-    def call(self, method: str, path: str, key: str | None = None, body: dict | str | None = None) -> dict:
-        """Sends a request as API Gateway does."""
-        event = json.loads(json.dumps(EVENT))
-        event["requestContext"]["authorizer"]["jwt"]["claims"]["sub"] = CUSTOMER
-        event["requestContext"]["http"].update(method=method, path=path)
-        event["routeKey"] = event["requestContext"]["routeKey"] = f"{method} {path}"
-        event["rawPath"] = path
-        del event["headers"]["idempotency-key"], event["body"]
-        if key is not None:
-            event["headers"]["idempotency-key"] = key
-        if body is None:
-            del event["headers"]["content-type"], event["headers"]["content-length"]
-        else:
-            event["body"] = body if isinstance(body, str) else json.dumps(body)
-            event["headers"]["content-length"] = str(len(event["body"].encode()))
-        response = self.api.invoke(event)
-        # API Gateway takes headers in both forms.
-        response["headers"] = {name.lower(): value for name, value in response.get("headers", {}).items()}
-        multi = response.get("multiValueHeaders") or {}
-        response["headers"].update({name.lower(): values[0] for name, values in multi.items()})
-        return response
-
-    def pay(self, key: str, **fields) -> dict:
-        """Sends a payment."""
-        return self.call("POST", "/v1/me/payments", key, {"merchant_id": MERCHANT, **fields})
-
-    def close(self) -> None:
-        """Ends the process."""
-        self.process.terminate()
-        self.process.wait(10)
-        self.api.close()
-
-
-def start_engine() -> tuple[str, subprocess.Popen | None]:
-    """The engine's URL, and its process if this program has started it."""
-    if url := os.environ.get("LEDGER_ENGINE_URL"):
-        return url, None
-    venv = TARGET / "engines/ministack"
-    if not (venv / "bin/ministack").exists():
-        print("-- engine from PyPI", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        requirements = ROOT / "tests/engines/ministack-requirements.txt"
-        pip = [venv / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-r", requirements], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    variables = {**os.environ, "BIND_HOST": "127.0.0.1", "GATEWAY_PORT": str(port)}
-    with (TARGET / "engines/bench.log").open("w") as log:
-        engine = subprocess.Popen([venv / "bin/ministack"], env=variables, stdout=log, stderr=log)
-    for _ in range(300):
-        with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return f"http://127.0.0.1:{port}", engine
-        time.sleep(0.1)
-    engine.terminate()
-    raise RuntimeError(f"the engine does not start: {TARGET}/engines/bench.log")
-
-
-def create_tables(dynamodb, table: str) -> None:
-    """Creates the ledger's table as in template.yaml, with the vector's world, and the utility's table."""
-    key = lambda name, kind: {"AttributeName": name, "KeyType": kind}  # noqa: E731
-    index = lambda name, mark: {  # noqa: E731
-        "IndexName": name,
-        "KeySchema": [key(f"{mark}_pk", "HASH"), key(f"{mark}_sk", "RANGE")],
-        "Projection": {"ProjectionType": "ALL"},
-    }
-    names = ("uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk")
-    dynamodb.create_table(
-        TableName=table,
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
-        KeySchema=[key("uuid", "HASH"), key("type", "RANGE")],
-        GlobalSecondaryIndexes=[index("by_owner", "owner"), index("due", "due")],
-        StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
-    )
-    for item in WORLD.values():
-        if item["type"]["S"].startswith("BALANCE#"):
-            item = {**item, "updated_at": {"S": "2026-11-21T03:00:00.000Z"}}
-        dynamodb.put_item(TableName=table, Item=item)
-    dynamodb.create_table(
-        TableName=f"{table}-idempotency",
-        BillingMode="PAY_PER_REQUEST",
-        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
-        KeySchema=[key("id", "HASH")],
-    )
 
 
 def normal(item):
@@ -231,7 +113,8 @@ def check(checks: Checks, function: Function, table: Table, marker: bool) -> Non
     checks.equal(name, "balances after the payment", table.balances(), ("3260", "17", "1", "1740"))
 
     again = function.pay("k-1", amount="1740")
-    checks.equal(name, "retry has the same status and bytes", (again["statusCode"], again["body"]), (201, first["body"]))
+    same = (again["statusCode"], again["body"]) == (201, first["body"])
+    checks.equal(name, "retry has the same status and bytes", same, True)
     checks.equal(name, "retry is marked as a replay", again["headers"].get("idempotent-replayed"), "true")
     checks.equal(name, "retry has the same location", again["headers"].get("location"), first["headers"]["location"])
     spelled = function.call(
@@ -239,7 +122,8 @@ def check(checks: Checks, function: Function, table: Table, marker: bool) -> Non
     )
     checks.equal(name, "retry in another spelling is the same request", spelled["body"], first["body"])
     reused = function.pay("k-1", amount="1741")
-    checks.equal(name, "key with another request is 422", problem(reused), (422, "idempotency_key_fingerprint_mismatch"))
+    mismatch = (422, "idempotency_key_fingerprint_mismatch")
+    checks.equal(name, "key with another request is 422", problem(reused), mismatch)
 
     refused = function.pay("k-2", amount="9000")
     checks.equal(name, "insufficient balance is 400", problem(refused), (400, "insufficient_balance"))
@@ -272,7 +156,7 @@ def check(checks: Checks, function: Function, table: Table, marker: bool) -> Non
 
     wallet = function.call("GET", "/v1/me/balances")
     body = json.loads(wallet["body"])
-    shown = {balance["asset"]: (balance["balance"], balance["held"], balance["frozen"]) for balance in body["balances"]}
+    shown = {each["asset"]: (each["balance"], each["held"], each["frozen"]) for each in body["balances"]}
     checks.equal(name, "balances are 200", wallet["statusCode"], 200)
     checks.equal(name, "balances", shown, {"ECOPAY": ("2270", "0", False), "POINT": ("16", "0", False)})
     totals = {"co2_kg": "27.4", "payments": "2", "paid_total": "2740", "refunds": "0", "refunded_total": "0"}
@@ -334,7 +218,58 @@ def check_lines(checks: Checks, function: Function) -> None:
     checks.equal(function.name, "one log line for each of 18 requests", len(logged), 18)
     checks.equal(function.name, "KeyedRequest counted for each of 9 keyed requests", len(counted), 9)
     text = "\n".join(function.lines)
-    checks.equal(function.name, "no personal data in the log", [CUSTOMER in text, "two coffees" in text], [False, False])
+    personal = [each for each in (CUSTOMER, "two coffees") if each in text]
+    checks.equal(function.name, "no personal data in the log", personal, [])
+
+
+def check_calls(checks: Checks, function: Function, proxy: EngineProxy, marker: bool) -> None:
+    """Counts the calls of DynamoDB, with warm caches."""
+    calls = IN_ONE_TRANSACTION if marker else BESIDE_THE_TRANSACTION
+    requests = {
+        "payment": lambda: function.pay("k-5", amount="100"),
+        "replay": lambda: function.pay("k-5", amount="100"),
+        "refusal": lambda: function.pay("k-6", amount="9000"),
+        "balances": lambda: function.call("GET", "/v1/me/balances"),
+    }
+    proxy.taken()
+    for what, send in requests.items():
+        send()
+        checks.equal(function.name, f"calls, {what}: {calls[what]}", proxy.taken(), calls[what])
+        if what == "payment":
+            actions = 6 if marker else 5
+            checks.equal(function.name, f"actions of the payment's transaction: {actions}", proxy.actions, actions)
+
+
+def check_race(checks: Checks, functions: list[Function], table: Table) -> None:
+    """Two processes get one key at the same time, five times: each key has one payment."""
+    name = functions[0].name
+    before = len(table.of_type("TXN#"))
+    statuses: list[int] = []
+    for attempt in range(5):
+        key = f"race-{attempt}"
+        send = lambda function, key: statuses.append(function.pay(key, amount="10")["statusCode"])  # noqa: E731
+        threads = [threading.Thread(target=send, args=(function, key)) for function in functions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    checks.equal(name, "race: each key has one payment", len(table.of_type("TXN#")) - before, 5)
+    checks.equal(name, "race: each status is 201 or 409", set(statuses) - {201, 409}, set())
+
+
+def check_lost_answer(checks: Checks, function: Function, table: Table, proxy: EngineProxy, marker: bool) -> None:
+    """The payment's transaction is applied and its answer is lost. The retry is what differs."""
+    name = function.name
+    before = len(table.of_type("TXN#"))
+    proxy.lost = "TransactWriteItems"
+    unknown = function.pay("lost-1", amount="10")
+    proxy.lost = None
+    checks.equal(name, "lost answer is 503", problem(unknown), (503, "outcome_unknown"))
+    retry = function.pay("lost-1", amount="10")
+    checks.equal(name, "retry after a lost answer is 201", retry["statusCode"], 201)
+    payments = len(table.of_type("TXN#")) - before
+    expected, what = (1, "pays once") if marker else (2, "pays a second time: the guarantee that it does not give")
+    checks.equal(name, f"retry after a lost answer {what}", payments, expected)
 
 
 def check_fingerprint(checks: Checks, folder: Path) -> None:
@@ -348,7 +283,8 @@ def check_fingerprint(checks: Checks, folder: Path) -> None:
     for vector in (VECTOR, VECTOR_WITH_POINTS):
         claim = vector["command"]["claim"]
         digest = hashlib.sha256(canonical_json("demo", claim["principal"], claim["fields"]).encode()).hexdigest()
-        checks.equal("python-boto3", f"fingerprint of {vector['id']}", digest, vector["request"][0]["Put"]["Item"]["fp"]["S"])
+        stored = vector["request"][0]["Put"]["Item"]["fp"]["S"]
+        checks.equal("python-boto3", f"fingerprint of {vector['id']}", digest, stored)
 
 
 def main() -> int:
@@ -365,17 +301,30 @@ def main() -> int:
     url, engine = start_engine()
     try:
         dynamodb = boto3.client(
-            "dynamodb", endpoint_url=url, region_name="us-east-1", aws_access_key_id="local", aws_secret_access_key="local"
+            "dynamodb",
+            endpoint_url=url,
+            region_name="us-east-1",
+            aws_access_key_id="local",
+            aws_secret_access_key="local",
         )
         for name, (command, marker) in functions.items():
             table = f"bench-{name}-{uuid.uuid4().hex[:8]}"
             create_tables(dynamodb, table)
-            tables = {"TABLE_NAME": table, "IDEMPOTENCY_TABLE_NAME": f"{table}-idempotency", "LEDGER_ENDPOINT_URL": url}
-            function = Function(name, folder, command, {**VARIABLES, **tables})
+            proxy = EngineProxy(url)
+            tables = {"TABLE_NAME": table, "IDEMPOTENCY_TABLE_NAME": f"{table}-idempotency"}
+            variables = {**VARIABLES, **tables, "LEDGER_ENDPOINT_URL": proxy.url}
+            started = []
             try:
+                for _ in range(2):
+                    started.append(Function(name, folder, command, variables))
+                function = started[0]
                 check(checks, function, Table(dynamodb, table), marker)
+                check_calls(checks, function, proxy, marker)
+                check_race(checks, started, Table(dynamodb, table))
+                check_lost_answer(checks, function, Table(dynamodb, table), proxy, marker)
             finally:
-                function.close()
+                for function in started:
+                    function.close()
             for each in (table, f"{table}-idempotency"):
                 dynamodb.delete_table(TableName=each)
     finally:

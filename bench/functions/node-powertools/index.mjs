@@ -112,7 +112,8 @@ async function route(event, notes) {
   notes.tenant = tenant;
   metrics.addDimension('tenant', tenant);
   if (path === BALANCES_PATH) {
-    return { status: 200, content_type: 'application/json', body: JSON.stringify(await balances({ tenant, customer })) };
+    const body = JSON.stringify(await balances({ tenant, customer }));
+    return { status: 200, content_type: 'application/json', body };
   }
   notes.operation = OPERATION;
   metrics.addDimension('operation', OPERATION);

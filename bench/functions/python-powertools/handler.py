@@ -6,8 +6,8 @@ and the utility stores the response with a third write.
 Guarantee that it does NOT give: the key's record and the payment are not one transaction.
 - If the process ends, or the third write fails, after the payment was applied, the record stays in progress. A retry
   after the function's timeout pays a second time.
-- If the outcome of the payment's transaction is unknown (a timeout), the utility deletes the record because an exception
-  was raised. The next retry pays a second time if the first payment was applied.
+- If the outcome of the payment's transaction is unknown (a timeout), the utility deletes the record because an
+  exception was raised. The next retry pays a second time if the first payment was applied.
 - A key is free again when its record has expired, and a UUIDv7's own time is not looked at.
 """
 
@@ -63,8 +63,8 @@ def handler(event: dict, context) -> dict:
     """Answers one event of API Gateway's HTTP API, payload version 2.0."""
     began = time.monotonic()
     config.register_lambda_context(context)
-    app.append_context(notes={})
-    notes = app.context["notes"]
+    notes: dict = {}
+    app.append_context(notes=notes)
     response = app.resolve(event, context)
     status = response["statusCode"]
     if status in (500, 503):
