@@ -16,8 +16,8 @@ class EngineProxy:
     def __init__(self, engine: str):
         self.engine = urlsplit(engine)
         self.calls: collections.Counter = collections.Counter()
-        self.actions = 0
-        """The number of actions of the last transaction."""
+        self.transaction: list[dict] = []
+        """The actions of the last transaction."""
         self.lost: str | None = None
         """The operation whose answers are lost: the engine executes it, and the function gets a 500."""
         server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
@@ -42,7 +42,7 @@ class _Handler(BaseHTTPRequestHandler):
         operation = self.headers["x-amz-target"].rsplit(".", 1)[1]
         self.proxy.calls[operation] += 1
         if operation == "TransactWriteItems":
-            self.proxy.actions = len(json.loads(body)["TransactItems"])
+            self.proxy.transaction = json.loads(body)["TransactItems"]
         engine = http.client.HTTPConnection(self.proxy.engine.hostname, self.proxy.engine.port, timeout=30)
         engine.request("POST", self.path, body, dict(self.headers.items()))
         answer = engine.getresponse()
