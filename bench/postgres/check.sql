@@ -15,8 +15,10 @@ SELECT 'each posting has the asset of its account', count(*)
 
 SELECT 'each balance is the sum of its postings, without those not credited', count(*)
   FROM accounts a
-  LEFT JOIN (SELECT account_id, sum(delta) AS total FROM postings GROUP BY account_id) posted ON posted.account_id = a.id
-  LEFT JOIN (SELECT account_id, sum(amount) AS total FROM uncredited GROUP BY account_id) later ON later.account_id = a.id
+  LEFT JOIN (SELECT account_id, sum(delta) AS total FROM postings GROUP BY account_id) posted
+    ON posted.account_id = a.id
+  LEFT JOIN (SELECT account_id, sum(amount) AS total FROM uncredited GROUP BY account_id) later
+    ON later.account_id = a.id
   WHERE a.balance + coalesce(later.total, 0) <> coalesce(posted.total, 0);
 
 SELECT 'no balance is below zero', count(*) FROM accounts WHERE balance < 0;

@@ -95,6 +95,14 @@ BEGIN
 
   INSERT INTO transactions (id, tenant_id, operation, customer_id, merchant_id, amount, points_earned)
     VALUES (v_transaction, p_tenant, 'pay', p_customer, p_merchant, p_amount, v_points);
+  -- Before the postings: their foreign key then finds the row locked by its own transaction. A shared lock on a row
+  -- that other payments update would cost each of them a multixact.
+  IF v_merchant.credited = 'in_payment' THEN
+    UPDATE accounts SET balance = balance + p_amount WHERE id = v_merchant.account;
+  ELSE
+    INSERT INTO uncredited (transaction_id, account_id, amount) VALUES (v_transaction, v_merchant.account, p_amount);
+  END IF;
+
   IF v_points > 0 THEN
     INSERT INTO postings (transaction_id, line, account_id, asset, delta) VALUES
       (v_transaction, 1, v_customer_money, 'ECOPAY', -p_amount),
@@ -105,12 +113,6 @@ BEGIN
     INSERT INTO postings (transaction_id, line, account_id, asset, delta) VALUES
       (v_transaction, 1, v_customer_money, 'ECOPAY', -p_amount),
       (v_transaction, 2, v_merchant.account, 'ECOPAY', p_amount);
-  END IF;
-
-  IF v_merchant.credited = 'in_payment' THEN
-    UPDATE accounts SET balance = balance + p_amount WHERE id = v_merchant.account;
-  ELSE
-    INSERT INTO uncredited (transaction_id, account_id, amount) VALUES (v_transaction, v_merchant.account, p_amount);
   END IF;
 END $$;
 

@@ -7,7 +7,8 @@ SELECT status, body, replayed FROM pay(1, 1, 1, 500, 'replayed', '\x01') \gset s
 SELECT 'a payment is 201 and no replay', (:first_status <> 201 OR :'first_replayed')::int;
 SELECT 'a replay has the stored status and bytes',
   (:second_status <> :first_status OR :'second_body' <> :'first_body' OR NOT :'second_replayed'
-    OR :'second_body' <> (SELECT response FROM idempotency_keys WHERE principal = 'customer:1' AND key = 'replayed'))::int;
+    OR :'second_body' <> (SELECT response FROM idempotency_keys
+      WHERE principal = 'customer:1' AND key = 'replayed'))::int;
 
 SELECT status, body, replayed FROM pay(1, 1, 1, 501, 'replayed', '\x02') \gset other_
 SELECT 'the same key with another fingerprint is refused',
