@@ -1,0 +1,2 @@
+//! Outcomes as a table, as JSON lines and as a plot.
+

@@ -1,0 +1,110 @@
+//! The runs that are compared, and how the table is prepared for them.
+
+use crate::chance::{Micros, SECOND};
+use crate::designs::Design;
+use crate::model::limits::{NEW_TABLE_WRITE_UNITS, SPLIT_AFTER, TABLE_QUOTA_WRITE_UNITS};
+use crate::model::table::TableSetup;
+use crate::simulation::{Arrivals, Setup};
+
+/// The rates of the full comparison, in payments a second.
+pub const RATES: [u64; 7] = [1, 10, 100, 500, 1_000, 2_000, 5_000];
+/// The rates of the short one.
+pub const RATES_SHORT: [u64; 4] = [1, 100, 1_000, 5_000];
+/// The shards of a new tenant and of a new merchant: `Shards::DUE_DEFAULT` and `Shards::MERCHANT_DEFAULT`.
+const SHARDS_DEFAULT: (u32, u32) = (16, 4);
+/// The most shards: `Shards::MAX`.
+const SHARDS_MAX: u64 = 64;
+/// A customer pays once in so many seconds, on average.
+const SECONDS_BETWEEN_PAYMENTS: u64 = 100;
+/// Write units of a payment's whole life, without settlement: 15, then 5 for its credit, 4 for its publication and 3
+/// for its seal, in `docs/costs.md`.
+const UNITS_OF_A_PAYMENT: u64 = 27;
+
+/// How the table was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preparation {
+    /// Not at all: a table as deployed, the account's default quota, shards of a new tenant and merchant.
+    None,
+    /// As `docs/operations/throttling.md` says: warm throughput set and quota raised to one and a half times what the
+    /// rate needs, and shards for which two thirds of 500 payments a second are enough.
+    AsAdvised,
+}
+
+impl Preparation {
+    /// The name in tables.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "as deployed",
+            Self::AsAdvised => "prepared",
+        }
+    }
+}
+
+/// The shards that `docs/operations/throttling.md` advises for a rate: 500 payments a second each, planned with two
+/// thirds of it, and never fewer than a new owner has.
+fn advised(rate: u64, least: u32) -> u32 {
+    let shards = rate.saturating_mul(3).div_ceil(1_000).min(SHARDS_MAX);
+    u32::try_from(shards).unwrap_or(least).max(least)
+}
+
+/// A festival: payments of many customers to one merchant.
+#[must_use]
+pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparation, seed: u64) -> Setup {
+    let (tenant_shards, merchant_shards) = match preparation {
+        Preparation::None => SHARDS_DEFAULT,
+        Preparation::AsAdvised => (advised(rate, SHARDS_DEFAULT.0), advised(rate, SHARDS_DEFAULT.1)),
+    };
+    let needed = rate.saturating_mul(UNITS_OF_A_PAYMENT).saturating_mul(3) / 2;
+    let table = match preparation {
+        Preparation::None => TableSetup {
+            warm_write_units: NEW_TABLE_WRITE_UNITS,
+            quota_write_units: Some(TABLE_QUOTA_WRITE_UNITS),
+            split_after: SPLIT_AFTER,
+        },
+        Preparation::AsAdvised => TableSetup {
+            warm_write_units: needed.max(NEW_TABLE_WRITE_UNITS),
+            quota_write_units: Some(needed.max(TABLE_QUOTA_WRITE_UNITS)),
+            split_after: SPLIT_AFTER,
+        },
+    };
+    let customers = rate.saturating_mul(SECONDS_BETWEEN_PAYMENTS).max(1_000);
+    Setup {
+        design,
+        rate,
+        arrivals: Arrivals::Random,
+        duration: seconds.saturating_mul(SECOND),
+        drain: drain(seconds),
+        customers: u32::try_from(customers).unwrap_or(u32::MAX),
+        tenant_shards,
+        merchant_shards,
+        table,
+        seed,
+    }
+}
+
+/// One customer's payments, one after the other: a wallet that many devices or a script use.
+#[must_use]
+pub fn one_wallet(rate: u64, seconds: u64, arrivals: Arrivals, seed: u64) -> Setup {
+    Setup {
+        arrivals,
+        customers: 1,
+        ..festival(Design::Credited, rate, seconds, Preparation::AsAdvised, seed)
+    }
+}
+
+/// Ten times the arrivals, and ten minutes more.
+fn drain(seconds: u64) -> Micros {
+    seconds.saturating_mul(10).saturating_add(600).saturating_mul(SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_follow_the_advice() {
+        assert_eq!([1, 1_000, 2_000, 5_000, 50_000].map(|rate| advised(rate, 4)), [4, 4, 6, 15, 64]);
+        assert_eq!(advised(5_000, 16), 16);
+    }
+}
