@@ -163,6 +163,7 @@ impl Simulation {
         self.after(0, Event::Arrival);
         self.after(SECOND, Event::Second);
         self.begin_crediting();
+        self.begin_publishing();
         self.begin_sealing();
     }
 

@@ -6,10 +6,10 @@
 
 use super::stream::Stream;
 use super::{Answer, Simulation, of_worker};
-use crate::chance::{MILLISECOND, Micros, SECOND};
+use crate::chance::{Micros, SECOND};
 use crate::designs::{self, Design, Kind, Payment, entry, partition_key};
 use crate::model::table::{Index, Transaction};
-use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
+use crate::policy::{CONFLICT_RETRIES, Verdict, backoff, read_backoff};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// `CREDITING_LEASE`.
@@ -28,10 +28,8 @@ const TAKE_TRIES: u32 = 5;
 const WINDOW: Micros = SECOND;
 /// The ticks: `rate(1 minute)`; the first comes in the middle of the first minute.
 const TICK: Micros = 60 * SECOND;
-/// The pause before a throttled query is repeated: the mean of the SDK's first, which is random and up to 1 s.
-const READ_PAUSE: Micros = 500 * MILLISECOND;
-/// Index entries of up to 1 KB that one read unit of an eventually consistent query covers.
-const ENTRIES_PER_READ_UNIT: usize = 8;
+/// Index entries that one read unit of an eventually consistent query covers: a payment's has about 680 bytes.
+const ENTRIES_PER_READ_UNIT: usize = 12;
 
 pub(super) enum Event {
     /// A stream shard has records.
@@ -68,6 +66,8 @@ struct Run {
     lease: Option<i64>,
     sent: Option<(Write, Transaction)>,
     retries: u32,
+    /// Attempts of the current query that were throttled.
+    reads: u32,
     batches: u32,
     ends_at: Micros,
     has_failed: bool,
@@ -178,6 +178,7 @@ impl Simulation {
             lease: None,
             sent: None,
             retries: 0,
+            reads: 0,
             batches: 0,
             ends_at: self.now.saturating_add(RUN_TIME_MAX),
             has_failed: false,
@@ -213,9 +214,17 @@ impl Simulation {
         let page: Vec<u32> = listed.unwrap_or_default();
         let units = u64::try_from(page.len().div_ceil(ENTRIES_PER_READ_UNIT).max(1)).unwrap_or(1);
         if !self.table.read_index(self.now, Index::Due, partition_key(Kind::DueCredit, shard), units) {
-            self.after(READ_PAUSE, super::Event::Crediting(Event::Listed(id)));
+            self.counts.reads_throttled = self.counts.reads_throttled.saturating_add(1);
+            run.reads = run.reads.saturating_add(1);
+            let Some(pause) = read_backoff(run.reads, &mut self.chance) else {
+                run.has_failed = true;
+                return self.release(id, run);
+            };
+            let time = pause.saturating_add(self.read.draw(&mut self.chance));
+            self.after(time, super::Event::Crediting(Event::Listed(id)));
             return true;
         }
+        run.reads = 0;
         match page.last() {
             Some(last) if page.len() >= PAGE_ITEMS => run.after = Some(*last),
             Some(_) | None => {

@@ -1,70 +1,91 @@
-//! The publisher, as `ledger_runtime::publishing` has it for stream records.
+//! The publisher, as `ledger_runtime::publishing` has it.
 //!
-//! A run lists the due entries of all shards, and then sends batches of ten accounts' events, four at once; after each
-//! it moves the entries' marks from publishing to sealing. The tick's sweep is left out: failed records are repeated.
+//! A run of stream records reads the first page of every shard of the index, and then sends batches of ten accounts'
+//! events, four at once; after each it moves the entries' marks from publishing to sealing. A tick each minute does the
+//! same with all that is due, page by page.
 
 use super::stream::Stream;
 use super::{Answer, Simulation, of_worker};
-use crate::chance::Micros;
+use crate::chance::{Micros, SECOND};
 use crate::designs::{Kind, Payment, entry, journal_entry, partition_key, replace};
 use crate::model::limits::send_latency;
 use crate::model::table::{Index, Transaction};
-use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
-use std::collections::BTreeMap;
+use crate::policy::{CONFLICT_RETRIES, Verdict, backoff, read_backoff};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `publishing::BATCH_ITEMS`.
 const BATCH_ITEMS: usize = 10;
 /// `publishing::CONCURRENCY`.
 const CONCURRENCY: usize = 4;
 /// `publishing::sweep::PAGE_ITEMS`.
-const PAGE_ITEMS: u64 = 100;
-/// Index entries of up to 1 KB that one read unit of an eventually consistent query covers.
-const ENTRIES_PER_READ_UNIT: u64 = 8;
+const PAGE_ITEMS: usize = 100;
+/// `publishing::RUN_TIME_MAX`.
+const RUN_TIME_MAX: Micros = 60 * SECOND;
+/// The ticks: `rate(1 minute)`; the first comes early in the first minute.
+const TICK: Micros = 60 * SECOND;
+/// Index entries that one read unit of an eventually consistent query covers: a journal entry's has about 860 bytes.
+const ENTRIES_PER_READ_UNIT: usize = 9;
 
 pub(super) enum Event {
     /// A stream shard has records.
     Wake(usize),
+    Tick,
     /// A run's queries of the index are answered.
     Listed(u32),
     /// A batch's events are sent, or its transaction is to be sent again.
     Sent(u32, Vec<u32>, u32),
-    /// A batch's transaction is answered.
+    /// A batch's transaction is answered. It has the entries whose marks it moves, which may be fewer than were sent.
     Moved(u32, Vec<u32>, u32, Answer),
 }
 
 struct Run {
-    shard: usize,
-    records: Vec<u32>,
-    /// Records that are in no batch yet, from the end.
+    /// The stream shard whose records started it; a tick did otherwise.
+    shard: Option<usize>,
+    /// Entries that are in no batch yet, from the end.
     left: Vec<u32>,
     batches_open: usize,
     failed: Vec<u32>,
+    /// Shards of the index whose page is not read yet.
+    unread: Vec<u32>,
+    /// Attempts to read them.
+    reads: u32,
+    /// The last entry read of each shard, by a tick's run.
+    after: BTreeMap<u32, u32>,
+    ends_at: Micros,
 }
 
 pub(super) struct Publishing {
     stream: Stream,
     runs: BTreeMap<u32, Run>,
     next_run: u32,
-    /// How many entries of each shard of the index are due.
-    due: Vec<u64>,
+    /// The index `due`: unpublished entries by shard.
+    due: Vec<BTreeSet<u32>>,
 }
 
 impl Publishing {
     pub(super) fn new(tenant_shards: u32, stream_shards: usize) -> Self {
-        let due = (0..tenant_shards.max(1)).map(|_| 0).collect();
+        let due = (0..tenant_shards.max(1)).map(|_| BTreeSet::new()).collect();
         Self { stream: Stream::new(stream_shards, 0), runs: BTreeMap::new(), next_run: 0, due }
     }
 
-    fn due(&mut self, shard: u32) -> Option<&mut u64> {
+    fn due(&mut self, shard: u32) -> Option<&mut BTreeSet<u32>> {
         self.due.get_mut(usize::try_from(shard).unwrap_or(usize::MAX))
+    }
+
+    fn shards(&self) -> impl Iterator<Item = u32> {
+        (0_u32..).zip(&self.due).map(|(shard, _)| shard)
     }
 }
 
 impl Simulation {
+    pub(super) fn begin_publishing(&mut self) {
+        self.after(TICK / 4, super::Event::Publishing(Event::Tick));
+    }
+
     /// A committed payment's journal entry is in the index and in the stream.
     pub(super) fn to_publish(&mut self, payment: &Payment) {
         if let Some(due) = self.publishing.due(payment.tenant_shard) {
-            *due = due.saturating_add(1);
+            due.insert(payment.id);
         }
         let pk = journal_entry(payment.customer, payment.id).pk;
         let woken = self.publishing.stream.add(pk, payment.id, self.now, &mut self.chance);
@@ -76,41 +97,74 @@ impl Simulation {
     pub(super) fn handle_publishing(&mut self, event: Event) {
         match event {
             Event::Wake(shard) => {
-                if let Some(records) = self.publishing.stream.take(shard, self.now) {
-                    self.start_publishing(shard, records);
+                if let Some(mut records) = self.publishing.stream.take(shard, self.now) {
+                    records.reverse();
+                    self.start_publishing(Some(shard), records);
                 }
             }
-            Event::Listed(id) => self.marks_listed(id),
-            Event::Sent(id, batch, retries) => {
-                let (time, answer) = self.send_of_worker(&self.moves(&batch));
-                self.after(time, super::Event::Publishing(Event::Moved(id, batch, retries, answer)));
+            Event::Tick => {
+                self.start_publishing(None, Vec::new());
+                self.after(TICK, super::Event::Publishing(Event::Tick));
             }
+            Event::Listed(id) => self.marks_listed(id),
+            Event::Sent(id, batch, retries) => self.move_marks(id, batch, retries),
             Event::Moved(id, batch, retries, answer) => self.moved(id, batch, retries, answer),
         }
     }
 
-    fn start_publishing(&mut self, shard: usize, records: Vec<u32>) {
+    fn start_publishing(&mut self, shard: Option<usize>, left: Vec<u32>) {
         let id = self.publishing.next_run;
         self.publishing.next_run = id.saturating_add(1);
-        let left = records.iter().rev().copied().collect();
-        self.publishing.runs.insert(id, Run { shard, records, left, batches_open: 0, failed: Vec::new() });
-        let time = self.read.longest_of(self.publishing.due.len(), &mut self.chance);
-        self.after(time, super::Event::Publishing(Event::Listed(id)));
+        let run = Run {
+            shard,
+            left,
+            batches_open: 0,
+            failed: Vec::new(),
+            unread: self.publishing.shards().collect(),
+            reads: 0,
+            after: BTreeMap::new(),
+            ends_at: self.now.saturating_add(RUN_TIME_MAX),
+        };
+        self.list_marks(id, &run, 0);
+        self.publishing.runs.insert(id, run);
     }
 
-    /// The first page of every shard is read: a throttled one fails the run.
+    fn list_marks(&mut self, id: u32, run: &Run, pause: Micros) {
+        let time = self.read.longest_of(run.unread.len(), &mut self.chance);
+        self.after(pause.saturating_add(time), super::Event::Publishing(Event::Listed(id)));
+    }
+
+    /// Reads a page of each shard. Throttled queries are repeated as the SDK does, and then fail the run.
     fn marks_listed(&mut self, id: u32) {
-        let mut is_read = true;
-        let pages: Vec<u64> = self.publishing.due.iter().map(|due| (*due).min(PAGE_ITEMS)).collect();
-        for (shard, entries) in (0_u32..).zip(pages) {
-            let units = entries.div_ceil(ENTRIES_PER_READ_UNIT).max(1);
-            is_read &= self.table.read_index(self.now, Index::Due, partition_key(Kind::DuePublish, shard), units);
+        let Some(mut run) = self.publishing.runs.remove(&id) else { return };
+        let unread = std::mem::take(&mut run.unread);
+        for shard in unread {
+            let from = run.after.get(&shard).map_or(0, |after| after.saturating_add(1));
+            let due = self.publishing.due(shard);
+            let page = due.map(|due| due.range(from..).take(PAGE_ITEMS).copied().collect::<Vec<u32>>());
+            let page = page.unwrap_or_default();
+            let units = u64::try_from(page.len().div_ceil(ENTRIES_PER_READ_UNIT).max(1)).unwrap_or(1);
+            if !self.table.read_index(self.now, Index::Due, partition_key(Kind::DuePublish, shard), units) {
+                self.counts.reads_throttled = self.counts.reads_throttled.saturating_add(1);
+                run.unread.push(shard);
+            } else if run.shard.is_none() {
+                if let Some(last) = page.last() {
+                    run.after.insert(shard, *last);
+                }
+                run.left.extend(page);
+            }
         }
-        let Some(run) = self.publishing.runs.get_mut(&id) else { return };
-        if !is_read {
+        run.reads = run.reads.saturating_add(1);
+        if !run.unread.is_empty() {
+            if let Some(pause) = read_backoff(run.reads, &mut self.chance) {
+                self.list_marks(id, &run, pause);
+                self.publishing.runs.insert(id, run);
+                return;
+            }
             run.failed = std::mem::take(&mut run.left);
-            self.counts.reads_throttled = self.counts.reads_throttled.saturating_add(1);
+            run.ends_at = self.now;
         }
+        self.publishing.runs.insert(id, run);
         self.next_batches(id);
     }
 
@@ -127,13 +181,30 @@ impl Simulation {
             let time = self.time_to_send(batch.len());
             self.after(time, super::Event::Publishing(Event::Sent(id, batch, 0)));
         }
-        let is_done = self.publishing.runs.get(&id).is_some_and(|run| run.batches_open == 0);
-        if is_done && let Some(run) = self.publishing.runs.remove(&id) {
-            debug_assert!(run.failed.len() <= run.records.len(), "more failed than there were");
-            let next = self.publishing.stream.end(run.shard, &run.failed, self.now, &mut self.chance);
+        if self.publishing.runs.get(&id).is_some_and(|run| run.batches_open == 0) {
+            self.end_batches(id);
+        }
+    }
+
+    /// A tick's run reads the next pages; a run of records ends.
+    fn end_batches(&mut self, id: u32) {
+        let Some(mut run) = self.publishing.runs.remove(&id) else { return };
+        if let Some(shard) = run.shard {
+            let next = self.publishing.stream.end(shard, &run.failed, self.now, &mut self.chance);
             if let Some(at) = next {
-                self.after(at.saturating_sub(self.now), super::Event::Publishing(Event::Wake(run.shard)));
+                self.after(at.saturating_sub(self.now), super::Event::Publishing(Event::Wake(shard)));
             }
+            return;
+        }
+        let has_more = |(shard, due): (u32, &BTreeSet<u32>)| {
+            let from = run.after.get(&shard).map_or(0, |after| after.saturating_add(1));
+            due.range(from..).next().map(|_| shard)
+        };
+        run.unread = (0_u32..).zip(&self.publishing.due).filter_map(has_more).collect();
+        if !run.unread.is_empty() && self.now < run.ends_at {
+            run.reads = 0;
+            self.list_marks(id, &run, 0);
+            self.publishing.runs.insert(id, run);
         }
     }
 
@@ -141,6 +212,14 @@ impl Simulation {
     fn time_to_send(&mut self, accounts: usize) -> Micros {
         let read = self.read.longest_of(accounts, &mut self.chance);
         read.saturating_add(send_latency().draw(&mut self.chance))
+    }
+
+    /// Moves the marks of the entries that no other run has moved.
+    fn move_marks(&mut self, id: u32, mut batch: Vec<u32>, retries: u32) {
+        let is_due = |payment: Payment| self.table.get(journal_entry(payment.customer, payment.id)) == Some(0);
+        batch.retain(|id| self.payment(*id).is_some_and(|request| is_due(request.payment)));
+        let (time, answer) = if batch.is_empty() { (0, Ok(())) } else { self.send_of_worker(&self.moves(&batch)) };
+        self.after(time, super::Event::Publishing(Event::Moved(id, batch, retries, answer)));
     }
 
     fn moves(&self, batch: &[u32]) -> Transaction {
@@ -169,10 +248,11 @@ impl Simulation {
             }
             Ok(()) => {
                 self.table.commit(&self.moves(&batch));
-                for payment in batch.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment).collect::<Vec<_>>()
-                {
+                let moved: Vec<Payment> =
+                    batch.iter().filter_map(|id| self.payment(*id)).map(|request| request.payment).collect();
+                for payment in moved {
                     if let Some(due) = self.publishing.due(payment.tenant_shard) {
-                        *due = due.saturating_sub(1);
+                        due.remove(&payment.id);
                     }
                     self.counts.published = self.counts.published.saturating_add(1);
                     self.to_seal(&payment);
