@@ -198,13 +198,7 @@ pub fn entry(index: Index, kind: Kind, shard: u32) -> Entry {
 /// An `ADD` without a condition.
 #[must_use]
 pub fn add(key: Key, delta: i64) -> Action {
-    Action {
-        key,
-        kilobytes: ONE_KB,
-        condition: Condition::None,
-        change: Change::Add(delta),
-        entries: Vec::new(),
-    }
+    Action { key, kilobytes: ONE_KB, condition: Condition::None, change: Change::Add(delta), entries: Vec::new() }
 }
 
 /// An update of an item's number from what was read.

@@ -9,12 +9,14 @@
 //! 2. DynamoDB: `model`.
 //! 3. The ledger: `policy`, `designs`.
 //! 4. Running: `simulation`, `scenarios`.
-//! 5. Showing: `report`.
+//! 5. Judging and showing: `promises`, `report`, `plot`.
 
 pub mod chance;
 pub mod designs;
 pub mod model;
+pub mod plot;
 pub mod policy;
+pub mod promises;
 pub mod report;
 pub mod scenarios;
 pub mod simulation;

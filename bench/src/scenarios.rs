@@ -4,7 +4,7 @@ use crate::chance::{Micros, SECOND};
 use crate::designs::Design;
 use crate::model::limits::{NEW_TABLE_WRITE_UNITS, SPLIT_AFTER, TABLE_QUOTA_WRITE_UNITS};
 use crate::model::table::TableSetup;
-use crate::simulation::{Arrivals, Setup};
+use crate::simulation::{Arrivals, Outcome, Setup, Simulation};
 
 /// The rates of the full comparison, in payments a second.
 pub const RATES: [u64; 7] = [1, 10, 100, 500, 1_000, 2_000, 5_000];
@@ -20,6 +20,59 @@ const SECONDS_BETWEEN_PAYMENTS: u64 = 100;
 /// for its seal, in `docs/costs.md`.
 const UNITS_OF_A_PAYMENT: u64 = 27;
 
+/// A run with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scenario {
+    /// The name in tables.
+    pub name: &'static str,
+    /// The run.
+    pub setup: Setup,
+}
+
+impl Scenario {
+    /// Runs it.
+    #[must_use]
+    pub fn run(&self) -> Outcome {
+        Outcome { scenario: self.name.to_owned(), ..Simulation::run(self.setup) }
+    }
+}
+
+/// The name of the runs in which the designs are compared.
+pub const PREPARED: &str = "prepared";
+/// The name of the runs on a table as deployed.
+pub const AS_DEPLOYED: &str = "as deployed";
+/// The name of the run of one wallet whose payments follow each other at equal distances.
+pub const WALLET_EVEN: &str = "one wallet, even";
+/// The name of the run of one wallet whose payments arrive at random.
+pub const WALLET_RANDOM: &str = "one wallet, random";
+
+/// All scenarios: every design on a prepared table, ours as deployed, and one wallet at 20 payments a second.
+#[must_use]
+pub fn all(rates: &[u64], seconds: u64, seed: u64) -> Vec<Scenario> {
+    let mut scenarios = Vec::new();
+    for design in Design::ALL {
+        for rate in rates {
+            let setup = festival(design, *rate, seconds, Preparation::AsAdvised, seed);
+            scenarios.push(Scenario { name: PREPARED, setup });
+        }
+    }
+    for rate in rates {
+        let setup = festival(Design::Credited, *rate, seconds, Preparation::None, seed);
+        scenarios.push(Scenario { name: AS_DEPLOYED, setup });
+    }
+    for (name, arrivals) in [(WALLET_EVEN, Arrivals::Even), (WALLET_RANDOM, Arrivals::Random)] {
+        scenarios.push(Scenario { name, setup: one_wallet(20, seconds, arrivals, seed) });
+    }
+    scenarios
+}
+
+/// Half an hour on a table as deployed, so that DynamoDB splits its partitions.
+#[must_use]
+pub fn half_an_hour(seed: u64) -> Scenario {
+    let setup = festival(Design::Credited, 500, 1_800, Preparation::None, seed);
+    Scenario { name: "half an hour", setup }
+}
+
 /// How the table was prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparation {
@@ -28,17 +81,6 @@ pub enum Preparation {
     /// As `docs/operations/throttling.md` says: warm throughput set and quota raised to one and a half times what the
     /// rate needs, and shards for which two thirds of 500 payments a second are enough.
     AsAdvised,
-}
-
-impl Preparation {
-    /// The name in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "as deployed",
-            Self::AsAdvised => "prepared",
-        }
-    }
 }
 
 /// The shards that `docs/operations/throttling.md` advises for a rate: 500 payments a second each, planned with two
@@ -86,11 +128,7 @@ pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparatio
 /// One customer's payments, one after the other: a wallet that many devices or a script use.
 #[must_use]
 pub fn one_wallet(rate: u64, seconds: u64, arrivals: Arrivals, seed: u64) -> Setup {
-    Setup {
-        arrivals,
-        customers: 1,
-        ..festival(Design::Credited, rate, seconds, Preparation::AsAdvised, seed)
-    }
+    Setup { arrivals, customers: 1, ..festival(Design::Credited, rate, seconds, Preparation::AsAdvised, seed) }
 }
 
 /// Ten times the arrivals, and ten minutes more.

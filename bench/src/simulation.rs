@@ -202,12 +202,12 @@ impl Simulation {
     }
 
     /// Sends a worker's transaction and counts what cancels it.
-    fn send_of_worker(&mut self, transaction: &Transaction) -> (Micros, Answer) {
+    fn send_of_worker(&mut self, worker: Worker, transaction: &Transaction) -> (Micros, Answer) {
         let (time, sent) = self.send(transaction);
         let answer = sent.map_err(|cancelled| {
             let verdict = classify(&cancelled, false);
             match verdict {
-                Verdict::Conflict => self.counts.worker_conflicts = self.counts.worker_conflicts.saturating_add(1),
+                Verdict::Conflict => self.counts.worker_conflicts.add(worker),
                 Verdict::Throttled => self.counts.worker_throttles = self.counts.worker_throttles.saturating_add(1),
                 Verdict::Rejected(_) => {}
             }
@@ -222,6 +222,14 @@ impl Simulation {
             self.counts.throttles.add(limit);
         }
     }
+}
+
+/// A worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Worker {
+    Crediting,
+    Publishing,
+    Sealing,
 }
 
 /// What a transaction's answer is.

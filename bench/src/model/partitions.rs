@@ -60,8 +60,8 @@ impl Partition {
         if second == self.second {
             return;
         }
-        let is_hot = self.throttled
-            || self.written.saturating_mul(100) >= PARTITION_WRITE_UNITS.saturating_mul(HOT_PERCENT);
+        let is_hot =
+            self.throttled || self.written.saturating_mul(100) >= PARTITION_WRITE_UNITS.saturating_mul(HOT_PERCENT);
         let is_next = second == self.second.saturating_add(1);
         if is_hot && is_next {
             self.hot_since = self.hot_since.or(Some(self.second.saturating_mul(SECOND)));

@@ -5,7 +5,7 @@
 //! second, if records started it, and leaves them to the holder or the next tick.
 
 use super::stream::Stream;
-use super::{Answer, Simulation, of_worker};
+use super::{Answer, Simulation, Worker, of_worker};
 use crate::chance::{Micros, SECOND};
 use crate::designs::{self, Design, Kind, Payment, entry, partition_key};
 use crate::model::table::{Index, Transaction};
@@ -278,7 +278,7 @@ impl Simulation {
 
     fn resend(&mut self, id: u32, run: &mut Run) -> bool {
         let Some((_, transaction)) = &run.sent else { return false };
-        let (time, answer) = self.send_of_worker(transaction);
+        let (time, answer) = self.send_of_worker(Worker::Crediting, transaction);
         self.after(time, super::Event::Crediting(Event::Written(id, answer)));
         true
     }

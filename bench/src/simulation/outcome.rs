@@ -1,8 +1,8 @@
 //! What a run counted, and what follows from it.
 
-use super::{CUSTOMER_BALANCE, Simulation};
+use super::{CUSTOMER_BALANCE, Simulation, Worker};
 use crate::chance::Micros;
-use crate::designs::{balance, merchant_balance, payment_record};
+use crate::designs::{Design, balance, merchant_balance, payment_record};
 use crate::model::table::{Index, Limit};
 use crate::stats::{mean, per_mille, percentile};
 use serde::Serialize;
@@ -32,6 +32,28 @@ impl Throttles {
     }
 }
 
+/// Conflicts of workers with each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct WorkerConflicts {
+    /// On the merchant's lease. The ledger counts them in the metric `TransactionConflict`.
+    pub crediting: u64,
+    /// Of two publishers of one journal entry. The ledger does not count them.
+    pub publishing: u64,
+    /// Of the sealing worker.
+    pub sealing: u64,
+}
+
+impl WorkerConflicts {
+    pub(super) fn add(&mut self, worker: Worker) {
+        let count = match worker {
+            Worker::Crediting => &mut self.crediting,
+            Worker::Publishing => &mut self.publishing,
+            Worker::Sealing => &mut self.sealing,
+        };
+        *count = count.saturating_add(1);
+    }
+}
+
 /// What is counted during a run.
 #[derive(Default)]
 pub(super) struct Counts {
@@ -53,7 +75,7 @@ pub(super) struct Counts {
     pub(super) crediting_left: u64,
     pub(super) crediting_batches: u64,
     pub(super) crediting_rebuilt: u64,
-    pub(super) worker_conflicts: u64,
+    pub(super) worker_conflicts: WorkerConflicts,
     pub(super) worker_throttles: u64,
     pub(super) reads_throttled: u64,
     pub(super) throttles: Throttles,
@@ -64,6 +86,8 @@ pub(super) struct Counts {
 /// The outcome of a run. Times are in microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Outcome {
+    /// The scenario's name.
+    pub scenario: String,
     /// The design's name.
     pub design: String,
     /// Payments a second.
@@ -108,7 +132,7 @@ pub struct Outcome {
     pub uncredited_max: u64,
     /// Uncredited payments at the end of the run.
     pub uncredited: u64,
-    /// Runs of the crediting worker, those that found the merchant taken, and the batches that they wrote.
+    /// Runs of the crediting worker.
     pub crediting_runs: u64,
     /// Runs that left their records because another worker held the merchant.
     pub crediting_left: u64,
@@ -117,7 +141,7 @@ pub struct Outcome {
     /// Batches that were built again without records that were credited already.
     pub crediting_rebuilt: u64,
     /// Conflicts between workers.
-    pub worker_conflicts: u64,
+    pub worker_conflicts: WorkerConflicts,
     /// Workers' transactions that DynamoDB throttled.
     pub worker_throttles: u64,
     /// Workers' queries of the index that DynamoDB throttled.
@@ -159,6 +183,7 @@ impl Simulation {
         counts.latencies.sort_unstable();
         counts.lags.sort_unstable();
         Outcome {
+            scenario: String::new(),
             design: self.setup.design.name(),
             rate: self.setup.rate,
             duration: self.setup.duration,
@@ -202,13 +227,11 @@ impl Simulation {
     /// What is owed follows from the records in the table, not from the worker's lists.
     fn money_difference(&self) -> i64 {
         let design = self.setup.design;
-        let of_customers = (0..self.setup.customers).map(|customer| {
-            self.table.get(balance(customer)).unwrap_or(0).saturating_sub(CUSTOMER_BALANCE)
-        });
+        let of_customers = (0..self.setup.customers)
+            .map(|customer| self.table.get(balance(customer)).unwrap_or(0).saturating_sub(CUSTOMER_BALANCE));
         let of_merchant = (0..design.balances()).filter_map(|at| self.table.get(merchant_balance(design, at)));
         let owed = self.payments.iter().map(|request| {
-            let is_owed = design == crate::designs::Design::Credited
-                && self.table.get(payment_record(request.payment.id)) == Some(0);
+            let is_owed = design == Design::Credited && self.table.get(payment_record(request.payment.id)) == Some(0);
             if is_owed { request.payment.amount } else { 0 }
         });
         of_customers.chain(of_merchant).chain(owed).fold(0, i64::saturating_add)

@@ -5,7 +5,7 @@
 //! same with all that is due, page by page.
 
 use super::stream::Stream;
-use super::{Answer, Simulation, of_worker};
+use super::{Answer, Simulation, Worker, of_worker};
 use crate::chance::{Micros, SECOND};
 use crate::designs::{Kind, Payment, entry, journal_entry, partition_key, replace};
 use crate::model::limits::send_latency;
@@ -218,7 +218,8 @@ impl Simulation {
     fn move_marks(&mut self, id: u32, mut batch: Vec<u32>, retries: u32) {
         let is_due = |payment: Payment| self.table.get(journal_entry(payment.customer, payment.id)) == Some(0);
         batch.retain(|id| self.payment(*id).is_some_and(|request| is_due(request.payment)));
-        let (time, answer) = if batch.is_empty() { (0, Ok(())) } else { self.send_of_worker(&self.moves(&batch)) };
+        let (time, answer) =
+            if batch.is_empty() { (0, Ok(())) } else { self.send_of_worker(Worker::Publishing, &self.moves(&batch)) };
         self.after(time, super::Event::Publishing(Event::Moved(id, batch, retries, answer)));
     }
 

@@ -1,6 +1,6 @@
 //! The sealing worker, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time.
 
-use super::{Answer, Simulation, of_worker};
+use super::{Answer, Simulation, Worker, of_worker};
 use crate::chance::{Micros, SECOND};
 use crate::designs::{Kind, Payment, entry, journal_entry, replace, sealing};
 use crate::model::table::{Action, Index, Transaction};
@@ -111,7 +111,7 @@ impl Simulation {
 
     fn resend_segment(&mut self) {
         let Some(transaction) = self.sealing.sent.take() else { return };
-        let (time, answer) = self.send_of_worker(&transaction);
+        let (time, answer) = self.send_of_worker(Worker::Sealing, &transaction);
         self.sealing.sent = Some(transaction);
         self.after(time, super::Event::Sealing(Event::Written(answer)));
     }

@@ -34,13 +34,7 @@ impl Stream {
     }
 
     /// Adds a payment's record. Returns the shard and the time at which it is to be woken, if that changes.
-    pub(super) fn add(
-        &mut self,
-        pk: u64,
-        payment: u32,
-        now: Micros,
-        chance: &mut Chance,
-    ) -> Option<(usize, Micros)> {
+    pub(super) fn add(&mut self, pk: u64, payment: u32, now: Micros, chance: &mut Chance) -> Option<(usize, Micros)> {
         let count = u128::try_from(self.shards.len()).unwrap_or(1);
         let number = usize::try_from(u128::from(position(pk)).saturating_mul(count) >> 64).unwrap_or(0);
         let window = self.window;
@@ -70,13 +64,7 @@ impl Stream {
     }
 
     /// Ends a batch, with the records that failed. Returns when the shard is to be woken next.
-    pub(super) fn end(
-        &mut self,
-        number: usize,
-        failed: &[u32],
-        now: Micros,
-        chance: &mut Chance,
-    ) -> Option<Micros> {
+    pub(super) fn end(&mut self, number: usize, failed: &[u32], now: Micros, chance: &mut Chance) -> Option<Micros> {
         let shard = self.shards.get_mut(number)?;
         shard.is_busy = false;
         if failed.is_empty() || shard.repeats >= REPEATS_MAX {

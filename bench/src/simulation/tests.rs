@@ -1,0 +1,105 @@
+use super::*;
+use crate::chance::MILLISECOND;
+use crate::scenarios::{Preparation, festival, one_wallet};
+
+fn run(design: Design, rate: u64, seconds: u64) -> Outcome {
+    Simulation::run(festival(design, rate, seconds, Preparation::AsAdvised, 1))
+}
+
+#[test]
+fn outcome_follows_from_the_seed() {
+    let setup = festival(Design::Credited, 200, 5, Preparation::AsAdvised, 7);
+    assert_eq!(Simulation::run(setup), Simulation::run(setup));
+    assert_ne!(Simulation::run(setup).offered, Simulation::run(Setup { seed: 8, ..setup }).offered);
+}
+
+#[test]
+fn different_customers_never_conflict_at_any_rate() {
+    for rate in [1, 100, 1_000, 5_000] {
+        for preparation in [Preparation::AsAdvised, Preparation::None] {
+            let outcome = Simulation::run(festival(Design::Credited, rate, 3, preparation, 1));
+            assert_eq!(outcome.conflicts_between_customers, 0, "{outcome:#?}");
+            assert_eq!(outcome.conflicts_with_workers, 0, "{outcome:#?}");
+        }
+    }
+}
+
+#[test]
+fn payments_of_all_customers_conflict_where_they_write_one_balance() {
+    let outcome = run(Design::Synchronous, 100, 5);
+    assert!(outcome.conflicts_between_customers > 100 && outcome.refused() > 100, "{outcome:#?}");
+    let sharded = run(Design::Sharded(64), 100, 5);
+    assert!(sharded.refused() < outcome.refused() / 10, "{sharded:#?}");
+}
+
+#[test]
+fn money_is_neither_made_nor_lost_and_each_payment_is_answered() {
+    for design in Design::ALL {
+        for preparation in [Preparation::AsAdvised, Preparation::None] {
+            let outcome = Simulation::run(festival(design, 800, 4, preparation, 3));
+            assert_eq!(outcome.money_difference, 0, "{outcome:#?}");
+            assert_eq!(outcome.offered, outcome.applied + outcome.refused() + outcome.rejected, "{outcome:#?}");
+        }
+    }
+}
+
+#[test]
+fn money_is_whole_when_the_run_ends_with_uncredited_payments() {
+    let setup = Setup { drain: 0, ..festival(Design::Credited, 3_000, 2, Preparation::AsAdvised, 3) };
+    let outcome = Simulation::run(setup);
+    assert!(outcome.uncredited > 0, "{outcome:#?}");
+    assert_eq!(outcome.money_difference, 0);
+}
+
+#[test]
+fn every_payment_is_credited_once() {
+    let outcome = run(Design::Credited, 300, 10);
+    assert_eq!((outcome.uncredited, outcome.money_difference), (0, 0));
+    assert!(outcome.lag_max < 10 * SECOND && outcome.lag_mean > 0, "{outcome:#?}");
+}
+
+#[test]
+fn payments_that_the_customer_cannot_afford_are_rejected_and_take_nothing() {
+    let setup = one_wallet(10, 120, Arrivals::Even, 1);
+    let outcome = Simulation::run(setup);
+    assert!(outcome.rejected > 100, "{outcome:#?}");
+    assert_eq!(outcome.money_difference, 0);
+}
+
+#[test]
+fn payments_of_one_wallet_conflict_only_if_they_overlap() {
+    let slow = Simulation::run(one_wallet(1, 30, Arrivals::Even, 1));
+    assert_eq!((slow.conflicts(), slow.refused()), (0, 0), "{slow:#?}");
+    let fast = Simulation::run(one_wallet(20, 30, Arrivals::Even, 1));
+    assert!(fast.conflicts_same_customer > 10, "{fast:#?}");
+}
+
+#[test]
+fn request_that_only_conflicts_is_refused_after_three_retries() {
+    let mut simulation = Simulation::new(one_wallet(1, 1, Arrivals::Even, 1));
+    // A transaction that never ends holds the customer's balance.
+    let holder = of_worker(vec![crate::designs::add(balance(0), 0)]);
+    simulation.table.prepare(0, &holder).unwrap();
+    simulation.after(0, Event::Arrival);
+    while simulation.now < 20 * SECOND
+        && let Some(Reverse(Scheduled { at, event, .. })) = simulation.queue.pop()
+    {
+        simulation.now = at;
+        simulation.handle(event);
+    }
+    let counts = &simulation.counts;
+    assert_eq!((counts.offered, counts.retries, counts.refused_after_conflicts), (1, 3, 1));
+    assert_eq!(counts.conflicts_with_workers, 4);
+    // Pauses of 50, 100 and 200 ms with up to half of it more, four attempts and a read.
+    assert!(counts.answer_latency_max > (350 + 4 * 5) * MILLISECOND && counts.answer_latency_max < 1_500 * MILLISECOND);
+}
+
+#[test]
+fn table_as_deployed_is_split_within_half_an_hour() {
+    let setup = Setup {
+        table: TableSetup { split_after: 2 * SECOND, ..festival(Design::Credited, 1, 1, Preparation::None, 1).table },
+        ..festival(Design::Credited, 400, 20, Preparation::None, 1)
+    };
+    let outcome = Simulation::run(setup);
+    assert!(outcome.refused_throttled > 0 && outcome.partitions[0] > 4, "{outcome:#?}");
+}

@@ -100,8 +100,7 @@ fn cancelled_transaction_writes_no_index_entry_and_consumes_its_items() {
 
 #[test]
 fn quota_of_the_table_throttles_all_keys() {
-    let mut table =
-        Table::new(&TableSetup { warm_write_units: 100_000, quota_write_units: Some(10), ..setup() });
+    let mut table = Table::new(&TableSetup { warm_write_units: 100_000, quota_write_units: Some(10), ..setup() });
     for key in 0..5 {
         table.prepare(0, &of(1, vec![add_to(Key { pk: key, sk: 0 }, 1, Condition::None)])).unwrap();
     }
