@@ -62,6 +62,12 @@ impl Latency {
         Self { mu, sigma: ((p99.max(p50).max(1) as f64).ln() - mu) / Z99 }
     }
 
+    /// The distribution whose latencies are this share of these.
+    #[must_use]
+    pub fn percent(self, percent: u64) -> Self {
+        Self { mu: self.mu + (percent.max(1) as f64 / 100.0).ln(), ..self }
+    }
+
     /// Draws one latency.
     pub fn draw(&self, chance: &mut Chance) -> Micros {
         (self.mu + self.sigma * chance.normal()).exp() as Micros

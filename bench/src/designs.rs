@@ -221,6 +221,7 @@ mod tests {
     const PAYMENT: Payment =
         Payment { id: 7, customer: 3, amount: 1_740, tenant_shard: 1, merchant_shard: 2, balance: 0 };
 
+    #[expect(clippy::arithmetic_side_effects, reason = "small numbers of a test")]
     fn units(transaction: &Transaction) -> u64 {
         let entries = transaction.actions.iter().flat_map(|action| &action.entries).map(|entry| entry.kilobytes);
         let items = transaction.actions.iter().map(|action| action.kilobytes * TRANSACTION_UNITS_PER_KB);

@@ -80,12 +80,12 @@ mod tests {
         let verdict = |reasons: &[Reason], has_marker| {
             classify(&Cancelled { reasons: reasons.to_vec(), held_by: None, limit: None }, has_marker)
         };
-        use Reason::{ConditionalCheckFailed, None, ThrottlingError, TransactionConflict};
+        use Reason::{ConditionalCheckFailed, ThrottlingError, TransactionConflict};
         let all = [ThrottlingError, TransactionConflict, ConditionalCheckFailed];
         assert_eq!(verdict(&all, false), Verdict::Rejected(vec![2]));
         assert_eq!(verdict(&all, true), Verdict::Throttled);
         assert_eq!(verdict(&[TransactionConflict, ThrottlingError], false), Verdict::Throttled);
         assert_eq!(verdict(&[TransactionConflict, ThrottlingError], true), Verdict::Conflict);
-        assert_eq!(verdict(&[None, TransactionConflict], true), Verdict::Conflict);
+        assert_eq!(verdict(&[Reason::None, TransactionConflict], true), Verdict::Conflict);
     }
 }

@@ -66,7 +66,7 @@ pub fn findings(outcomes: &[Outcome]) -> Vec<String> {
         note(
             outcome.lag_max > LAG_MAX,
             format!(
-                "crediting falls behind: {} payments uncredited at once, the last {} s after the arrivals, {} never",
+                "crediting falls behind: {} payments uncredited at once; {} s after the last arrival {} still are",
                 outcome.uncredited_max,
                 outcome.drained_after / SECOND,
                 outcome.uncredited

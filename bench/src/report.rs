@@ -18,7 +18,7 @@ const COLUMNS: [(&str, usize); 15] = [
     ("lag mean", 9),
     ("lag max", 9),
     ("behind", 8),
-    ("never", 8),
+    ("left", 8),
     ("throttles", 10),
     ("partitions", 12),
 ];
@@ -29,7 +29,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
     let mut text = String::from(
         "rate: payments a second. refused: 503 after retries or throttling. conflicts: of payments. retries: a payment.\n\
          p50, p99, p99.9: latency of applied payments, ms. lag: from a payment to its merchant's credit, s.\n\
-         behind: most uncredited payments at once. never: uncredited when the run ended. throttles: payments and\n\
+         behind: most uncredited payments at once. left: uncredited when the run ended. throttles: payments and\n\
          workers. partitions: of the table, of by_owner and of due, at the end.\n",
     );
     let mut section = None;

@@ -21,9 +21,6 @@ use outcome::Counts;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What each customer has at the start, in yen.
-pub const CUSTOMER_BALANCE: i64 = 1_000_000;
-
 /// When payments arrive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrivals {
@@ -48,6 +45,10 @@ pub struct Setup {
     pub drain: Micros,
     /// The customers; each payment is of one at random.
     pub customers: u32,
+    /// What each customer has at the start, in yen.
+    pub customer_balance: i64,
+    /// The latency of transactions, in percent of the published one. They hold their items for as long.
+    pub latency_percent: u64,
     /// The shards of the tenant's due index entries.
     pub tenant_shards: u32,
     /// The shards of the merchant's index entries.
@@ -153,7 +154,7 @@ impl Simulation {
             counts: Counts::default(),
         };
         for customer in 0..setup.customers {
-            simulation.table.seed(balance(customer), CUSTOMER_BALANCE);
+            simulation.table.seed(balance(customer), setup.customer_balance);
             simulation.table.seed(points(customer), 0);
         }
         simulation
@@ -197,7 +198,8 @@ impl Simulation {
     /// Sends a transaction. Returns the time until its answer, and what the answer is.
     fn send(&mut self, transaction: &Transaction) -> (Micros, Result<(), Cancelled>) {
         let actions = u64::try_from(transaction.actions.len()).unwrap_or(u64::MAX);
-        let time = transaction_latency(actions).draw(&mut self.chance);
+        let latency = transaction_latency(actions).percent(self.setup.latency_percent);
+        let time = latency.draw(&mut self.chance);
         (time, self.table.prepare(self.now, transaction))
     }
 

@@ -120,7 +120,7 @@ impl Simulation {
     }
 
     /// A committed payment is in the index and in the stream.
-    pub(super) fn to_credit(&mut self, payment: &Payment) {
+    pub(super) fn add_uncredited(&mut self, payment: &Payment) {
         if self.setup.design != Design::Credited {
             return;
         }

@@ -1,6 +1,6 @@
 //! What a run counted, and what follows from it.
 
-use super::{CUSTOMER_BALANCE, Simulation, Worker};
+use super::{Simulation, Worker};
 use crate::chance::Micros;
 use crate::designs::{Design, balance, merchant_balance, payment_record};
 use crate::model::table::{Index, Limit};
@@ -79,7 +79,7 @@ pub(super) struct Counts {
     pub(super) worker_throttles: u64,
     pub(super) reads_throttled: u64,
     pub(super) throttles: Throttles,
-    pub(super) published: u64,
+    pub(super) publishing_lags: Vec<Micros>,
     pub(super) sealed: u64,
 }
 
@@ -150,6 +150,10 @@ pub struct Outcome {
     pub throttles: Throttles,
     /// Journal entries published.
     pub published: u64,
+    /// From a payment's commit to the publication of its entry: the mean.
+    pub publishing_lag_mean: Micros,
+    /// The longest.
+    pub publishing_lag_max: Micros,
     /// Journal entries sealed.
     pub sealed: u64,
     /// Partitions of the table, of `by_owner` and of `due` at the end.
@@ -214,7 +218,9 @@ impl Simulation {
             worker_throttles: counts.worker_throttles,
             reads_throttled: counts.reads_throttled,
             throttles: counts.throttles,
-            published: counts.published,
+            published: u64::try_from(counts.publishing_lags.len()).unwrap_or(u64::MAX),
+            publishing_lag_mean: mean(&counts.publishing_lags),
+            publishing_lag_max: counts.publishing_lags.iter().copied().max().unwrap_or(0),
             sealed: counts.sealed,
             partitions: self.table.partition_counts(),
             units_per_mille: per_mille(self.table.written_units(), counts.applied),
@@ -228,7 +234,7 @@ impl Simulation {
     fn money_difference(&self) -> i64 {
         let design = self.setup.design;
         let of_customers = (0..self.setup.customers)
-            .map(|customer| self.table.get(balance(customer)).unwrap_or(0).saturating_sub(CUSTOMER_BALANCE));
+            .map(|customer| self.table.get(balance(customer)).unwrap_or(0).saturating_sub(self.setup.customer_balance));
         let of_merchant = (0..design.balances()).filter_map(|at| self.table.get(merchant_balance(design, at)));
         let owed = self.payments.iter().map(|request| {
             let is_owed = design == Design::Credited && self.table.get(payment_record(request.payment.id)) == Some(0);

@@ -139,8 +139,8 @@ impl Simulation {
         self.counts.applied = self.counts.applied.saturating_add(1);
         self.counts.latencies.push(time);
         self.end(id);
-        self.to_publish(&payment);
-        self.to_credit(&payment);
+        self.add_unpublished(&payment);
+        self.add_uncredited(&payment);
     }
 
     fn end(&mut self, id: u32) {

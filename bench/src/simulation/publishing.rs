@@ -83,7 +83,7 @@ impl Simulation {
     }
 
     /// A committed payment's journal entry is in the index and in the stream.
-    pub(super) fn to_publish(&mut self, payment: &Payment) {
+    pub(super) fn add_unpublished(&mut self, payment: &Payment) {
         if let Some(due) = self.publishing.due(payment.tenant_shard) {
             due.insert(payment.id);
         }
@@ -249,14 +249,15 @@ impl Simulation {
             }
             Ok(()) => {
                 self.table.commit(&self.moves(&batch));
-                let moved: Vec<Payment> =
-                    batch.iter().filter_map(|id| self.payment(*id)).map(|request| request.payment).collect();
-                for payment in moved {
+                let moved = batch.iter().filter_map(|id| self.payment(*id));
+                let moved: Vec<(Payment, Micros)> =
+                    moved.map(|request| (request.payment, request.committed.unwrap_or(self.now))).collect();
+                for (payment, committed) in moved {
                     if let Some(due) = self.publishing.due(payment.tenant_shard) {
                         due.remove(&payment.id);
                     }
-                    self.counts.published = self.counts.published.saturating_add(1);
-                    self.to_seal(&payment);
+                    self.counts.publishing_lags.push(self.now.saturating_sub(committed));
+                    self.add_unsealed(&payment);
                 }
             }
         }

@@ -50,7 +50,7 @@ impl Simulation {
         self.after(TICK.saturating_sub(RUN_TIME_MAX), super::Event::Sealing(Event::Tick));
     }
 
-    pub(super) fn to_seal(&mut self, payment: &Payment) {
+    pub(super) fn add_unsealed(&mut self, payment: &Payment) {
         let shard = usize::try_from(payment.tenant_shard).unwrap_or(usize::MAX);
         if let Some(due) = self.sealing.due.get_mut(shard) {
             due.push_back(payment.id);

@@ -60,7 +60,7 @@ fn every_payment_is_credited_once() {
 
 #[test]
 fn payments_that_the_customer_cannot_afford_are_rejected_and_take_nothing() {
-    let setup = one_wallet(10, 120, Arrivals::Even, 1);
+    let setup = Setup { customer_balance: 50_000, ..one_wallet(10, 20, Arrivals::Even, 1) };
     let outcome = Simulation::run(setup);
     assert!(outcome.rejected > 100, "{outcome:#?}");
     assert_eq!(outcome.money_difference, 0);

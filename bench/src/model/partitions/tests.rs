@@ -1,3 +1,5 @@
+#![expect(clippy::arithmetic_side_effects, reason = "small numbers of a test")]
+
 use super::*;
 use crate::chance::MILLISECOND;
 
