@@ -21,3 +21,5 @@ pub mod report;
 pub mod scenarios;
 pub mod simulation;
 pub mod stats;
+#[cfg(test)]
+mod testing;

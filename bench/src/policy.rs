@@ -63,6 +63,18 @@ pub fn classify(cancelled: &Cancelled, has_marker: bool) -> Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::assert_source_has;
+
+    #[test]
+    fn policy_is_the_ledgers() {
+        let retry = "crates/ledger-core/src/retry.rs";
+        assert_source_has(retry, &format!("pub const CONFLICT_RETRIES: u32 = {CONFLICT_RETRIES};"));
+        assert_source_has(retry, "let base_ms = 50_u64.saturating_mul(1_u64.checked_shl(retry.min(10)).unwrap_or(1));");
+        assert_source_has(retry, "checked_rem((base_ms / 2).saturating_add(1))");
+        let connect = "crates/ledger-runtime/src/dynamo/connect.rs";
+        assert_source_has(connect, &format!("const ATTEMPTS_MAX: u32 = {READ_ATTEMPTS};"));
+        assert_source_has(connect, "with_initial_backoff(Duration::from_secs(1))");
+    }
 
     #[test]
     fn pause_doubles_with_jitter_of_at_most_half() {

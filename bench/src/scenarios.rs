@@ -118,11 +118,13 @@ pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparatio
             warm_write_units: NEW_TABLE_WRITE_UNITS,
             quota_write_units: Some(TABLE_QUOTA_WRITE_UNITS),
             split_after: SPLIT_AFTER,
+            placement: seed,
         },
         Preparation::AsAdvised => TableSetup {
             warm_write_units: needed.max(NEW_TABLE_WRITE_UNITS),
             quota_write_units: Some(needed.max(TABLE_QUOTA_WRITE_UNITS)),
             split_after: SPLIT_AFTER,
+            placement: seed,
         },
     };
     let customers = rate.saturating_mul(SECONDS_BETWEEN_PAYMENTS).max(1_000);

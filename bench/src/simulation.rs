@@ -138,6 +138,7 @@ impl Simulation {
     fn new(setup: Setup) -> Self {
         let table = Table::new(&setup.table);
         let stream_shards = table.partition_counts()[0];
+        let placement = setup.table.placement;
         let mut simulation = Self {
             setup,
             now: 0,
@@ -148,8 +149,8 @@ impl Simulation {
             read: read_latency(),
             payments: Vec::new(),
             open: 0,
-            crediting: crediting::Crediting::new(setup.merchant_shards, stream_shards),
-            publishing: publishing::Publishing::new(setup.tenant_shards, stream_shards),
+            crediting: crediting::Crediting::new(setup.merchant_shards, stream_shards, placement),
+            publishing: publishing::Publishing::new(setup.tenant_shards, stream_shards, placement),
             sealing: sealing::Sealing::new(setup.tenant_shards),
             counts: Counts::default(),
         };

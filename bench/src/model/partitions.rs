@@ -7,11 +7,11 @@ use crate::chance::{Micros, SECOND};
 /// How many of the last accesses of a partition decide where it is split.
 const SAMPLES: usize = 64;
 
-/// Where a partition key lies: its hash.
+/// Where a partition key lies: its hash. Another `placement` puts all keys elsewhere, as another table would.
 #[must_use]
-pub fn position(partition_key: u64) -> u64 {
-    // The finalizer of MurmurHash3. The seed keeps key 0 off position 0.
-    let mut hash = partition_key ^ 0x9E37_79B9_7F4A_7C15;
+pub fn position(placement: u64, partition_key: u64) -> u64 {
+    // The finalizer of MurmurHash3.
+    let mut hash = partition_key ^ placement.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xC4CE_B9FE_1A85_EC53);
     hash ^ (hash >> 33)

@@ -132,6 +132,7 @@ pub struct Table {
     by_owner: Partitions,
     due: Partitions,
     quota: Option<Bucket>,
+    placement: u64,
     numbers: HashMap<Key, i64>,
     /// The items that a transaction holds between prepare and commit.
     held: HashMap<Key, Writer>,
@@ -147,6 +148,8 @@ pub struct TableSetup {
     pub quota_write_units: Option<u64>,
     /// How long a partition must be near its limit before it is split.
     pub split_after: Micros,
+    /// Decides which keys share a partition.
+    pub placement: u64,
 }
 
 impl Table {
@@ -159,6 +162,7 @@ impl Table {
             by_owner: partitions(),
             due: partitions(),
             quota: setup.quota_write_units.map(|units| Bucket::full(units, 1)),
+            placement: setup.placement,
             numbers: HashMap::new(),
             held: HashMap::new(),
             written_units: 0,
@@ -190,7 +194,8 @@ impl Table {
 
     /// Reads so many units from an index key; false if its partition throttles.
     pub fn read_index(&mut self, now: Micros, index: Index, pk: u64, units: u64) -> bool {
-        self.of_index(index).read(now, position(pk), units)
+        let at = position(self.placement, pk);
+        self.of_index(index).read(now, at, units)
     }
 
     /// Splits partitions that were hot for long enough; to be called once a second.
@@ -252,11 +257,11 @@ impl Table {
     fn admitted(&mut self, now: Micros, transaction: &Transaction, cancelled: &mut Cancelled) -> Option<Vec<Taken>> {
         let mut taken: Vec<Taken> = Vec::with_capacity(transaction.actions.len().saturating_mul(2));
         for (number, action) in transaction.actions.iter().enumerate() {
-            let at = position(action.key.pk);
+            let at = position(self.placement, action.key.pk);
             let units = action.kilobytes.saturating_mul(TRANSACTION_UNITS_PER_KB);
             add(&mut taken, Taken { index: None, part: self.base.of(at), position: at, units, action: number });
             for entry in &action.entries {
-                let at = position(entry.pk);
+                let at = position(self.placement, entry.pk);
                 let (index, units) = (Some(entry.index), entry.kilobytes);
                 let part = self.of_index(entry.index).of(at);
                 add(&mut taken, Taken { index, part, position: at, units, action: number });

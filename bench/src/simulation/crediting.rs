@@ -83,9 +83,9 @@ pub(super) struct Crediting {
 }
 
 impl Crediting {
-    pub(super) fn new(merchant_shards: u32, stream_shards: usize) -> Self {
+    pub(super) fn new(merchant_shards: u32, stream_shards: usize, placement: u64) -> Self {
         Self {
-            stream: Stream::new(stream_shards, WINDOW),
+            stream: Stream::new(stream_shards, placement, WINDOW),
             runs: BTreeMap::new(),
             next_run: 0,
             due: (0..merchant_shards.max(1)).map(|_| BTreeSet::new()).collect(),
@@ -382,5 +382,26 @@ impl Simulation {
         let to = lease(held >> 42, self.now);
         let release = designs::replace(designs::crediting(), Some(held), to, Vec::new());
         self.send_new(id, run, Write::Release, of_worker(vec![release]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_source_has;
+
+    #[test]
+    fn worker_has_the_ledgers_limits() {
+        let core = "crates/ledger-core/src/crediting.rs";
+        assert_source_has(core, &format!("CREDITING_LEASE: Duration = Duration::from_secs({});", LEASE / SECOND));
+        let run = "crates/ledger-runtime/src/crediting.rs";
+        assert_source_has(run, &format!("RUN_TIME_MAX: Duration = Duration::from_secs({});", RUN_TIME_MAX / SECOND));
+        assert_source_has(run, &format!("TAKE_TRIES: u32 = {TAKE_TRIES};"));
+        let held = "crates/ledger-runtime/src/crediting/held.rs";
+        assert_source_has(held, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
+        assert_source_has(held, &format!("BATCHES_MAX: usize = {BATCHES_MAX};"));
+        let window = WINDOW / SECOND;
+        assert_source_has("template.yaml", &format!("MaximumBatchingWindowInSeconds: {window}\n"));
+        assert_source_has("template.yaml", "ScheduleExpression: rate(1 minute)");
     }
 }

@@ -63,9 +63,9 @@ pub(super) struct Publishing {
 }
 
 impl Publishing {
-    pub(super) fn new(tenant_shards: u32, stream_shards: usize) -> Self {
+    pub(super) fn new(tenant_shards: u32, stream_shards: usize, placement: u64) -> Self {
         let due = (0..tenant_shards.max(1)).map(|_| BTreeSet::new()).collect();
-        Self { stream: Stream::new(stream_shards, 0), runs: BTreeMap::new(), next_run: 0, due }
+        Self { stream: Stream::new(stream_shards, placement, 0), runs: BTreeMap::new(), next_run: 0, due }
     }
 
     fn due(&mut self, shard: u32) -> Option<&mut BTreeSet<u32>> {
@@ -265,5 +265,22 @@ impl Simulation {
             run.batches_open = run.batches_open.saturating_sub(1);
         }
         self.next_batches(id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_source_has;
+
+    #[test]
+    fn worker_has_the_ledgers_limits() {
+        let run = "crates/ledger-runtime/src/publishing.rs";
+        assert_source_has(run, &format!("RUN_TIME_MAX: Duration = Duration::from_secs({});", RUN_TIME_MAX / SECOND));
+        assert_source_has(run, &format!("CONCURRENCY: usize = {CONCURRENCY};"));
+        let sink = "crates/ledger-runtime/src/publishing/sink.rs";
+        assert_source_has(sink, &format!("BATCH_ITEMS: usize = {BATCH_ITEMS};"));
+        let sweep = "crates/ledger-runtime/src/publishing/sweep.rs";
+        assert_source_has(sweep, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
     }
 }

@@ -137,3 +137,17 @@ impl Simulation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::assert_source_has;
+
+    #[test]
+    fn worker_has_the_ledgers_limits() {
+        let run = "crates/ledger-runtime/src/sealing.rs";
+        assert_source_has(run, &format!("RUN_TIME_MAX: Duration = Duration::from_secs({});", RUN_TIME_MAX / SECOND));
+        let read = "crates/ledger-runtime/src/sealing/read.rs";
+        assert_source_has(read, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
+    }
+}

@@ -16,6 +16,7 @@ const REPEATS_MAX: u32 = 3;
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     shards: Vec<Shard>,
+    placement: u64,
     /// How long records are gathered: `MaximumBatchingWindowInSeconds` in `template.yaml`.
     window: Micros,
 }
@@ -29,14 +30,14 @@ struct Shard {
 }
 
 impl Stream {
-    pub(super) fn new(shards: usize, window: Micros) -> Self {
-        Self { shards: vec![Shard::default(); shards.max(1)], window }
+    pub(super) fn new(shards: usize, placement: u64, window: Micros) -> Self {
+        Self { shards: vec![Shard::default(); shards.max(1)], placement, window }
     }
 
     /// Adds a payment's record. Returns the shard and the time at which it is to be woken, if that changes.
     pub(super) fn add(&mut self, pk: u64, payment: u32, now: Micros, chance: &mut Chance) -> Option<(usize, Micros)> {
         let count = u128::try_from(self.shards.len()).unwrap_or(1);
-        let number = usize::try_from(u128::from(position(pk)).saturating_mul(count) >> 64).unwrap_or(0);
+        let number = usize::try_from(u128::from(position(self.placement, pk)).saturating_mul(count) >> 64).unwrap_or(0);
         let window = self.window;
         let shard = self.shards.get_mut(number)?;
         shard.waiting.push_back(payment);

@@ -95,7 +95,7 @@ fn request_that_only_conflicts_is_refused_after_three_retries() {
 }
 
 #[test]
-fn table_as_deployed_is_split_within_half_an_hour() {
+fn hot_partitions_are_split_during_a_run() {
     let setup = Setup {
         table: TableSetup { split_after: 2 * SECOND, ..festival(Design::Credited, 1, 1, Preparation::None, 1).table },
         ..festival(Design::Credited, 400, 20, Preparation::None, 1)

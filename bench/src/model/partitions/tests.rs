@@ -10,7 +10,7 @@ fn admitted(parts: &mut Partitions, keys: &[u64], per_second: u64, seconds: u64)
         last = 0;
         for at in 0..per_second {
             let now = second * SECOND + at * SECOND / per_second;
-            let place = position(keys[usize::try_from(at).unwrap() % keys.len()]);
+            let place = position(0, keys[usize::try_from(at).unwrap() % keys.len()]);
             let number = parts.of(place);
             if parts.admits(now, number, 1) {
                 parts.write(number, place, 1);

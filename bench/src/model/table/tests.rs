@@ -5,7 +5,7 @@ const A: Key = Key { pk: 1, sk: 1 };
 const B: Key = Key { pk: 2, sk: 1 };
 
 fn setup() -> TableSetup {
-    TableSetup { warm_write_units: 1_000, quota_write_units: None, split_after: u64::MAX }
+    TableSetup { warm_write_units: 1_000, quota_write_units: None, split_after: u64::MAX, placement: 0 }
 }
 
 fn add_to(key: Key, by: i64, condition: Condition) -> Action {
