@@ -65,9 +65,9 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     }
     let mut out = io::stdout().lock();
     writeln!(out, "{}", report::table(&outcomes))?;
-    writeln!(out, "What our design shows beside its promises:")?;
+    writeln!(out, "What our design shows beside its promises:\n")?;
     for finding in promises::findings(&outcomes) {
-        writeln!(out, "- {finding}")?;
+        writeln!(out, "{finding}")?;
     }
     let broken = promises::broken(&outcomes);
     let heading = if broken.is_empty() { "All promises hold." } else { "Promises that do not hold:" };

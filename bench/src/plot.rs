@@ -2,16 +2,21 @@
 
 use crate::chance::MILLISECOND;
 use crate::designs::Design;
-use crate::scenarios::PREPARED;
+use crate::scenarios::{MOST_SHARDS, PREPARED};
 use crate::simulation::Outcome;
 use crate::stats::per_mille;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 const SIZE: (u32, u32) = (900, 1_080);
-/// One colour for each design, which readers with any kind of colour vision can tell apart.
-const COLOURS: [RGBColor; 4] =
-    [RGBColor(0, 114, 178), RGBColor(213, 94, 0), RGBColor(230, 159, 0), RGBColor(0, 158, 115)];
+/// The lines: scenario, design and colour. Readers with any kind of colour vision can tell the colours apart.
+const LINES: [(&str, Design, RGBColor); 5] = [
+    (PREPARED, Design::Credited, RGBColor(0, 114, 178)),
+    (MOST_SHARDS, Design::Credited, RGBColor(86, 180, 233)),
+    (PREPARED, Design::Synchronous, RGBColor(213, 94, 0)),
+    (PREPARED, Design::Sharded(16), RGBColor(230, 159, 0)),
+    (PREPARED, Design::Sharded(64), RGBColor(0, 158, 115)),
+];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 type DrawError<'a> = DrawingAreaErrorKind<<SVGBackend<'a> as DrawingBackend>::ErrorType>;
@@ -50,7 +55,7 @@ fn draw_panel<'a>(
     outcomes: &[Outcome],
     value: Value,
 ) -> Result<(), DrawError<'a>> {
-    let shown = || outcomes.iter().filter(|outcome| outcome.scenario == PREPARED);
+    let shown = || outcomes.iter().filter(|outcome| [PREPARED, MOST_SHARDS].contains(&outcome.scenario.as_str()));
     let rate_max = shown().map(|outcome| outcome.rate).max().unwrap_or(1).max(2);
     let value_max = shown().map(value).max().unwrap_or(1).max(1);
     let mut chart = ChartBuilder::on(area)
@@ -60,13 +65,16 @@ fn draw_panel<'a>(
         .y_label_area_size(76)
         .build_cartesian_2d((1_u64..rate_max).log_scale(), 0_u64..value_max.saturating_add(value_max / 10))?;
     chart.configure_mesh().x_desc("payments a second").y_desc(unit).light_line_style(TRANSPARENT).draw()?;
-    for (design, colour) in Design::ALL.into_iter().zip(COLOURS) {
+    for (scenario, design, colour) in LINES {
         let name = design.name();
-        let points: Vec<(u64, u64)> =
-            shown().filter(|outcome| outcome.design == name).map(|outcome| (outcome.rate, value(outcome))).collect();
+        let points: Vec<(u64, u64)> = outcomes
+            .iter()
+            .filter(|outcome| outcome.design == name && outcome.scenario == scenario)
+            .map(|outcome| (outcome.rate, value(outcome)))
+            .collect();
         chart
             .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?
-            .label(name)
+            .label(format!("{name}, {scenario}"))
             .legend(move |(x, y)| PathElement::new([(x, y), (x.saturating_add(18), y)], colour.stroke_width(2)));
     }
     chart

@@ -13,7 +13,7 @@ pub const RATES_SHORT: [u64; 4] = [1, 100, 1_000, 5_000];
 /// The shards of a new tenant and of a new merchant: `Shards::DUE_DEFAULT` and `Shards::MERCHANT_DEFAULT`.
 const SHARDS_DEFAULT: (u32, u32) = (16, 4);
 /// The most shards: `Shards::MAX`.
-const SHARDS_MAX: u64 = 64;
+const SHARDS_MAX: u32 = 64;
 /// What a customer has: far more than a run takes.
 const CUSTOMER_BALANCE: i64 = 1_000_000_000;
 /// A customer pays once in so many seconds, on average.
@@ -41,6 +41,8 @@ impl Scenario {
 
 /// The name of the runs in which the designs are compared.
 pub const PREPARED: &str = "prepared";
+/// The name of the runs on a prepared table with the most shards.
+pub const MOST_SHARDS: &str = "prepared, 64 shards";
 /// The name of the runs on a table as deployed.
 pub const AS_DEPLOYED: &str = "as deployed";
 /// The name of the runs on a prepared table with half the published latency of transactions.
@@ -58,6 +60,10 @@ pub fn all(rates: &[u64], seconds: u64, seed: u64) -> Vec<Scenario> {
             let setup = festival(design, *rate, seconds, Preparation::AsAdvised, seed);
             scenarios.push(Scenario { name: PREPARED, setup });
         }
+    }
+    for rate in rates {
+        let setup = festival(Design::Credited, *rate, seconds, Preparation::MostShards, seed);
+        scenarios.push(Scenario { name: MOST_SHARDS, setup });
     }
     for rate in rates {
         let prepared = festival(Design::Credited, *rate, seconds, Preparation::AsAdvised, seed);
@@ -96,12 +102,14 @@ pub enum Preparation {
     /// As `docs/operations/throttling.md` says: warm throughput set and quota raised to one and a half times what the
     /// rate needs, and shards for which two thirds of 500 payments a second are enough.
     AsAdvised,
+    /// The same, with the most shards.
+    MostShards,
 }
 
 /// The shards that `docs/operations/throttling.md` advises for a rate: 500 payments a second each, planned with two
 /// thirds of it, and never fewer than a new owner has.
 fn advised(rate: u64, least: u32) -> u32 {
-    let shards = rate.saturating_mul(3).div_ceil(1_000).min(SHARDS_MAX);
+    let shards = rate.saturating_mul(3).div_ceil(1_000).min(SHARDS_MAX.into());
     u32::try_from(shards).unwrap_or(least).max(least)
 }
 
@@ -111,6 +119,7 @@ pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparatio
     let (tenant_shards, merchant_shards) = match preparation {
         Preparation::None => SHARDS_DEFAULT,
         Preparation::AsAdvised => (advised(rate, SHARDS_DEFAULT.0), advised(rate, SHARDS_DEFAULT.1)),
+        Preparation::MostShards => (SHARDS_MAX, SHARDS_MAX),
     };
     let needed = rate.saturating_mul(UNITS_OF_A_PAYMENT).saturating_mul(3) / 2;
     let table = match preparation {
@@ -120,7 +129,7 @@ pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparatio
             split_after: SPLIT_AFTER,
             placement: seed,
         },
-        Preparation::AsAdvised => TableSetup {
+        Preparation::AsAdvised | Preparation::MostShards => TableSetup {
             warm_write_units: needed.max(NEW_TABLE_WRITE_UNITS),
             quota_write_units: Some(needed.max(TABLE_QUOTA_WRITE_UNITS)),
             split_after: SPLIT_AFTER,
