@@ -43,17 +43,19 @@ fn draw<'a>(area: &Area<'a>, outcomes: &[Outcome]) -> Result<(), DrawError<'a>> 
         ("Latency of applied payments, p99", "ms", |outcome| outcome.latency_p99 / MILLISECOND),
         ("Uncredited payments, the most at once", "payments", |outcome| outcome.uncredited_max),
     ];
-    for (panel, (title, unit, value)) in area.split_evenly((panels.len(), 1)).iter().zip(panels) {
-        draw_panel(panel, (title, unit), outcomes, value)?;
+    let areas = area.split_evenly((panels.len(), 1));
+    for (number, (panel, what)) in areas.iter().zip(panels).enumerate() {
+        // In the first panel alone, where no line passes below the legend.
+        draw_panel(panel, what, number == 0, outcomes)?;
     }
     area.present()
 }
 
 fn draw_panel<'a>(
     area: &Area<'a>,
-    (title, unit): (&str, &str),
+    (title, unit, value): (&str, &str, Value),
+    has_legend: bool,
     outcomes: &[Outcome],
-    value: Value,
 ) -> Result<(), DrawError<'a>> {
     let shown = || outcomes.iter().filter(|outcome| [PREPARED, MOST_SHARDS].contains(&outcome.scenario.as_str()));
     let rate_max = shown().map(|outcome| outcome.rate).max().unwrap_or(1).max(2);
@@ -76,6 +78,9 @@ fn draw_panel<'a>(
             .draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?
             .label(format!("{name}, {scenario}"))
             .legend(move |(x, y)| PathElement::new([(x, y), (x.saturating_add(18), y)], colour.stroke_width(2)));
+    }
+    if !has_legend {
+        return Ok(());
     }
     chart
         .configure_series_labels()

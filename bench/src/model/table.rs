@@ -215,8 +215,9 @@ impl Table {
     /// Prepares a transaction: checks limits, conflicts and conditions, and holds its items until [`Table::commit`].
     ///
     /// # Errors
-    /// [`Cancelled`] with one reason for each action. It consumed the units of the items, but wrote no index entry:
-    /// `docs/costs.md`, replays.
+    /// [`Cancelled`] with one reason for each action. If a condition or a conflict cancelled it, it consumed the units of
+    /// its items, but wrote no index entry: `docs/costs-aws.md`, replays. For a conflict that is an assumption. If a limit
+    /// throttled it, it consumed nothing.
     pub fn prepare(&mut self, now: Micros, transaction: &Transaction) -> Result<(), Cancelled> {
         let mut cancelled =
             Cancelled { reasons: vec![Reason::None; transaction.actions.len()], held_by: None, limit: None };

@@ -103,3 +103,21 @@ fn hot_partitions_are_split_during_a_run() {
     let outcome = Simulation::run(setup);
     assert!(outcome.refused_throttled > 0 && outcome.partitions[0] > 4, "{outcome:#?}");
 }
+
+#[test]
+fn share_of_conflicts_is_that_of_a_loss_system() {
+    // Erlang's formula for one server: an arrival finds the item held with probability load / (1 + load). Transactions
+    // hold it for 30 ms on average, so at 2 a second the load is 0.060 and the probability 5.7 %; retries add a little.
+    let setup = festival(Design::Synchronous, 2, 3_000, Preparation::AsAdvised, 1);
+    let outcome = Simulation::run(setup);
+    let share = outcome.conflicts() * 1_000 / outcome.offered;
+    assert!((50..=72).contains(&share), "{share} of each thousand");
+}
+
+#[test]
+fn one_merchant_is_credited_with_about_1_440_payments_a_second() {
+    // 4,900 payments in a run of 50 transactions, which takes some 3.4 s with its queries and the lease.
+    let outcome = run(Design::Credited, 2_500, 20);
+    let credited = (outcome.applied - outcome.uncredited_max) / 20;
+    assert!((1_200..=1_600).contains(&credited), "{credited} a second");
+}
