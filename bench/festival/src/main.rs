@@ -1,4 +1,4 @@
-//! Runs the festival: `cargo run --release -p ledger-bench --bin festival`.
+//! Runs the festival: `cargo run --release -p ledger-festival`.
 
 use clap::Parser;
 use ledger_bench::scenarios::{RATES, RATES_SHORT, all, half_an_hour};

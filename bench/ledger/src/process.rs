@@ -1,0 +1,63 @@
+//! Processor time and memory of a process, as Linux states them.
+
+use std::fs;
+use std::time::Duration;
+
+/// The length of the kernel's clock tick in `/proc/PID/stat`: 100 a second on Linux (`getconf CLK_TCK`).
+const TICK: Duration = Duration::from_millis(10);
+
+/// Processor time of a process and all its threads, in ticks of 10 ms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// Time in the program.
+    pub user: Duration,
+    /// Time in the kernel.
+    pub system: Duration,
+}
+
+impl ProcessorTime {
+    /// The processor time of a running process; `None` where there is no such process or no `/proc`.
+    #[must_use]
+    pub fn of(process: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        // The second field is the program's name in parentheses, and may have spaces.
+        let (_, fields) = stat.rsplit_once(") ")?;
+        let ticks = |field: usize| fields.split(' ').nth(field)?.parse::<u32>().ok();
+        Some(Self { user: TICK * ticks(11)?, system: TICK * ticks(12)? })
+    }
+
+    /// Time in the program and in the kernel.
+    #[must_use]
+    pub fn total(self) -> Duration {
+        self.user + self.system
+    }
+
+    /// What was used since an earlier reading.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Self {
+        Self { user: self.user.saturating_sub(earlier.user), system: self.system.saturating_sub(earlier.system) }
+    }
+}
+
+/// The largest resident memory that a running process had, in bytes.
+#[must_use]
+pub fn peak_bytes(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kib * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_process_has_memory_and_processor_time() {
+        let own = std::process::id();
+        assert!(peak_bytes(own).is_some_and(|bytes| bytes > 1024 * 1024));
+        let earlier = ProcessorTime::of(own).unwrap();
+        assert_eq!(earlier.since(earlier).total(), Duration::ZERO);
+        assert_eq!(ProcessorTime::of(u32::MAX), None);
+    }
+}
