@@ -42,6 +42,11 @@ use std::io::Write;
 use std::process::ExitCode;
 use tower::util::MapRequestLayer;
 
+/// The functions' allocator. A payment allocates some two thousand times, which costs the C library's allocator a fifth
+/// of the payment's processor time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Why a function could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {

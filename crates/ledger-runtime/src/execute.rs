@@ -94,7 +94,7 @@ impl Ledger {
     {
         let seal = |planned: Planned<R>| {
             let answer = render(&planned.receipt);
-            Ok((Transaction::seal(&planned.draft, &claim, &answer)?, answer))
+            Ok((Transaction::seal(planned.draft, &claim, &answer)?, answer))
         };
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(&claim).await,

@@ -192,7 +192,7 @@ pub(crate) fn answer(id: &TransactionId) -> Answer {
 /// The transaction that transfers `amount`.
 pub(crate) fn sealed(amount: &str, ledger: &Ledger) -> Transaction {
     let planned = transfer(amount, ledger.context(now()).unwrap()).unwrap();
-    Transaction::seal(&planned.draft, &claim(amount), &answer(&planned.receipt)).unwrap()
+    Transaction::seal(planned.draft.clone(), &claim(amount), &answer(&planned.receipt)).unwrap()
 }
 
 /// The marker that a completed transfer of `amount` leaves, as DynamoDB returns it.

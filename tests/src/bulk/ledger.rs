@@ -212,7 +212,7 @@ impl Ledger {
         };
         let body = "{\"bulk\":true}".to_owned();
         let answer = Answer { status: 201, content_type: "application/json".to_owned(), location: None, body };
-        let transaction = Transaction::seal(draft, &claim, &answer).expect("it can be sealed");
+        let transaction = Transaction::seal(draft.clone(), &claim, &answer).expect("it can be sealed");
         self.execute(&transaction);
         transaction
     }

@@ -99,7 +99,7 @@ pub fn build(given: &Given) -> Built {
         Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
         Ok(Made::Draft(draft)) => {
             let (claim, answer) = both();
-            let sealed = Transaction::seal(&draft, &claim, &answer).expect("the core seals its draft");
+            let sealed = Transaction::seal(draft.clone(), &claim, &answer).expect("the core seals its draft");
             Built::Transaction(Box::new(sealed), Some(Box::new(claim)))
         }
     }

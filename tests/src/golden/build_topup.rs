@@ -69,7 +69,7 @@ pub(super) fn make(
                 now: cx.now,
             };
             let from = effect.provenance(tenant, cx.now);
-            return Ok(Made::Whole(Transaction::of_event(&effect.draft, &event, &from).unwrap()));
+            return Ok(Made::Whole(Transaction::of_event(effect.draft.clone(), &event, &from).unwrap()));
         }
         Does::TopupLanding { fact, topup, refund } => {
             let records = Records::read(world, topup, refund.as_deref())?;
@@ -239,7 +239,7 @@ impl Records {
 
 fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
     let flight = Flight::begin(claim, call).unwrap();
-    Ok(Made::Whole(Transaction::claimed(&call.draft, claim, &flight).unwrap()))
+    Ok(Made::Whole(Transaction::claimed(call.draft.clone(), claim, &flight).unwrap()))
 }
 
 /// Stores the response as the holder of the fencing token that was read.
@@ -247,7 +247,7 @@ fn landed(world: &World, records: &Records, effect: &Effect, answer: &Answer, re
     let held = holders::of_claim(&records.flight(world).expect("a marker in flight"));
     let landing = held.land(answer, refused, world.cx.now);
     let from = effect.provenance(&world.tenant, world.cx.now);
-    Made::Whole(Transaction::landed(&effect.draft, landing, &from).unwrap())
+    Made::Whole(Transaction::landed(effect.draft.clone(), landing, &from).unwrap())
 }
 
 fn step_of(flight: &Flight, step: &FlightStep, world: &World) -> Result<Made, NoPlan> {

@@ -101,7 +101,7 @@ async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> P
     let ledger = world.app.ledger();
     let planned = plan(ledger.context(claim.now).expect("randomness")).await;
     let flight = Flight::begin(claim, &planned).expect("a claim");
-    let claimed = Transaction::claimed(&planned.draft, claim, &flight).expect("a transaction");
+    let claimed = Transaction::claimed(planned.draft.clone(), claim, &flight).expect("a transaction");
     ledger.apply(&claim.tenant, claim.operation, &claimed).await.expect("a fresh key");
     let (_, parks) = flight.park(Parked::NotFound, world.app.now()).expect("a transition");
     ledger.apply(&claim.tenant, claim.operation, &parks).await.expect("no other request holds the key");

@@ -141,7 +141,7 @@ fn guards() -> Vec<Guard> {
 
 fn sealed(guards: &[Guard]) -> Transaction {
     let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
-    Transaction::seal(&draft, &claim(), &answer()).unwrap()
+    Transaction::seal(draft.clone(), &claim(), &answer()).unwrap()
 }
 
 fn answer() -> Answer {
@@ -274,9 +274,9 @@ fn every_combination_of_reasons_with_psp_markers_is_classified() {
     for guarded in 0..3 {
         let guards: Vec<Guard> = guards().into_iter().take(guarded).collect();
         let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
-        let landed = Transaction::landed(&draft, flight.land(&answer(), false, now()), &from).unwrap();
-        let claimed = Transaction::claimed(&draft, &claim(), &flight).unwrap();
-        let of_event = Transaction::of_event(&draft, &event, &from).unwrap();
+        let landed = Transaction::landed(draft.clone(), flight.land(&answer(), false, now()), &from).unwrap();
+        let claimed = Transaction::claimed(draft.clone(), &claim(), &flight).unwrap();
+        let of_event = Transaction::of_event(draft.clone(), &event, &from).unwrap();
         for given in combinations(guarded + 1) {
             for transaction in [&landed, &claimed, &of_event] {
                 compare(transaction, &guards, true, &given);

@@ -1,10 +1,9 @@
 //! Conditions as data: rendered for DynamoDB, and evaluated on an `ALL_OLD` item to find the part that failed.
 
-use super::{Item, STEP, Value};
+use super::{Item, Part, Value};
 use crate::money::stored_decimal;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 /// A named value in an expression: `:name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +16,11 @@ impl Operand {
     /// A value under its placeholder's name, without the colon.
     pub fn new(name: impl Into<Cow<'static, str>>, value: Value) -> Self {
         Self { name: name.into(), value }
+    }
+
+    /// The part of an expression that names it.
+    pub(super) fn part(&self) -> Part<'_> {
+        Part::Value(&self.name, Cow::Borrowed(&self.value))
     }
 
     pub(super) fn prefixed(&self, prefix: &str) -> Self {
@@ -55,38 +59,6 @@ pub enum Condition {
     IsNot(Cow<'static, str>, Operand),
     /// At least one of the two holds.
     Either(Box<Condition>, Box<Condition>),
-}
-
-/// The placeholders that an expression uses.
-#[derive(Default)]
-pub(crate) struct Names {
-    pub(crate) names: BTreeMap<String, String>,
-    pub(crate) values: BTreeMap<String, Value>,
-    /// Whether two different attributes or values used one placeholder.
-    pub(crate) clash: bool,
-}
-
-impl Names {
-    /// Adds `#name` for an attribute, or `#map.#name` for one in a map.
-    pub(crate) fn name(&mut self, path: &str) -> String {
-        path.split(STEP).map(|step| self.step(step)).collect::<Vec<_>>().join(".")
-    }
-
-    /// The placeholder of one step. Keys may contain `-`, which a placeholder may not.
-    fn step(&mut self, attribute: &str) -> String {
-        let placeholder = format!("#{}", attribute.replace('-', "_"));
-        let before = self.names.insert(placeholder.clone(), attribute.to_owned());
-        self.clash |= before.is_some_and(|name| name != attribute);
-        placeholder
-    }
-
-    /// Adds `:name` for a value.
-    pub(crate) fn value(&mut self, operand: &Operand) -> String {
-        let placeholder = format!(":{}", operand.name.replace('-', "_"));
-        let before = self.values.insert(placeholder.clone(), operand.value.clone());
-        self.clash |= before.is_some_and(|value| value != operand.value);
-        placeholder
-    }
 }
 
 impl Condition {
@@ -156,28 +128,51 @@ impl Condition {
         })
     }
 
-    pub(crate) fn render(&self, names: &mut Names) -> String {
+    /// Passes the parts of its expression to `part`, in order.
+    pub(crate) fn parts<'a>(&'a self, part: &mut impl FnMut(Part<'a>)) {
         match self {
-            Self::Exists(attribute) => format!("attribute_exists({})", names.name(attribute)),
-            Self::Absent(attribute) => format!("attribute_not_exists({})", names.name(attribute)),
+            Self::Exists(attribute) => {
+                part(Part::Text("attribute_exists("));
+                part(Part::Name(attribute));
+                part(Part::Text(")"));
+            }
+            Self::Absent(attribute) => {
+                part(Part::Text("attribute_not_exists("));
+                part(Part::Name(attribute));
+                part(Part::Text(")"));
+            }
             Self::Null(attribute) => {
-                let null = names.value(&Operand::new("null", Value::s("NULL")));
-                format!("attribute_type({}, {null})", names.name(attribute))
+                part(Part::Text("attribute_type("));
+                part(Part::Name(attribute));
+                part(Part::Text(", "));
+                part(Part::Value("null", Cow::Owned(Value::s("NULL"))));
+                part(Part::Text(")"));
             }
             Self::Compare(attribute, cmp, operand) => {
-                let sign = match cmp {
-                    Cmp::Eq => "=",
-                    Cmp::Lt => "<",
-                    Cmp::Le => "<=",
-                    Cmp::Gt => ">",
-                    Cmp::Ge => ">=",
-                };
-                format!("{} {sign} {}", names.name(attribute), names.value(operand))
+                part(Part::Name(attribute));
+                part(Part::Text(match cmp {
+                    Cmp::Eq => " = ",
+                    Cmp::Lt => " < ",
+                    Cmp::Le => " <= ",
+                    Cmp::Gt => " > ",
+                    Cmp::Ge => " >= ",
+                }));
+                part(operand.part());
             }
             Self::IsNot(attribute, operand) => {
-                format!("(NOT {} = {})", names.name(attribute), names.value(operand))
+                part(Part::Text("(NOT "));
+                part(Part::Name(attribute));
+                part(Part::Text(" = "));
+                part(operand.part());
+                part(Part::Text(")"));
             }
-            Self::Either(a, b) => format!("({} OR {})", a.render(names), b.render(names)),
+            Self::Either(a, b) => {
+                part(Part::Text("("));
+                a.parts(part);
+                part(Part::Text(" OR "));
+                b.parts(part);
+                part(Part::Text(")"));
+            }
         }
     }
 

@@ -2,12 +2,13 @@
 
 mod attributes;
 mod condition;
+mod expression;
 mod update;
 mod value;
 
 pub use attributes::Attributes;
-pub(crate) use condition::Names;
 pub use condition::{Cmp, Condition, Operand};
+pub(crate) use expression::{Meanings, Names, Part};
 pub use update::Update;
 pub(crate) use value::put_at;
 pub use value::{AttributeKind, Item, ItemError, ItemFault, STEP, Value, at};

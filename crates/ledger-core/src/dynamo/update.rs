@@ -1,6 +1,6 @@
 //! Update expressions as data.
 
-use super::{Names, Operand, STEP, Value};
+use super::{Operand, Part, STEP, Value};
 use std::borrow::Cow;
 
 /// The `ADD`, `SET` and `REMOVE` clauses of one update, rendered in that order.
@@ -127,27 +127,60 @@ impl Update {
         Some(self)
     }
 
-    pub(crate) fn render(&self, names: &mut Names) -> String {
-        let mut clauses = Vec::new();
-        let mut clause = |verb: &str, parts: Vec<String>| {
-            if !parts.is_empty() {
-                clauses.push(format!("{verb} {}", parts.join(", ")));
-            }
-        };
-        let (in_maps, whole): (Vec<_>, Vec<_>) = self.add.iter().partition(|(attribute, _)| attribute.contains(STEP));
-        clause("ADD", whole.iter().map(|(a, v)| format!("{} {}", names.name(a), names.value(v))).collect());
-        let set = self.set.iter().map(|(a, v)| format!("{} = {}", names.name(a), names.value(v)));
-        let mut set: Vec<String> = set.collect();
+    /// Passes the parts of its expression to `part`, in order.
+    pub(crate) fn parts<'a>(&'a self, part: &mut impl FnMut(Part<'a>)) {
+        let mut clause = Clause { verb: "", last: "", part };
+        for (attribute, operand) in self.add.iter().filter(|(attribute, _)| !attribute.contains(STEP)) {
+            clause.change("ADD ", attribute);
+            (clause.part)(Part::Text(" "));
+            (clause.part)(operand.part());
+        }
+        for (attribute, operand) in &self.set {
+            clause.change("SET ", attribute);
+            (clause.part)(Part::Text(" = "));
+            (clause.part)(operand.part());
+        }
         for (attribute, operand) in &self.set_if_absent {
-            let name = names.name(attribute);
-            set.push(format!("{name} = if_not_exists({name}, {})", names.value(operand)));
+            clause.change("SET ", attribute);
+            clause.or_else(attribute, operand.part());
         }
-        for (path, operand) in in_maps {
-            let (name, zero) = (names.name(path), names.value(&Operand::new(ZERO, Value::int(0))));
-            set.push(format!("{name} = if_not_exists({name}, {zero}) + {}", names.value(operand)));
+        for (attribute, operand) in self.add.iter().filter(|(attribute, _)| attribute.contains(STEP)) {
+            clause.change("SET ", attribute);
+            clause.or_else(attribute, Part::Value(ZERO, Cow::Owned(Value::int(0))));
+            (clause.part)(Part::Text(" + "));
+            (clause.part)(operand.part());
         }
-        clause("SET", set);
-        clause("REMOVE", self.remove.iter().map(|a| names.name(a)).collect());
-        clauses.join(" ")
+        for attribute in &self.remove {
+            clause.change("REMOVE ", attribute);
+        }
+    }
+}
+
+/// The clause of an update expression that is being written.
+struct Clause<'p, P> {
+    verb: &'static str,
+    last: &'static str,
+    part: &'p mut P,
+}
+
+impl<'a, P: FnMut(Part<'a>)> Clause<'_, P> {
+    /// Begins the change of an attribute, in the clause of `verb`.
+    fn change(&mut self, verb: &'static str, attribute: &'a str) {
+        let continued = self.verb == verb;
+        (self.part)(Part::Text(if continued { ", " } else { self.last }));
+        if !continued {
+            (self.part)(Part::Text(verb));
+            (self.verb, self.last) = (verb, " ");
+        }
+        (self.part)(Part::Name(attribute));
+    }
+
+    /// ` = if_not_exists(#attribute, :value)`
+    fn or_else(&mut self, attribute: &'a str, value: Part<'a>) {
+        (self.part)(Part::Text(" = if_not_exists("));
+        (self.part)(Part::Name(attribute));
+        (self.part)(Part::Text(", "));
+        (self.part)(value);
+        (self.part)(Part::Text(")"));
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::ids::{Principal, Tenant};
 use crate::money::{Amount, RequestedAmount};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
@@ -104,21 +105,32 @@ impl CanonicalRequest {
     pub fn fingerprint(&self, version: u32, tenant: &Tenant, principal: Principal) -> Option<Fingerprint> {
         let digest = match version {
             1 => {
-                let whole = json!({
-                    "v": "1",
-                    "method": self.method,
-                    "path": self.path,
-                    "tenant": tenant.as_str(),
-                    "principal": principal.to_string(),
-                    "fields": self.fields.0,
+                let bytes = serde_json_canonicalizer::to_vec(&Version1 {
+                    v: "1",
+                    method: self.method,
+                    path: &self.path,
+                    tenant: tenant.as_str(),
+                    principal: &principal.to_string(),
+                    fields: &self.fields.0,
                 });
-                let bytes = serde_json_canonicalizer::to_vec(&whole).ok()?;
+                let bytes = bytes.ok()?;
                 hex::encode(Sha256::digest(&bytes))
             }
             _ => return None,
         };
         Some(Fingerprint { version, digest })
     }
+}
+
+/// What version 1 hashes.
+#[derive(Serialize)]
+struct Version1<'a> {
+    v: &'static str,
+    method: &'static str,
+    path: &'a str,
+    tenant: &'a str,
+    principal: &'a str,
+    fields: &'a Map<String, Value>,
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal(draft: &Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
+    pub fn seal(draft: Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
         Self::marked(claim.marker(answer, link), draft, &claim.into())
     }
@@ -31,7 +31,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn claimed(draft: &Draft, claim: &Claim, flight: &Flight) -> Result<Self, BuildError> {
+    pub fn claimed(draft: Draft, claim: &Claim, flight: &Flight) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
         Self::marked(flight.marker(claim, link), draft, &claim.into())
     }
@@ -41,7 +41,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn landed(draft: &Draft, landing: TransactItem, from: &Provenance) -> Result<Self, BuildError> {
+    pub fn landed(draft: Draft, landing: TransactItem, from: &Provenance) -> Result<Self, BuildError> {
         Self::marked(landing, draft, from)
     }
 
@@ -49,7 +49,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn of_event(draft: &Draft, event: &EventClaim, from: &Provenance) -> Result<Self, BuildError> {
+    pub fn of_event(draft: Draft, event: &EventClaim, from: &Provenance) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
         Self::marked(event.marker(link), draft, from)
     }

@@ -263,7 +263,7 @@ impl Placing<'_> {
         if self.actions.len() > MAX_ITEMS {
             return Err(BuildError::TooManyItems(self.actions.len()));
         }
-        if let Some(draft) = self.actions.iter().find(|draft| draft.item.render().is_none()) {
+        if let Some(draft) = self.actions.iter().find(|draft| draft.item.has_clash()) {
             return Err(BuildError::Placeholder(draft.item.role()));
         }
         let (items, origins) = self.actions.into_iter().map(|draft| (draft.item, draft.origins)).unzip();

@@ -2,7 +2,7 @@
 
 use super::balance::{BalanceChange, SUMS};
 use crate::account::Posting;
-use crate::dynamo::{Condition, Item, Names, Update, Value};
+use crate::dynamo::{Condition, Item, Meanings, Names, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr};
 use crate::money::Delta;
@@ -297,22 +297,48 @@ impl TransactItem {
     /// The action in the form that DynamoDB takes; `None` if two different values or attributes use one placeholder.
     #[must_use]
     pub fn render(&self) -> Option<Rendered> {
+        if self.has_clash() {
+            return None;
+        }
         let mut names = Names::default();
-        let key = || {
-            Item::from([(attr::PK.to_owned(), Value::s(self.key.pk())), (attr::SK.to_owned(), Value::s(self.key.sk()))])
-        };
+        let key = [(attr::PK.to_owned(), Value::s(self.key.pk())), (attr::SK.to_owned(), Value::s(self.key.sk()))];
         let action = match &self.action {
             Action::Put(item) => {
-                let mut whole = key();
-                whole.extend(item.clone());
+                let mut whole = item.clone();
+                whole.extend(key);
                 RenderedAction::Put(whole)
             }
-            Action::Update(update) => RenderedAction::Update(key(), update.render(&mut names)),
-            Action::Check => RenderedAction::ConditionCheck(key()),
+            Action::Update(update) => {
+                let mut text = String::new();
+                update.parts(&mut |part| names.write(&mut text, part));
+                RenderedAction::Update(Item::from(key), text)
+            }
+            Action::Check => RenderedAction::ConditionCheck(Item::from(key)),
         };
-        let clauses: Vec<String> = self.clauses.iter().map(|clause| clause.condition.render(&mut names)).collect();
-        let condition = (!clauses.is_empty()).then(|| clauses.join(" AND "));
-        (!names.clash).then_some(Rendered { action, condition, names: names.names, values: names.values })
+        let mut condition = None::<String>;
+        for clause in &self.clauses {
+            let text = match &mut condition {
+                Some(text) => {
+                    text.push_str(" AND ");
+                    text
+                }
+                None => condition.insert(String::new()),
+            };
+            clause.condition.parts(&mut |part| names.write(text, part));
+        }
+        Some(Rendered { action, condition, names: names.names, values: names.values })
+    }
+
+    /// Whether two different values or attributes use one placeholder.
+    pub(crate) fn has_clash(&self) -> bool {
+        let mut meanings = Meanings::default();
+        if let Action::Update(update) = &self.action {
+            update.parts(&mut |part| meanings.add(part));
+        }
+        for clause in &self.clauses {
+            clause.condition.parts(&mut |part| meanings.add(part));
+        }
+        meanings.clash()
     }
 }
 

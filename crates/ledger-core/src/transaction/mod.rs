@@ -136,17 +136,17 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the draft is invalid.
-    pub(crate) fn marked(marker: TransactItem, draft: &Draft, from: &Provenance) -> Result<Self, BuildError> {
+    pub(crate) fn marked(marker: TransactItem, draft: Draft, from: &Provenance) -> Result<Self, BuildError> {
         if marker.role() != Role::Marker {
             return Err(BuildError::EffectWithoutJournal(marker.role()));
         }
         let mut items = vec![marker];
-        items.extend(draft.items.iter().cloned());
-        match &draft.entry {
+        items.extend(draft.items);
+        match draft.entry {
             None => Self::unmoved(items),
             Some(entry) => {
                 items.extend(entry.items(from).ok_or(BuildError::NoHome)?);
-                check_books(entry, from.operation, &items)?;
+                check_books(&entry, from.operation, &items)?;
                 Self::checked(items)
             }
         }
@@ -183,12 +183,11 @@ impl Transaction {
                 Some(_) => return Err(BuildError::Exposure(item.role())),
                 None => {}
             }
-            match item.render().map(|rendered| rendered.action) {
-                None => return Err(BuildError::Placeholder(item.role())),
-                Some(RenderedAction::Update(_, update)) if update.is_empty() => {
-                    return Err(BuildError::EmptyUpdate(item.role()));
-                }
-                Some(RenderedAction::Update(..) | RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => {}
+            if item.has_clash() {
+                return Err(BuildError::Placeholder(item.role()));
+            }
+            if matches!(&item.action, Action::Update(update) if update.is_empty()) {
+                return Err(BuildError::EmptyUpdate(item.role()));
             }
         }
         Ok(Self { items })

@@ -52,7 +52,7 @@ fn claim() -> Claim {
 
 fn seal(entry: Option<Entry>, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
     let answer = Answer { status: 201, content_type: "text/plain".to_owned(), location: None, body: String::new() };
-    Transaction::seal(&Draft { entry, items }, &claim(), &answer)
+    Transaction::seal(Draft { entry, items }, &claim(), &answer)
 }
 
 fn entry(postings: Vec<Posting>) -> Entry {
@@ -267,19 +267,19 @@ fn response_is_stored_on_a_marker_only() {
         [check(1), TransactItem::update(Role::Flight, check(1).key().clone(), Update::new().remove("x"), vec![])]
     {
         let role = other.role();
-        assert_eq!(Transaction::landed(&draft, other, &from), Err(BuildError::EffectWithoutJournal(role)));
+        assert_eq!(Transaction::landed(draft.clone(), other, &from), Err(BuildError::EffectWithoutJournal(role)));
     }
     let marker = || {
         TransactItem::update(Role::Marker, claim().marker_key(), Update::new().set("state", "x", Value::s("x")), vec![])
     };
-    let landed = Transaction::landed(&draft, marker(), &from).unwrap();
+    let landed = Transaction::landed(draft.clone(), marker(), &from).unwrap();
     let roles: Vec<Role> = landed.items().iter().map(TransactItem::role).collect();
     assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
     // The books are checked as under any other marker.
     let unposted = Draft { entry: Some(entry(postings())), items: vec![debit("99")] };
-    assert_eq!(Transaction::landed(&unposted, marker(), &from), Err(BuildError::Unposted(account(1))));
+    assert_eq!(Transaction::landed(unposted.clone(), marker(), &from), Err(BuildError::Unposted(account(1))));
     let unbooked = Draft { entry: None, items: vec![debit("100")] };
-    assert_eq!(Transaction::landed(&unbooked, marker(), &from), Err(BuildError::EffectWithoutJournal(Role::Payer)));
+    assert_eq!(Transaction::landed(unbooked.clone(), marker(), &from), Err(BuildError::EffectWithoutJournal(Role::Payer)));
 }
 
 #[test]
@@ -292,13 +292,13 @@ fn event_transaction_has_its_marker_first() {
     };
     let from = Provenance { actor: Actor::Stripe, ..Provenance::from(&claim()) };
     let draft = Draft { entry: Some(entry(postings())), items: vec![debit("100")] };
-    let sealed = Transaction::of_event(&draft, &event, &from).unwrap();
+    let sealed = Transaction::of_event(draft.clone(), &event, &from).unwrap();
     assert_eq!(sealed.items()[0].role(), Role::Marker);
     assert_eq!(sealed.items()[0].key(), &keys::stripe_event(&tenant(), &event.event));
     let unposted = Draft { entry: Some(entry(postings())), items: Vec::new() };
-    assert_eq!(Transaction::of_event(&unposted, &event, &from), Err(BuildError::Unposted(account(1))));
+    assert_eq!(Transaction::of_event(unposted.clone(), &event, &from), Err(BuildError::Unposted(account(1))));
     // An event without effect has a marker too.
-    assert_eq!(Transaction::of_event(&Draft::default(), &event, &from).unwrap().items().len(), 1);
+    assert_eq!(Transaction::of_event(Draft::default(), &event, &from).unwrap().items().len(), 1);
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Settler {
                 PayoutMeaning::Return(draft) => draft,
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
-            let transaction = Transaction::of_event(&draft, &claim, &returned::provenance(tenant, &settlement, now));
+            let transaction = Transaction::of_event(*draft, &claim, &returned::provenance(tenant, &settlement, now));
             let record = Record::of_task(tenant, &settlement, PAYOUT, "told", &answers, now);
             let transaction = self.built(&at, transaction.and_then(|returned| returned.recorded(record)))?;
             match self.ledger.attempt(tenant, Operation::SettlementReturned, &transaction).await? {

@@ -49,7 +49,7 @@ impl PspExecutor {
     {
         let seal = |call: PlannedCall| {
             let flight = Flight::begin(claim, &call)?;
-            let claimed = Transaction::claimed(&call.draft, claim, &flight)?;
+            let claimed = Transaction::claimed(call.draft, claim, &flight)?;
             Ok((claimed.recorded(Record::claimed(&flight, claim.actor))?, flight))
         };
         let executed = match admission {

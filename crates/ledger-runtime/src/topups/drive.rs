@@ -234,7 +234,7 @@ impl PspExecutor {
             lands: true,
         });
         let from = effect.provenance(&flight.tenant, now);
-        let transaction = Transaction::landed(&effect.draft, flight.land(answer, refused, now), &from);
+        let transaction = Transaction::landed(effect.draft, flight.land(answer, refused, now), &from);
         let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, answers, now)));
         let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
         match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {

@@ -142,7 +142,7 @@ impl PspExecutor {
         }
         let from = effect.provenance(&claim.tenant, claim.now);
         let received = Record::event_received(&records.topup, effect.operation, effect.principal, fact.object(), claim);
-        Transaction::of_event(&effect.draft, claim, &from)
+        Transaction::of_event(effect.draft, claim, &from)
             .and_then(|transaction| transaction.recorded(received))
             .map_err(|error| self.ledger.broken(&claim.tenant, Operation::StripeEvent, &error.to_string()))
     }

@@ -205,7 +205,7 @@ impl Request {
                 let command = topups::claim::Topup { customer: who, charge: yen(charge) };
                 let call = topups::claim::plan(&command, &claim, terms, &scene.psp, &cx).map_err(text)?;
                 let flight = Flight::begin(&claim, &call).unwrap();
-                return Ok(Transaction::claimed(&call.draft, &claim, &flight).unwrap());
+                return Ok(Transaction::claimed(call.draft.clone(), &claim, &flight).unwrap());
             }
             Op::Paid { of, charge, .. } => {
                 let record = read[0].as_ref().map(|item| TopupRecord::read(item).unwrap()).ok_or("no such top-up")?;
@@ -249,7 +249,7 @@ impl Request {
     }
 
     fn seal(&self, draft: &Draft, scene: &Scene) -> Transaction {
-        Transaction::seal(draft, &self.claim(scene), &answer()).unwrap()
+        Transaction::seal(draft.clone(), &self.claim(scene), &answer()).unwrap()
     }
 
     /// The transaction of the PSP's event that a top-up was paid.
@@ -286,7 +286,7 @@ impl Request {
         }
         let event = EventId::parse(&format!("evt_{}", self.number)).unwrap();
         let claim = EventClaim { tenant: tenant.clone(), event, kind: "event".to_owned(), now };
-        Ok(Transaction::of_event(&effect.draft, &claim, &effect.provenance(tenant, now)).unwrap())
+        Ok(Transaction::of_event(effect.draft.clone(), &claim, &effect.provenance(tenant, now)).unwrap())
     }
 
     fn claim(&self, scene: &Scene) -> Claim {

@@ -102,7 +102,7 @@ impl TopupScene {
         let command = topup::Topup { customer: customer(0xa), charge: yen(CHARGE) };
         let call = topup::plan(&command, &by_customer(), &scene.terms, &psp(), &cx(7)).unwrap();
         let flight = Flight::begin(&by_customer(), &call).unwrap();
-        scene.table.execute(Transaction::claimed(&call.draft, &by_customer(), &flight).unwrap().items()).unwrap();
+        scene.table.execute(Transaction::claimed(call.draft.clone(), &by_customer(), &flight).unwrap().items()).unwrap();
         scene
     }
 
@@ -144,7 +144,7 @@ impl TopupScene {
             Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };
         let flight = Flight::begin(&by_staff(), &call).unwrap();
-        let transaction = Transaction::claimed(&call.draft, &by_staff(), &flight).unwrap();
+        let transaction = Transaction::claimed(call.draft.clone(), &by_staff(), &flight).unwrap();
         match self.table.execute(transaction.items()) {
             Ok(()) => true,
             Err(reasons) => {
@@ -193,7 +193,7 @@ impl TopupScene {
         self.events += 1;
         let event = if by_look { fact.seen_as() } else { EventId::parse(&format!("evt_{}", self.events)).unwrap() };
         let claim = EventClaim { tenant: slug.clone(), event, kind: "event".to_owned(), now: at };
-        let transaction = Transaction::of_event(&effect.draft, &claim, &effect.provenance(&slug, at)).unwrap();
+        let transaction = Transaction::of_event(effect.draft.clone(), &claim, &effect.provenance(&slug, at)).unwrap();
         if let Err(reasons) = self.table.execute(transaction.items()) {
             panic!("{:?} of {fact:?}", transaction.classify(&reasons));
         }
@@ -359,13 +359,13 @@ proptest! {
         let marker = Marker::read(&scene.get(&topup.marker_key(&tenant())).unwrap()).unwrap();
         let MarkerState::InFlight(flight) = marker.state else { panic!("in flight") };
         let from = effect.provenance(&tenant(), now());
-        let holder = Transaction::landed(&effect.draft, holders::of_claim(&flight).land(&answer(), false, now()), &from).unwrap();
+        let holder = Transaction::landed(effect.draft.clone(), holders::of_claim(&flight).land(&answer(), false, now()), &from).unwrap();
         let mut draft = effect.draft.clone();
         draft.items.push(flight.land_from_outside(&answer(), false, now()));
         let event = |name: &str| EventClaim {
             tenant: tenant(), event: EventId::parse(name).unwrap(), kind: "event".to_owned(), now: now(),
         };
-        let [one, two] = ["evt_1", "evt_2"].map(|name| Transaction::of_event(&draft, &event(name), &from).unwrap());
+        let [one, two] = ["evt_1", "evt_2"].map(|name| Transaction::of_event(draft.clone(), &event(name), &from).unwrap());
         scene.table.execute(one.items()).unwrap();
         let before = scene.table.contents();
         let reasons = scene.table.execute(two.items()).unwrap_err();

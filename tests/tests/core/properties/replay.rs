@@ -34,7 +34,7 @@ fn claims() -> impl Strategy<Value = Claim> {
 
 /// The marker as the table returns it.
 fn written(claim: &Claim, answer: &Answer) -> Marker {
-    let sealed = Transaction::seal(&Draft::default(), claim, answer).unwrap();
+    let sealed = Transaction::seal(Draft::default(), claim, answer).unwrap();
     Marker::read(&put(&sealed.items()[0]).unwrap()).unwrap()
 }
 
@@ -113,10 +113,10 @@ proptest! {
 
     #[test]
     fn key_is_writable_exactly_when_it_is_free(claim in claims(), seconds in 0..20_000_000_i64) {
-        let marker = Transaction::seal(&Draft::default(), &claim, &answer()).unwrap();
+        let marker = Transaction::seal(Draft::default(), &claim, &answer()).unwrap();
         let stored = put(&marker.items()[0]).unwrap();
         let retry = at(&claim, Timestamp::from_millis(now().millis() + seconds * 1000));
-        let again = Transaction::seal(&Draft::default(), &retry, &answer()).unwrap();
+        let again = Transaction::seal(Draft::default(), &retry, &answer()).unwrap();
         let taken = again.items()[0].clauses().iter().all(|clause| clause.condition.holds(Some(&stored)));
         let free = retry.verdict(&Marker::read(&stored).unwrap()).unwrap() == KeyVerdict::Free;
         prop_assert_eq!(taken, free);

@@ -155,7 +155,7 @@ pub(crate) fn answer() -> Answer {
 }
 
 pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
-    Transaction::seal(draft, claim, &answer()).unwrap()
+    Transaction::seal(draft.clone(), claim, &answer()).unwrap()
 }
 
 /// The item that an action puts, with its key.

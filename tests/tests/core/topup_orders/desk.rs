@@ -141,7 +141,7 @@ impl Handler {
         }
         let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
         let planned = ledger_core::customers::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
-        self.write(model, &Transaction::seal(&planned.draft, &claim, &answer()).unwrap())
+        self.write(model, &Transaction::seal(planned.draft.clone(), &claim, &answer()).unwrap())
     }
 
     /// Delivers an event under an id. A stale plan is planned again; for a fact that is ahead, its PaymentIntent is
@@ -264,7 +264,7 @@ impl Handler {
         };
         let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
         let landed =
-            Transaction::landed(&draft, holders::of_claim(&flight).land(&answer(), false, self.now), &from).unwrap();
+            Transaction::landed(draft.clone(), holders::of_claim(&flight).land(&answer(), false, self.now), &from).unwrap();
         match self.write(model, &landed) {
             WriteOutcome::Applied => FactOutcome::Applied,
             WriteOutcome::MarkerExists => FactOutcome::Repeated,
@@ -317,7 +317,7 @@ impl Handler {
         let claim =
             EventClaim { tenant: tenant.clone(), event: event.clone(), kind: "event".to_owned(), now: self.now };
         let from = effect.provenance(tenant, self.now);
-        Plan::Write(Box::new(Transaction::of_event(&effect.draft, &claim, &from).unwrap()))
+        Plan::Write(Box::new(Transaction::of_event(effect.draft.clone(), &claim, &from).unwrap()))
     }
 
     pub(crate) fn write(&self, model: &mut Model, transaction: &Transaction) -> WriteOutcome {
@@ -356,7 +356,7 @@ impl Handler {
             Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };
         let flight = Flight::begin(claim, &call).unwrap();
-        self.write(model, &Transaction::claimed(&call.draft, claim, &flight).unwrap())
+        self.write(model, &Transaction::claimed(call.draft.clone(), claim, &flight).unwrap())
     }
 
     fn claim(&self, principal: Principal, operation: Operation, key: &str) -> Claim {

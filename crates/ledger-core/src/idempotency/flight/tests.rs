@@ -158,7 +158,7 @@ fn a_late_holder_writes_nothing() {
     assert!(landing.clauses().iter().any(|clause| !clause.condition.holds(Some(&item))));
     // The rejected write returns the stored marker.
     let from = crate::transaction::Provenance::from(&claim());
-    let transaction = Transaction::landed(&Draft::default(), landing, &from).unwrap();
+    let transaction = Transaction::landed(Draft::default(), landing, &from).unwrap();
     let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: Some(item.clone()) }];
     assert_eq!(transaction.classify(&reasons), Verdict::MarkerExists(item.clone()));
     // An outcome from outside needs no token. It requires only that no response is stored.

@@ -85,7 +85,7 @@ fn authorized(money: u64) -> (PaymentRecord, Transaction) {
 fn seal(draft: &Draft) -> Transaction {
     let record = hold_claim();
     let answer = Answer { status: 200, content_type: "x".to_owned(), location: None, body: "{}".to_owned() };
-    Transaction::seal(draft, &record, &answer).unwrap()
+    Transaction::seal(draft.clone(), &record, &answer).unwrap()
 }
 
 fn hold_claim() -> Claim {

@@ -49,7 +49,7 @@ impl Handler {
 
     fn write_sealed(&self, model: &mut Model, draft: &Draft, staff: StaffId, operation: Operation) {
         let claim = self.claim(Principal::Staff(staff), operation, operation.name());
-        let wrote = self.write(model, &Transaction::seal(draft, &claim, &answer()).unwrap());
+        let wrote = self.write(model, &Transaction::seal(draft.clone(), &claim, &answer()).unwrap());
         assert!(matches!(wrote, WriteOutcome::Applied), "the opening balance is not posted");
     }
 }
