@@ -1,6 +1,7 @@
 //! The budgets of our function in `budgets.txt`: calls of the store and instructions of each operation.
 
 use super::operation::{Operation, PerOperation};
+use super::table::{grouped, table};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -84,6 +85,17 @@ impl Budgets {
         comparison
     }
 
+    /// A table of what was found beside these budgets.
+    #[must_use]
+    pub fn table(&self, found: &Self) -> String {
+        let row = |(name, count): (&String, &u64)| {
+            let kept = self.0.get(name).map_or_else(|| "none".to_owned(), |kept| grouped(*kept));
+            vec![name.clone(), grouped(*count), kept]
+        };
+        let rows: Vec<Vec<String>> = found.0.iter().map(row).collect();
+        table("Budgets of the customer function", &["figure", "found", "budget"], &rows)
+    }
+
     /// Writes what was found to the repository. Keeps the instructions of other builds.
     ///
     /// # Errors
@@ -132,6 +144,8 @@ mod tests {
     fn figure_without_a_budget_is_lost() {
         let found = Budgets::found("release x", &calls([1; 4]), None);
         assert_eq!(Budgets::default().compare(&found).lost.len(), 4);
+        let row = "| calls payment TransactWriteItems | 1 | none |\n";
+        assert!(Budgets::default().table(&found).contains(row));
     }
 
     #[test]

@@ -166,10 +166,11 @@ fn objects(of: &Figures) -> Vec<Value> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod testing {
     use super::*;
 
-    fn figures(name: &'static str, scale: u64) -> Figures {
+    /// Figures that are this many times one.
+    pub(in crate::functions) fn figures(name: &'static str, scale: u64) -> Figures {
         let millis = |millis: u64| Duration::from_millis(millis * scale);
         let warm = WarmFigures {
             p50: millis(2),
@@ -188,6 +189,12 @@ mod tests {
             zip: ZipSizes { pinned: scale * 1_000_000, without_sdk: scale * 500_000 },
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::figures;
+    use super::*;
 
     #[test]
     fn each_figure_is_beside_ours() {
