@@ -3,24 +3,24 @@
 
 mod aims;
 mod budgets;
-mod ground;
 mod instructions;
 mod operation;
 mod payer;
 mod plot;
 mod program;
 mod report;
+mod shared_stack;
 mod size;
 mod table;
 mod warm;
 
 pub use aims::aims;
 pub use budgets::{Budgets, Comparison};
-pub use ground::{Candidate, Ground};
 pub use instructions::{count_instructions, has_valgrind};
 pub use operation::{Operation, PerOperation};
 pub use plot::plot;
 pub use program::{OURS, Opponent};
 pub use report::{Calls, Figures, json_lines, tables};
+pub use shared_stack::{Candidate, SharedStack};
 pub use size::{ZipSizes, zip_of_opponent, zip_of_ours};
 pub use warm::{Cold, Running, Warm, WarmFigures};

@@ -3,7 +3,7 @@
 
 use clap::Parser;
 use ledger_bench::functions::{
-    Budgets, Candidate, Cold, Figures, Ground, Operation, Opponent, PerOperation, Running, WarmFigures, aims,
+    Budgets, Candidate, Cold, Figures, Operation, Opponent, PerOperation, Running, SharedStack, WarmFigures, aims,
     count_instructions, has_valgrind, json_lines, plot, tables, zip_of_opponent, zip_of_ours,
 };
 use ledger_tests::lambda::figures::build_name;
@@ -74,9 +74,9 @@ async fn main() -> ExitCode {
 
 /// Compares our function with the budgets; returns whether none is exceeded.
 async fn check(options: &Options) -> Result<bool, String> {
-    let ground = Ground::new().await;
-    let ours = build(&ground, options).await?;
-    let calls = ground.calls(&ours).await?;
+    let stack = SharedStack::new().await;
+    let ours = build(&stack, options).await?;
+    let calls = stack.calls(&ours).await?;
     let instructions = instructions(&ours, Some(options.counted)).await?;
     let found = Budgets::found(&build_name(&options.profile), &calls, instructions.as_ref());
     let kept = Budgets::kept()?;
@@ -99,16 +99,16 @@ async fn check(options: &Options) -> Result<bool, String> {
 
 /// Measures all functions and prints the tables.
 async fn compare(options: &Options) -> Result<(), String> {
-    let ground = Ground::new().await;
     let installed = options.opponents.canonicalize().map_err(|error| {
         format!("{}: {error}: run `bash bench/functions/install` first", options.opponents.display())
     })?;
+    let stack = SharedStack::new().await;
     let mut candidates = Vec::new();
     for opponent in Opponent::ALL {
-        candidates.push(ground.opponent(opponent, &installed).await?);
+        candidates.push(stack.opponent(opponent, &installed).await?);
     }
-    candidates.insert(0, build(&ground, options).await?);
-    let all = measure(&ground, &candidates, options, &installed).await?;
+    candidates.insert(0, build(&stack, options).await?);
+    let all = measure(&stack, &candidates, options, &installed).await?;
     let build = build_name(&options.profile);
     println!("Build of our function: {build}.\n");
     print!("{}{}", tables(&all, options.starts, options.requests / ROUNDS * ROUNDS), aims(&all));
@@ -125,13 +125,13 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
     std::fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
 }
 
-async fn build(ground: &Ground, options: &Options) -> Result<Candidate, String> {
+async fn build(stack: &SharedStack, options: &Options) -> Result<Candidate, String> {
     eprintln!("building our function by the profile `{}`", options.profile);
-    ground.ours(&options.profile).await
+    stack.ours(&options.profile).await
 }
 
 async fn measure(
-    ground: &Ground,
+    stack: &SharedStack,
     candidates: &[Candidate],
     options: &Options,
     installed: &Path,
@@ -146,7 +146,7 @@ async fn measure(
             Some(opponent) => zip_of_opponent(opponent, installed)?,
         };
         let counted = counted(opponent, options);
-        let (name, calls) = (candidate.name, ground.calls(candidate).await?);
+        let (name, calls) = (candidate.name, stack.calls(candidate).await?);
         let instructions = match instructions(candidate, counted).await {
             // An interpreter that does not run under valgrind has its other figures.
             Err(error) if opponent.is_some() => {

@@ -4,9 +4,9 @@
 //! A process is counted from its start to its end, with the same requests each time but for the operation's own; the
 //! difference is theirs. Valgrind's processor lacks the instructions for SHA-256 that a real one has.
 
-use super::ground::Candidate;
 use super::operation::{Operation, PerOperation};
 use super::program::on_path;
+use super::shared_stack::Candidate;
 use ledger_tests::lambda::Program;
 use std::env;
 use std::fs;
@@ -46,7 +46,7 @@ fn of_one(base: u64, more: u64, requests: u32) -> u64 {
 
 /// The instructions of a process from its start to its end.
 async fn total(candidate: &Candidate, more: Option<(Operation, u32)>) -> Result<u64, String> {
-    let log = Scratch::new(candidate.name);
+    let log = TemporaryFile::new(candidate.name);
     let mut function = candidate.start(&under_valgrind(&candidate.program, &log.0)?).await;
     let _ = function.ready().await;
     candidate.warm_up(&function, WARM_UP).await?;
@@ -82,15 +82,15 @@ fn collected(log: &str) -> Option<u64> {
 
 /// A file that is deleted when it is dropped.
 #[derive(Debug)]
-struct Scratch(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Scratch {
+impl TemporaryFile {
     fn new(name: &str) -> Self {
         Self(env::temp_dir().join(format!("ledger-bench-{}-{name}.log", process::id())))
     }
 }
 
-impl Drop for Scratch {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         // Valgrind may have written none.
         let _ = fs::remove_file(&self.0);

@@ -1,14 +1,14 @@
 //! Start-up of a function, and its requests when it is warm: wall-clock time, processor time and memory.
 
-use super::ground::Candidate;
 use super::operation::{Operation, PerOperation};
+use super::shared_stack::Candidate;
 use crate::process::{ProcessorTime, peak_bytes, time_on_processor};
 use crate::stats::Latencies;
 use ledger_tests::lambda::Function;
 use std::time::{Duration, Instant};
 
 /// A function asks for its next event, and may write its log, after its reply has arrived.
-const REST: Duration = Duration::from_millis(20);
+const AFTER_REPLY: Duration = Duration::from_millis(20);
 
 /// A start and its first payment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +150,7 @@ impl<'a> Running<'a> {
 
     /// The processor time of the process so far.
     async fn processor(&self) -> Result<(Duration, ProcessorTime), String> {
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(AFTER_REPLY).await;
         let id = self.function.id();
         time_on_processor(id).zip(ProcessorTime::of(id)).ok_or_else(|| NO_FIGURES.to_owned())
     }

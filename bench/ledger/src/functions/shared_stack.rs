@@ -19,7 +19,7 @@ const TENANT: &str = "side-by-side";
 
 /// The table and what is in it.
 #[derive(Debug)]
-pub struct Ground {
+pub struct SharedStack {
     host: Arc<Host>,
     world: World,
     /// The id of the merchant that is paid.
@@ -38,7 +38,7 @@ pub struct Candidate {
     payer: Payer,
 }
 
-impl Ground {
+impl SharedStack {
     /// Starts the local stack, and opens the tenant.
     ///
     /// # Panics
