@@ -77,7 +77,8 @@ impl Budgets {
             };
             let margin = if name.starts_with(INSTRUCTIONS) { INSTRUCTIONS_MARGIN } else { 0 };
             if count * 100 > kept * (100 + margin) {
-                comparison.lost.push(format!("{name}: {count}, more than the budget of {kept} and {margin} %"));
+                let beyond = if margin > 0 { format!(" by over {margin} %") } else { String::new() };
+                comparison.lost.push(format!("{name}: {count} exceeds the budget of {kept}{beyond}"));
             } else if count * (100 + margin) < kept * 100 {
                 comparison.lower.push(format!("{name}: {count}, down from {kept}: --update keeps it"));
             }
@@ -132,8 +133,8 @@ mod tests {
         assert_eq!(
             worse.lost,
             [
-                "calls replay TransactWriteItems: 2, more than the budget of 1 and 0 %",
-                "instructions release x payment: 1051, more than the budget of 1000 and 5 %",
+                "calls replay TransactWriteItems: 2 exceeds the budget of 1",
+                "instructions release x payment: 1051 exceeds the budget of 1000 by over 5 %",
             ]
         );
         let better = comparison([1, 1, 1, 1], [1_000, 1_000, 1_000, 900]);
