@@ -4,6 +4,8 @@
 //! The modules in order. Each uses only those before it, which a test checks.
 //!
 //! 1. Values: `stats`, `process`.
+//! 2. Measurements: `functions`.
 
+pub mod functions;
 pub mod process;
 pub mod stats;

@@ -60,9 +60,13 @@ async fn measure_one(rig: &Rig, function: Deployed, folder: &Path) -> Figures {
     Figures { function: function.name, init: starts[STARTS / 2], resident, binary, zip: deflated(&path) }
 }
 
-/// The size of the deflated binary in bytes.
-fn deflated(path: &Path) -> u64 {
-    let file = File::open(path).expect("a binary");
+/// The size of a deflated file in bytes.
+///
+/// # Panics
+/// When it cannot be read.
+#[must_use]
+pub fn deflated(path: &Path) -> u64 {
+    let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     io::copy(&mut DeflateEncoder::new(file, Compression::default()), &mut io::sink()).expect("it can be read")
 }
 

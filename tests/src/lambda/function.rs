@@ -1,10 +1,10 @@
-//! A function's binary as a process, started as Lambda starts it: only its own environment variables, one event at a
-//! time, and SIGTERM at the end.
+//! A function as a process, started as Lambda starts it: only its own environment variables, one event at a time, and
+//! SIGTERM at the end.
 
 use super::{Reply, RuntimeApi};
 use axum::body::Bytes;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command as Blocking, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -13,13 +13,36 @@ use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// A function that takes longer than this hangs.
+/// A binary that takes longer than this hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The command that runs a function.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub path: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its working folder; `None` is this process's.
+    pub folder: Option<PathBuf>,
+    /// How long its start, a reply or its end may take.
+    pub patience: Duration,
+}
+
+impl Program {
+    /// A function that is a binary, as ours are.
+    #[must_use]
+    pub fn binary(path: &Path) -> Self {
+        Self { path: path.to_owned(), arguments: Vec::new(), folder: None, patience: PATIENCE }
+    }
+}
 
 /// A running function, killed when it is dropped.
 #[derive(Debug)]
 pub struct Function {
     name: String,
+    id: u32,
+    patience: Duration,
     began: Instant,
     child: Child,
     api: RuntimeApi,
@@ -44,15 +67,34 @@ impl Function {
     /// # Panics
     /// When the binary cannot be started.
     pub async fn spawn(name: &str, binary: &Path, variables: &[(String, String)]) -> Self {
+        Self::start(name, &Program::binary(binary), variables).await
+    }
+
+    /// Starts a program with these environment variables and those that Lambda sets.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub async fn start(name: &str, program: &Program, variables: &[(String, String)]) -> Self {
         let api = RuntimeApi::start(name).await;
-        let mut command = Command::new(binary);
+        let mut command = Command::new(&program.path);
+        command.args(&program.arguments);
+        if let Some(folder) = &program.folder {
+            command.current_dir(folder);
+        }
         command.env_clear().envs(lambda_variables(name, api.address())).envs(variables.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let began = Instant::now();
-        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", binary.display()));
+        let mut child = command.spawn().unwrap_or_else(|error| panic!("{}: {error}", program.path.display()));
+        let id = child.id().expect("it has not ended");
         let out = Lines::of(child.stdout.take().expect("a pipe"));
         let err = Lines::of(child.stderr.take().expect("a pipe"));
-        Self { name: name.to_owned(), began, child, api, out, err }
+        Self { name: name.to_owned(), id, patience: program.patience, began, child, api, out, err }
+    }
+
+    /// The process's id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.id
     }
 
     /// Waits until the function asks for its first event; returns the time since its start.
@@ -63,7 +105,7 @@ impl Function {
         let ready = tokio::select! {
             ready = self.api.ready() => Some(ready),
             _ = self.child.wait() => None,
-            () = tokio::time::sleep(PATIENCE) => None,
+            () = tokio::time::sleep(self.patience) => None,
         };
         let Some(ready) = ready else { panic!("{} does not start: {:?} {self:?}", self.name, self.api.init_error()) };
         ready.duration_since(self.began)
@@ -95,7 +137,7 @@ impl Function {
     /// # Panics
     /// When no reply comes.
     pub async fn replied(&self, reply: oneshot::Receiver<Reply>) -> Reply {
-        match tokio::time::timeout(PATIENCE, reply).await {
+        match tokio::time::timeout(self.patience, reply).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_)) | Err(_) => panic!("{} gives no reply: {self:?}", self.name),
         }
@@ -124,7 +166,7 @@ impl Function {
     /// # Panics
     /// When it does not end.
     pub async fn ended(mut self) -> Ended {
-        let Ok(ended) = tokio::time::timeout(PATIENCE, self.child.wait()).await else {
+        let Ok(ended) = tokio::time::timeout(self.patience, self.child.wait()).await else {
             panic!("{} does not end: {self:?}", self.name)
         };
         let status = ended.expect("a child of this process");

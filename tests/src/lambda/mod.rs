@@ -11,14 +11,16 @@ pub mod kept;
 pub mod queue;
 pub mod reply;
 pub mod rig;
+pub mod secrets;
 
 pub use api::RuntimeApi;
 pub use bucket::Bucket;
-pub use function::{Ended, Function};
+pub use function::{Ended, Function, Program};
 pub use gate::Gate;
 pub use queue::Queue;
 pub use reply::Reply;
 pub use rig::Rig;
+pub use secrets::Secrets;
 
 /// The caller of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
