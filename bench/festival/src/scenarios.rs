@@ -100,16 +100,16 @@ pub enum Preparation {
     /// Not at all: a table as deployed, the account's default quota, shards of a new tenant and merchant.
     None,
     /// As `docs/operations/throttling.md` says: warm throughput set and quota raised to one and a half times what the
-    /// rate needs, and shards for which two thirds of 500 payments a second are enough.
+    /// rate needs, and a shard for each 200 payments a second.
     AsAdvised,
     /// The same, with the most shards.
     MostShards,
 }
 
-/// The shards that `docs/operations/throttling.md` advises for a rate: 500 payments a second each, planned with two
-/// thirds of it, and never fewer than a new owner has.
+/// The shards that `docs/operations/throttling.md` advises for a rate: one for each 200 payments a second, and never
+/// fewer than a new owner has.
 fn advised(rate: u64, least: u32) -> u32 {
-    let shards = rate.saturating_mul(3).div_ceil(1_000).min(SHARDS_MAX.into());
+    let shards = rate.div_ceil(200).min(SHARDS_MAX.into());
     u32::try_from(shards).unwrap_or(least).max(least)
 }
 
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn shards_follow_the_advice() {
-        assert_eq!([1, 1_000, 2_000, 5_000, 50_000].map(|rate| advised(rate, 4)), [4, 4, 6, 15, 64]);
-        assert_eq!(advised(5_000, 16), 16);
+        assert_eq!([1, 1_000, 2_000, 5_000, 50_000].map(|rate| advised(rate, 4)), [4, 5, 10, 25, 64]);
+        assert_eq!(advised(3_000, 16), 16);
     }
 }

@@ -431,9 +431,9 @@ impl Shards {
     pub const ONE: Self = Self(1);
     /// The largest count.
     pub const MAX: Self = Self(64);
-    /// The count for due index entries of a new tenant: about 5,000 to 8,000 payments per second.
+    /// The count for due index entries of a new tenant: 3,200 payments per second.
     pub const DUE_DEFAULT: Self = Self(16);
-    /// The count for a new merchant: about 1,300 to 2,000 payments per second.
+    /// The count for a new merchant: 800 payments per second.
     pub const MERCHANT_DEFAULT: Self = Self(4);
 
     /// A count from 1 to 64, otherwise `None`.

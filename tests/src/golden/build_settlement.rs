@@ -137,7 +137,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             };
             let event = EventId::parse(event).unwrap();
             let event = EventClaim { tenant: tenant.clone(), event, kind: kind.clone(), now };
-            Transaction::of_event(draft.clone(), &event, &returned::provenance(tenant, &settlement, now))
+            Transaction::of_event(*draft, &event, &returned::provenance(tenant, &settlement, now))
         }
     };
     Ok(Made::Whole(built.unwrap()))
