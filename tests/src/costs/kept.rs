@@ -6,12 +6,17 @@ use std::fmt::{Display, Write};
 
 /// The file's path in the repository.
 pub const PATH: &str = "tests/costs.txt";
+/// The command that writes the file.
+const UPDATE: &str = "cargo run -p ledger-tests --bin costs -- --update";
+/// The name of what a settlement takes besides its records.
+pub const SETTLEMENT: &str = "settlement of a merchant";
 /// The number of records of a busy measurement: as many as one segment of the audit trail takes.
 pub const BUSY: usize = 97;
 
 const HEAD: &str = "\
 # What each operation costs, in DynamoDB's capacity units (WCU, RCU), bytes and calls, as the embedded engine counts
-# them. Measured, compared and written by `cargo test`: docs/costs.md says how.
+# them. Compared with measurements by `cargo test --workspace roundtrips::` and `... costs::`, and written by
+# `cargo run -p ledger-tests --bin costs -- --update`.
 ";
 const REQUESTS: &str = "\
 # A request's transactions, with warm caches. Where Stripe is called there are two, one before and one after. index: the
@@ -127,13 +132,28 @@ impl Costs {
         text
     }
 
-    /// The lines of `self` that `other` does not have.
+    /// How these costs differ from the kept ones, as lines of the file; empty if they do not.
     #[must_use]
-    pub fn lines_missing_in(&self, other: &Self) -> String {
-        let theirs = other.text();
-        let known: Vec<&str> = theirs.lines().collect();
-        let ours = self.text();
-        ours.lines().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect()
+    pub fn differences(&self, kept: &Self) -> String {
+        if self == kept {
+            return String::new();
+        }
+        let (ours, theirs) = (self.text(), kept.text());
+        let missing_in = |other: &str, text: &str| -> String {
+            let known: Vec<&str> = other.lines().collect();
+            text.lines().filter(|line| !known.contains(line)).map(|line| format!("{line}\n")).collect()
+        };
+        let (measured, kept) = (missing_in(&theirs, &ours), missing_in(&ours, &theirs));
+        format!("Measured, and not in {PATH}, or in another order:\n{measured}In {PATH}:\n{kept}")
+    }
+
+    /// Asserts that these costs are the kept ones.
+    ///
+    /// # Panics
+    /// When they differ.
+    pub fn check(&self, kept: &Self) {
+        let differences = self.differences(kept);
+        assert!(differences.is_empty(), "{differences}If the change is meant, run: {UPDATE}");
     }
 }
 
@@ -171,8 +191,7 @@ trait Row {
 }
 
 impl Row for RequestCost {
-    const TITLES: &'static [&'static str] =
-        &["items", "WCU", "index", "RCU", "calls", "replay", "bytes", "shared"];
+    const TITLES: &'static [&'static str] = &["items", "WCU", "index", "RCU", "calls", "replay", "bytes", "shared"];
     const WIDTH: usize = 44;
 
     fn name(&self) -> String {
@@ -191,7 +210,8 @@ impl RequestCost {
     fn parse(line: &str) -> Self {
         let (name, [items, write, index, read_halves, calls, replay, bytes, shared]) = fields(line);
         let units = Units { write: write / 2, index: index / 2, read_halves };
-        let [items, calls, replay_calls, bytes, shared] = [items, calls, replay, bytes, shared].map(|halves| halves / 2);
+        let [items, calls, replay_calls, bytes, shared] =
+            [items, calls, replay, bytes, shared].map(|halves| halves / 2);
         Self { name, items, units, calls, replay_calls, bytes, shared }
     }
 }
@@ -205,9 +225,8 @@ impl Row for LifeStep {
     }
 
     fn numbers(&self) -> Vec<String> {
-        let of = |units: &Units| {
-            [units.write.to_string(), units.index.to_string(), Halves(units.read_halves).to_string()]
-        };
+        let of =
+            |units: &Units| [units.write.to_string(), units.index.to_string(), Halves(units.read_halves).to_string()];
         [of(&self.busy), of(&self.thin)].concat()
     }
 }
@@ -222,8 +241,7 @@ impl LifeStep {
 }
 
 impl Row for Storage {
-    const TITLES: &'static [&'static str] =
-        &["busy", "bytes", "entries", "bytes", "thin", "bytes", "entries", "bytes"];
+    const TITLES: &'static [&'static str] = &["busy", "bytes", "entries", "bytes", "thin", "bytes", "entries", "bytes"];
     const WIDTH: usize = 32;
 
     fn name(&self) -> String {
@@ -231,7 +249,8 @@ impl Row for Storage {
     }
 
     fn numbers(&self) -> Vec<String> {
-        let of = |left: &Left| [left.items, left.bytes, left.entries, left.entry_bytes].map(|number| number.to_string());
+        let of =
+            |left: &Left| [left.items, left.bytes, left.entries, left.entry_bytes].map(|number| number.to_string());
         [of(&self.busy), of(&self.thin)].concat()
     }
 }

@@ -51,7 +51,8 @@ async fn copies(world: &World, kind: &str, id: &str, count: usize) -> Vec<String
         !NOT_COPIED.iter().any(|prefix| sk.starts_with(prefix))
     });
     let ids: Vec<String> = (0..count).map(|_| new_id()).collect();
-    let copies: Vec<SdkRow> = ids.iter().flat_map(|copy| rows.iter().map(|row| to_sdk(renamed(row, id, copy)))).collect();
+    let copies: Vec<SdkRow> =
+        ids.iter().flat_map(|copy| rows.iter().map(|row| to_sdk(renamed(row, id, copy)))).collect();
     for rows in copies.chunks(CALL_ITEMS) {
         write(world, rows).await;
     }
@@ -82,7 +83,10 @@ async fn partition(world: &World, pk: &str) -> Vec<Item> {
 async fn write(world: &World, rows: &[SdkRow]) {
     let put = |row: &SdkRow| PutRequest::builder().set_item(Some(row.clone())).build().expect("an item");
     let puts = rows.iter().map(|row| WriteRequest::builder().put_request(put(row)).build()).collect();
-    let written = world.table().batch_write_item().set_request_items(Some(HashMap::from([(world.table_name().to_owned(), puts)])));
+    let written = world
+        .table()
+        .batch_write_item()
+        .set_request_items(Some(HashMap::from([(world.table_name().to_owned(), puts)])));
     let written = written.send().await.expect("the table");
     assert!(written.unprocessed_items.is_none_or(|left| left.is_empty()), "too many items for one call");
 }

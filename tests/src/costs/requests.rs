@@ -97,7 +97,8 @@ fn by_write(made: &[Seen]) -> Vec<&[Seen]> {
     let ends: Vec<usize> = (1..=made.len()).filter(|end| made[end - 1].is_written()).collect();
     let starts = std::iter::once(0).chain(ends.iter().copied());
     let last = ends.len().saturating_sub(1);
-    let of = |(at, (start, end)): (usize, (usize, &usize))| if at == last { &made[start..] } else { &made[start..*end] };
+    let of =
+        |(at, (start, end)): (usize, (usize, &usize))| if at == last { &made[start..] } else { &made[start..*end] };
     starts.zip(&ends).enumerate().map(of).collect()
 }
 

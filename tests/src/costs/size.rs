@@ -31,7 +31,8 @@ fn of_value(value: &Value) -> usize {
 
 /// A byte for two digits on either side of the point, and one besides; one more for a sign.
 fn of_number(number: &str) -> usize {
-    let (whole, fraction) = number.trim_start_matches('-').split_once('.').unwrap_or((number.trim_start_matches('-'), ""));
+    let (whole, fraction) =
+        number.trim_start_matches('-').split_once('.').unwrap_or((number.trim_start_matches('-'), ""));
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     // Zeros at the end of a whole number are its exponent.
     let whole = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };

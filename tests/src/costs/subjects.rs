@@ -87,7 +87,8 @@ impl Subject {
                 Self::Transfer => Ready::Call(customer.sends(recipients.next().expect("one for each"), "300")),
                 Self::Topup => Ready::Topup(customer),
                 Self::Grant => {
-                    let body = json!({"asset": "POINT", "amount": "300", "reason": "thanks", "customer_id": customer.id});
+                    let body =
+                        json!({"asset": "POINT", "amount": "300", "reason": "thanks", "customer_id": customer.id});
                     Ready::Call(Call::post("/v1/admin/grants", &world.operator.who, &body).key(new_key()))
                 }
                 Self::CardPay | Self::CardTopup => return ready,

@@ -57,6 +57,12 @@ impl Tenths {
         Self((total * 20 + count) / (count * 2))
     }
 
+    /// The nearest whole number.
+    #[must_use]
+    pub fn whole(self) -> u64 {
+        (self.0 + 5) / 10
+    }
+
     /// Half of `halves` for each of `count`.
     #[must_use]
     pub fn each_of_halves(halves: u64, count: u64) -> Self {

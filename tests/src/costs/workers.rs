@@ -13,7 +13,7 @@ use ledger_core::reads;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::app::App;
 use ledger_runtime::publishing::Publisher;
-use ledger_runtime::settlement::{Settler, SettlementRef};
+use ledger_runtime::settlement::{SettlementRef, Settler};
 use ledger_runtime::worker::Due;
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,10 +1,11 @@
 //! Calls to the store, counted on the wire: with warm caches a payment is one round trip, and so is its replay.
-//! And the write costs of each operation, compared with `costs.txt`.
-use ledger_tests::costs::requests::tapped;
+//! And what each request costs, compared with `tests/costs.txt`.
+use ledger_tests::costs::Costs;
+use ledger_tests::costs::requests::{self, tapped};
+use ledger_tests::http::Call;
 use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
 use ledger_tests::http::stripe::signed;
 use ledger_tests::http::tap::Tap;
-use ledger_tests::http::Call;
 use serde_json::json;
 
 const WRITE: &str = "TransactWriteItems";
@@ -129,8 +130,9 @@ async fn uncached_merchant_costs_one_read_once() {
     assert_eq!(calls(&stage, &tap, &customer.pays(&merchant, "1"), 201).await, [WRITE]);
 }
 
+/// The units, calls, bytes and shared items of each operation's request.
 #[tokio::test]
-async fn probe() {
-    let costs = ledger_tests::costs::requests::measure().await;
-    println!("{}", ledger_tests::costs::Costs { requests: costs, ..Default::default() }.text());
+async fn every_write_costs_as_listed() {
+    let kept = Costs::read();
+    Costs { requests: requests::measure().await, ..kept.clone() }.check(&kept);
 }
