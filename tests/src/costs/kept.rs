@@ -21,8 +21,9 @@ const HEAD: &str = "\
 const REQUESTS: &str = "\
 # A request's transactions, with warm caches. Where Stripe is called there are two, one before and one after. index: the
 # part of the WCU that index entries take. RCU, calls: up to this transaction, its own call included. replay: calls of a
-# repeated request, which writes nothing. bytes: of the items that it writes. shared: items that it has in common with
-# the same operation for another customer, by the same merchant, terminal or operator.
+# repeated request, which writes nothing. entries: to be published. records: to be sealed, entries included. bytes: of
+# the items that it writes. shared: items that it has in common with the same operation for another customer, by the
+# same merchant, terminal or operator.
 ";
 const LIVES: &str = "\
 # All that happens to an operation's records. busy: in all for 97 at once. thin: for one alone.
@@ -55,6 +56,10 @@ pub struct RequestCost {
     pub calls: u64,
     /// Calls of the store for a replay of the request.
     pub replay_calls: u64,
+    /// The journal entries that it writes, each to be published.
+    pub entries: u64,
+    /// The records of the audit trail that it writes, entries included, each to be sealed.
+    pub records: u64,
     /// The size of the items that it writes.
     pub bytes: u64,
     /// Items that the same operation for another customer has too.
@@ -191,7 +196,8 @@ trait Row {
 }
 
 impl Row for RequestCost {
-    const TITLES: &'static [&'static str] = &["items", "WCU", "index", "RCU", "calls", "replay", "bytes", "shared"];
+    const TITLES: &'static [&'static str] =
+        &["items", "WCU", "index", "RCU", "calls", "replay", "entries", "records", "bytes", "shared"];
     const WIDTH: usize = 44;
 
     fn name(&self) -> String {
@@ -199,20 +205,20 @@ impl Row for RequestCost {
     }
 
     fn numbers(&self) -> Vec<String> {
-        let Self { items, units, calls, replay_calls, bytes, shared, .. } = self;
+        let Self { items, units, calls, replay_calls, entries, records, bytes, shared, .. } = self;
         let read = Halves(units.read_halves);
-        let all: [&dyn Display; 8] = [items, &units.write, &units.index, &read, calls, replay_calls, bytes, shared];
+        let all: [&dyn Display; 10] =
+            [items, &units.write, &units.index, &read, calls, replay_calls, entries, records, bytes, shared];
         all.map(ToString::to_string).into()
     }
 }
 
 impl RequestCost {
     fn parse(line: &str) -> Self {
-        let (name, [items, write, index, read_halves, calls, replay, bytes, shared]) = fields(line);
+        let (name, [items, write, index, read_halves, rest @ ..]) = fields::<10>(line);
         let units = Units { write: write / 2, index: index / 2, read_halves };
-        let [items, calls, replay_calls, bytes, shared] =
-            [items, calls, replay, bytes, shared].map(|halves| halves / 2);
-        Self { name, items, units, calls, replay_calls, bytes, shared }
+        let [calls, replay_calls, entries, records, bytes, shared] = rest.map(|halves| halves / 2);
+        Self { name, items: items / 2, units, calls, replay_calls, entries, records, bytes, shared }
     }
 }
 
@@ -281,6 +287,8 @@ mod tests {
                 units: units(15),
                 calls: 1,
                 replay_calls: 1,
+                entries: 1,
+                records: 1,
                 bytes: 3456,
                 shared: 0,
             }],

@@ -51,6 +51,7 @@ fn part(name: &str, costs: &Costs) -> String {
         "summary" => summary(costs),
         "storage" => storage(costs),
         "settlement" => settlement(costs),
+        "later" => later(costs),
         "prices" => prices::stated() + "\n",
         "million" => million(costs),
         _ => panic!("no part of a page is named {name}"),
@@ -59,18 +60,38 @@ fn part(name: &str, costs: &Costs) -> String {
 
 /// A table of requests. Its cells have no spaces, because a page's length counts them.
 fn requests(costs: &Costs) -> String {
-    let mut table = "|operation|items|WCU|of it indexes|RCU|calls|of a replay|bytes|shared|\n|---|".to_owned();
-    table += &"---:|".repeat(8);
+    let mut table =
+        "|operation|items|WCU|of it indexes|RCU|calls|of a replay|entries|records|bytes|shared|\n|---|".to_owned();
+    table += &"---:|".repeat(10);
     table.push('\n');
     for row in &costs.requests {
         let (units, read) = (row.units, Halves(row.units.read_halves));
         let _ = writeln!(
             table,
-            "|{}|{}|{}|{}|{read}|{}|{}|{}|{}|",
-            row.name, row.items, units.write, units.index, row.calls, row.replay_calls, row.bytes, row.shared
+            "|{}|{}|{}|{}|{read}|{}|{}|{}|{}|{}|{}|",
+            row.name,
+            row.items,
+            units.write,
+            units.index,
+            row.calls,
+            row.replay_calls,
+            row.entries,
+            row.records,
+            row.bytes,
+            row.shared
         );
     }
     table
+}
+
+/// What follows from an entry or record, as it is of a transfer's.
+fn later(costs: &Costs) -> String {
+    let units = |name| step(costs, "transfer", name).map_or_else(String::new, |step| written(step.busy).to_string());
+    format!(
+        "Each entry takes {} WCU more to be published, and each record {} to be sealed, if it is at most 1 KB.\n",
+        units("published"),
+        units("sealed")
+    )
 }
 
 fn of<'a>(costs: &'a Costs, operation: &'a str) -> impl Iterator<Item = &'a LifeStep> {

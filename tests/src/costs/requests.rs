@@ -72,12 +72,17 @@ async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call, twin: &
         let keys = keys(part);
         let bytes = stored(&stage.world, &keys).await.iter().map(bytes_of).sum::<usize>();
         let of_twin = self::keys(twin);
+        let under = |prefixes: &[&str]| {
+            keys.iter().filter(|(_, sk)| prefixes.iter().any(|prefix| sk.starts_with(prefix))).count() as u64
+        };
         costs.push(RequestCost {
             name: (*name).to_owned(),
             items: keys.len() as u64,
             units: units(part),
             calls: part.len() as u64,
             replay_calls: replay.len() as u64,
+            entries: under(&["TXN#"]),
+            records: under(&["TXN#", "AUDIT#", "TRAIL#"]),
             bytes: bytes as u64,
             shared: keys.iter().filter(|key| of_twin.contains(key)).count() as u64,
         });
