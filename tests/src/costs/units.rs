@@ -41,7 +41,7 @@ impl Halves {
 
 impl fmt::Display for Halves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = if self.0 % 2 == 0 { (self.0 / 2).to_string() } else { format!("{}.5", self.0 / 2) };
+        let text = if self.0.is_multiple_of(2) { (self.0 / 2).to_string() } else { format!("{}.5", self.0 / 2) };
         f.pad(&text)
     }
 }
