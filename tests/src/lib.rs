@@ -9,6 +9,7 @@ pub mod bulk;
 pub mod chance;
 #[cfg(feature = "stack")]
 pub mod cloud;
+pub mod costs;
 pub mod documents;
 pub mod engine;
 pub mod golden;

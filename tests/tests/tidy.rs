@@ -1,5 +1,6 @@
 //! Checks of the sources that docs/architecture/absences.md lists, and of the documents' links.
 
+use ledger_tests::costs::{Costs, page};
 use ledger_tests::documents::{broken_links, documents, named_paths};
 use ledger_tests::{sources, tree};
 use std::path::Path;
@@ -214,16 +215,11 @@ fn main_files_only_start_the_runtime() {
 
 #[test]
 fn documented_costs_are_the_measured_ones() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    let page = std::fs::read_to_string(format!("{root}/docs/costs.md")).unwrap();
-    let costs = std::fs::read_to_string(format!("{root}/tests/costs.txt")).unwrap();
-    let lines: Vec<&str> = costs.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
-    assert!(lines.len() > 20, "{}", lines.len());
-    for line in lines {
-        let (rest, wcu) = line.trim_end().rsplit_once(' ').unwrap();
-        let (operation, items) = rest.trim_end().rsplit_once(' ').unwrap();
-        let row = format!("| {} | {items} | {wcu} |", operation.trim_end());
-        assert!(page.contains(&row), "docs/costs.md lacks the row {row}");
+    let costs = Costs::read();
+    assert!(costs.requests.len() > 20 && costs.lives.len() > 20, "{costs:?}");
+    for path in page::PAGES {
+        let text = page::read(path);
+        assert!(text == page::filled(&text, &costs), "{path}: run `cargo run -p ledger-tests --bin costs -- --update`");
     }
 }
 

@@ -19,7 +19,7 @@ const CUSTOMER_BALANCE: i64 = 1_000_000_000;
 /// A customer pays once in so many seconds, on average.
 const SECONDS_BETWEEN_PAYMENTS: u64 = 100;
 /// Write units of a payment's whole life, without settlement: 15, then 5 for its credit, 4 for its publication and 3
-/// for its seal, in `docs/costs.md`.
+/// for its seal, in `docs/costs-life.md`.
 const UNITS_OF_A_PAYMENT: u64 = 27;
 
 /// A run with its name.

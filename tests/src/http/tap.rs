@@ -3,6 +3,7 @@
 
 use super::host;
 use crate::cloud::gate;
+use crate::costs::units::{Halves, Units};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
@@ -51,8 +52,8 @@ pub struct Seen {
     pub target: String,
     /// The request.
     pub body: Value,
-    /// The write capacity that the response states, if it was requested.
-    pub write_units: Option<String>,
+    /// The capacity that the response states, if it was requested and the call succeeded.
+    pub units: Option<Units>,
 }
 
 /// A connection. Clones share their state.
@@ -66,23 +67,47 @@ struct State {
     writes: VecDeque<Option<Fault>>,
     /// The fault of every call while it is set.
     down: Option<Fault>,
-    /// Whether writes request their consumed capacity.
+    /// Whether calls request their consumed capacity.
     metered: bool,
 }
 
 impl Seen {
+    /// The write units that the response states; `None` for a read, and for a write that was not done.
+    #[must_use]
+    pub fn write_units(&self) -> Option<u64> {
+        self.units.filter(|_| self.target == WRITE).map(|units| units.write)
+    }
+
+    /// Whether it is a write that was done, by a connection that requests capacities.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.write_units().is_some()
+    }
+
     /// The partition and sort keys of a write's items, in their order.
     #[must_use]
     pub fn keys(&self) -> Vec<(String, String)> {
-        let items = self.body["TransactItems"].as_array().map(Vec::as_slice).unwrap_or_default();
         let key = |item: &Value| {
             let key = [&item["Put"]["Item"], &item["Update"]["Key"], &item["ConditionCheck"]["Key"]];
-            let key = key.into_iter().find(|key| key.is_object()).expect("an action has a key");
-            let text = |name: &str| key[name]["S"].as_str().expect("keys are strings").to_owned();
-            (text("uuid"), text("type"))
+            key_of(key.into_iter().find(|key| key.is_object()).expect("an action has a key"))
         };
-        items.iter().map(key).collect()
+        self.actions().iter().map(key).collect()
     }
+
+    /// The same of the items that it puts.
+    #[must_use]
+    pub fn created(&self) -> Vec<(String, String)> {
+        self.actions().iter().map(|item| &item["Put"]["Item"]).filter(|item| item.is_object()).map(key_of).collect()
+    }
+
+    fn actions(&self) -> &[Value] {
+        self.body["TransactItems"].as_array().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+fn key_of(item: &Value) -> (String, String) {
+    let text = |name: &str| item[name]["S"].as_str().expect("keys are strings").to_owned();
+    (text("uuid"), text("type"))
 }
 
 impl Tap {
@@ -119,7 +144,7 @@ impl Tap {
         self.state().writes.len()
     }
 
-    /// Makes writes request their consumed capacity from now on.
+    /// Makes calls request their consumed capacity from now on.
     pub fn meter(&self) {
         self.state().metered = true;
     }
@@ -160,9 +185,9 @@ impl Tap {
     /// Records a call; returns its position in the list, its fault, and whether to request its capacity.
     fn note(&self, target: &str, body: Value) -> (usize, Option<Fault>, bool) {
         let mut state = self.state();
-        state.seen.push(Seen { target: target.to_owned(), body, write_units: None });
+        state.seen.push(Seen { target: target.to_owned(), body, units: None });
         let planned = if target == WRITE { state.writes.pop_front().flatten() } else { None };
-        (state.seen.len() - 1, planned.or_else(|| state.down.clone()), state.metered && target == WRITE)
+        (state.seen.len() - 1, planned.or_else(|| state.down.clone()), state.metered)
     }
 }
 
@@ -229,10 +254,25 @@ async fn metered_answer(mut response: HttpResponse, tap: &Tap, at: usize) -> Htt
     let body = std::mem::replace(response.body_mut(), SdkBody::taken());
     let bytes = ByteStream::new(body).collect().await.expect("an answer").into_bytes();
     let json: Value = serde_json::from_slice(&bytes).expect("a JSON answer");
-    let units = json["ConsumedCapacity"][0]["CapacityUnits"].as_number().map(ToString::to_string);
-    tap.state().seen[at].write_units = units;
+    let mut state = tap.state();
+    let is_write = state.seen[at].target == WRITE;
+    state.seen[at].units = capacity(&json["ConsumedCapacity"], is_write);
+    drop(state);
     *response.body_mut() = SdkBody::from(bytes.to_vec());
     response
+}
+
+/// What a response states, for one table: an object, or a list of one.
+fn capacity(stated: &Value, is_write: bool) -> Option<Units> {
+    let stated = stated.get(0).unwrap_or(stated);
+    let halves = |of: &Value| of["CapacityUnits"].as_number().and_then(|number| Halves::parse(&number.to_string()));
+    let all = halves(stated)?.0;
+    if !is_write {
+        return Some(Units { read_halves: all, ..Units::default() });
+    }
+    let indexes = stated["GlobalSecondaryIndexes"].as_object().into_iter().flat_map(serde_json::Map::values);
+    let of_indexes: u64 = indexes.filter_map(halves).map(|halves| halves.0).sum();
+    Some(Units { write: all / 2, index: of_indexes / 2, read_halves: 0 })
 }
 
 /// An error response.

@@ -14,7 +14,7 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::worker::Due;
 use ledger_tests::audit::{n, opt_text, s};
 use ledger_tests::cloud::gate;
-use ledger_tests::http::tap::Fault;
+use ledger_tests::http::tap::{Fault, Seen};
 use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene, until};
 use ledger_tests::http::{Call, Customer, Merchant};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
@@ -420,7 +420,7 @@ async fn full_batch_costs_494_write_units() {
     }
     worker.tap.meter();
     assert_eq!(sweep(&worker, &scene.tenant).await, Credited { records: 98, left: 0 });
-    let written: Vec<_> = worker.tap.take().into_iter().filter(|seen| seen.write_units.is_some()).collect();
-    let written: Vec<_> = written.iter().map(|seen| (seen.keys().len(), seen.write_units.as_deref())).collect();
-    assert_eq!(written, [(1, Some("2.0")), (100, Some("494.0")), (1, Some("2.0"))]);
+    let written = worker.tap.take().into_iter().filter(Seen::is_written);
+    let written: Vec<_> = written.map(|seen| (seen.keys().len(), seen.write_units())).collect();
+    assert_eq!(written, [(1, Some(2)), (100, Some(494)), (1, Some(2))]);
 }

@@ -353,8 +353,8 @@ async fn lease_of_a_fiftieth_of_the_budget_costs_two_units() {
         let _ = rig.tap.take();
         let _ = world.api.send(&balances(&customer.who)).await.good();
         let writes = rig.tap.take().into_iter().filter(|seen| seen.target == WRITE);
-        written.extend(writes.map(|seen| (at, seen.keys().len(), seen.write_units.unwrap_or_default())));
+        written.extend(writes.map(|seen| (at, seen.keys().len(), seen.write_units())));
     }
-    let lease = |at: usize| (at, 1, "2.0".to_owned());
+    let lease = |at: usize| (at, 1, Some(2));
     assert_eq!(written, [lease(20), lease(60), lease(100)]);
 }

@@ -2,6 +2,7 @@
 
 mod audit_trail;
 mod books_crowd;
+mod costs;
 mod idle;
 mod publishing;
 mod reconciliation;

@@ -1,0 +1,179 @@
+//! The fewest write units with which an operation could keep its promise, and what today's design adds to them.
+//!
+//! The promise: one transaction; a replay in one round trip with the stored bytes; no item shared between payers; each
+//! record credited once; each account's events in order; every record in the chain.
+
+/// Write units, and what they are for.
+pub(super) type Part = (&'static str, u64);
+
+/// The floor of an operation, and what its requests take beyond it.
+pub(super) struct Floor {
+    /// The operation, as `tests/costs.txt` names it.
+    pub(super) operation: &'static str,
+    /// What its transactions must write.
+    pub(super) parts: &'static [Part],
+    /// Its records of the audit trail, each of which is stamped when it is sealed.
+    pub(super) records: u64,
+    /// What its transactions write besides.
+    pub(super) above: &'static [Part],
+}
+
+/// For a record of the audit trail after its request, in tenths: 2 for its stamp, 1 for its entry in `due`, and its
+/// share of a full segment, 0.2.
+pub(super) const STAMP_TENTHS: u64 = 32;
+
+const MARKER: Part = ("marker", 2);
+const WALLET: Part = ("wallet", 2);
+const CARD: Part = ("card", 2);
+const ENTRY: Part = ("journal entry", 2);
+const LIST: Part = ("merchant's list", 1);
+const WORK: Part = ("work to be done", 1);
+const POINTS: Part = ("points are an item of their own", 2);
+const METRICS: Part = ("`METRICS` is an item of its own", 2);
+const PAYMENT: Part = ("`PAYMENT` beside the entry, with work of its own", 3);
+const REFERENCE: Part = ("the other history's entry is an item, not an index entry", 1);
+
+/// The floors of the operations whose lives are measured, in their order.
+pub(super) const FLOORS: [Floor; 10] = [
+    Floor {
+        operation: "payment in money",
+        parts: &[MARKER, WALLET, ENTRY, LIST, WORK],
+        records: 1,
+        above: &[POINTS, METRICS, PAYMENT],
+    },
+    Floor {
+        operation: "payment in three assets",
+        parts: &[MARKER, WALLET, ENTRY, LIST, WORK],
+        records: 1,
+        above: &[
+            POINTS,
+            ("so is regional currency", 2),
+            METRICS,
+            PAYMENT,
+            ("the entry is larger than 1 KB, and so is its index entry", 3),
+        ],
+    },
+    Floor {
+        operation: "charge of a one-time code",
+        parts: &[MARKER, ("code", 2), WALLET, ENTRY, LIST, WORK],
+        records: 1,
+        above: &[POINTS, METRICS, PAYMENT],
+    },
+    Floor {
+        operation: "authorization and capture",
+        parts: &[
+            ("two markers", 4),
+            ("code", 2),
+            ("wallet, twice", 4),
+            ("two journal entries", 4),
+            ("hold, twice", 4),
+            ("its expiry, set and removed", 2),
+            ("merchant's list, twice", 2),
+            ("work to be done, twice", 2),
+        ],
+        records: 2,
+        above: &[POINTS, METRICS, ("`PAYMENT` beside the hold, twice, and work of its own", 5)],
+    },
+    Floor {
+        operation: "refund",
+        parts: &[MARKER, WALLET, ENTRY, ("what may still be refunded of the payment", 2), LIST, WORK],
+        records: 1,
+        above: &[
+            POINTS,
+            METRICS,
+            ("`REFUND` beside the entry, with work of its own", 3),
+            ("the payment in the merchant's list is rewritten", 1),
+        ],
+    },
+    Floor {
+        operation: "card payment",
+        parts: &[MARKER, CARD, ENTRY, LIST, ("terminal's history", 1), WORK],
+        records: 1,
+        above: &[PAYMENT, REFERENCE],
+    },
+    Floor {
+        operation: "card top-up",
+        parts: &[MARKER, CARD, ENTRY, ("terminal's history", 1), WORK],
+        records: 1,
+        above: &[REFERENCE],
+    },
+    Floor {
+        operation: "transfer",
+        parts: &[MARKER, ("two wallets", 4), ENTRY, ("recipient's history", 1), WORK],
+        records: 1,
+        above: &[REFERENCE],
+    },
+    Floor {
+        operation: "top-up and its event",
+        parts: &[
+            ("claim: marker", 2),
+            ("headroom in the wallet", 2),
+            ("top-up", 2),
+            ("what must be looked up", 1),
+            ("step on record, with its work", 3),
+            ("answer: marker", 2),
+            ("step on record, with its work", 3),
+            ("event: wallet", 2),
+            ("top-up, and its lookup's end", 3),
+            ("journal entry, with its work", 3),
+        ],
+        records: 3,
+        above: &[
+            ("the claim is found by an index entry of its own, set and removed", 2),
+            ("the marker with the answer is larger than 1 KB", 2),
+            ("the top-up notes the PaymentIntent, also in its index entry", 3),
+            POINTS,
+            ("the event's step is a record besides the entry", 3),
+            ("the event's own marker", 2),
+        ],
+    },
+    Floor {
+        operation: "grant of points",
+        parts: &[MARKER, WALLET, ENTRY, ("list of the staff's acts", 1), WORK],
+        records: 1,
+        above: &[("the act is an item, not an index entry of the journal's", 1)],
+    },
+];
+
+impl Floor {
+    /// The write units of the transactions at the floor.
+    pub(super) fn request(&self) -> u64 {
+        sum(self.parts)
+    }
+
+    /// The whole floor, in tenths.
+    pub(super) fn tenths(&self) -> u64 {
+        self.request() * 10 + self.records * STAMP_TENTHS
+    }
+
+    /// The write units of the transactions above the floor.
+    pub(super) fn above(&self) -> u64 {
+        sum(self.above)
+    }
+}
+
+fn sum(parts: &[Part]) -> u64 {
+    parts.iter().map(|(_, units)| units).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::costs::Costs;
+
+    #[test]
+    fn floors_and_what_is_above_them_are_the_measured_units() {
+        let costs = Costs::read();
+        for floor in FLOORS {
+            let of_request =
+                |step: &&crate::costs::kept::LifeStep| step.operation == floor.operation && step.step == "request";
+            let step = costs.lives.iter().find(of_request).unwrap_or_else(|| panic!("no {}", floor.operation));
+            assert_eq!(floor.request() + floor.above(), step.thin.write, "{}: update its floor", floor.operation);
+        }
+    }
+
+    #[test]
+    fn floor_of_a_payment_is_11_and_2_tenths() {
+        assert_eq!(FLOORS[0].tenths(), 112);
+    }
+}

@@ -1,0 +1,233 @@
+//! Measures what each request costs.
+
+use super::kept::RequestCost;
+use super::size::bytes_of;
+use super::units::Units;
+use crate::http::books::from_sdk;
+use crate::http::endpoints::{Endpoint, Stage};
+use crate::http::stripe::signed;
+use crate::http::tap::{Seen, Tap};
+use crate::http::world::{new_id, new_key};
+use crate::http::{Call, Host, World};
+use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
+use ledger_core::dynamo::Item;
+use ledger_core::keys::{Shards, attr};
+use ledger_runtime::clock::Clock;
+use serde_json::json;
+use std::collections::HashMap;
+
+/// A stage whose calls to the store are recorded, with caches as warm as after the first request.
+pub async fn tapped(tenant: &str) -> (Stage, Tap) {
+    let tap = Tap::default();
+    let of_app = tap.clone();
+    let host = Host::with_app(|backend| async move {
+        of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
+    });
+    // Shards of one digit, so that each index key is as long as the others.
+    let terms = |terms: &mut ledger_core::terms::TenantTerms| terms.due_shards = Shards::MERCHANT_DEFAULT;
+    let stage = Stage::new(World::with_terms(host, tenant, terms).await).await;
+    // Stripe's events arrive at any time, and would be counted.
+    stage.world.hold_deliveries().await;
+    let _ = stage.paid("1").await;
+    let _ = stage.paid_by_card("1").await;
+    (stage, tap)
+}
+
+/// Measures every endpoint, and variants of some.
+///
+/// # Panics
+/// When a request does not make the writes that it has a name for, or a replay writes.
+pub async fn measure() -> Vec<RequestCost> {
+    let (stage, tap) = tapped("costs").await;
+    tap.meter();
+    let mut measured = Vec::new();
+    // Operations that start the tenant's migration come last, since they change customers' writes.
+    let (migrations, usual): (Vec<_>, Vec<_>) =
+        Endpoint::ALL.into_iter().partition(|endpoint| endpoint.is_migrations());
+    for endpoint in usual {
+        let (call, twin) = (endpoint.prepare(&stage).await.call, endpoint.prepare(&stage).await.call);
+        measured.extend(costs_of(&stage, &tap, &names(endpoint), &call, &twin).await);
+    }
+    let twins = more(&stage).await;
+    for ((name, call), (_, twin)) in more(&stage).await.into_iter().zip(twins) {
+        measured.extend(costs_of(&stage, &tap, &[name], &call, &twin).await);
+    }
+    for endpoint in migrations {
+        let (call, twin) = (endpoint.prepare(&stage).await.call, endpoint.prepare(&stage).await.call);
+        measured.extend(costs_of(&stage, &tap, &names(endpoint), &call, &twin).await);
+    }
+    measured
+}
+
+/// The costs of each write of a request. `twin` is the same request for another customer.
+async fn costs_of(stage: &Stage, tap: &Tap, names: &[&str], call: &Call, twin: &Call) -> Vec<RequestCost> {
+    let made = calls_of(stage, tap, call).await;
+    let replay = calls_of(stage, tap, call).await;
+    assert!(replay.iter().all(|seen| !seen.is_written()), "{names:?}: a replay writes: {replay:?}");
+    let of_twin = calls_of(stage, tap, twin).await;
+    let (parts, twins) = (by_write(&made), by_write(&of_twin));
+    assert_eq!((parts.len(), twins.len()), (names.len(), names.len()), "{names:?}: {made:?} {of_twin:?}");
+    let mut costs = Vec::new();
+    for ((name, part), twin) in names.iter().zip(parts).zip(twins) {
+        let keys = keys(part);
+        let bytes = stored(&stage.world, &keys).await.iter().map(bytes_of).sum::<usize>();
+        let of_twin = self::keys(twin);
+        let under = |prefixes: &[&str]| {
+            keys.iter().filter(|(_, sk)| prefixes.iter().any(|prefix| sk.starts_with(prefix))).count() as u64
+        };
+        costs.push(RequestCost {
+            name: (*name).to_owned(),
+            items: keys.len() as u64,
+            units: units(part),
+            calls: part.len() as u64,
+            replay_calls: replay.len() as u64,
+            entries: under(&["TXN#"]),
+            records: under(&["TXN#", "AUDIT#", "TRAIL#"]),
+            bytes: bytes as u64,
+            shared: keys.iter().filter(|key| of_twin.contains(key)).count() as u64,
+        });
+    }
+    costs
+}
+
+/// The calls that a request makes.
+async fn calls_of(stage: &Stage, tap: &Tap, call: &Call) -> Vec<Seen> {
+    let _ = tap.take();
+    let _ = stage.world.api.send(call).await;
+    tap.take()
+}
+
+/// The calls up to each write; those after the last belong to it.
+fn by_write(made: &[Seen]) -> Vec<&[Seen]> {
+    let ends: Vec<usize> = (1..=made.len()).filter(|end| made[end - 1].is_written()).collect();
+    let starts = std::iter::once(0).chain(ends.iter().copied());
+    let last = ends.len().saturating_sub(1);
+    let of =
+        |(at, (start, end)): (usize, (usize, &usize))| if at == last { &made[start..] } else { &made[start..*end] };
+    starts.zip(&ends).enumerate().map(of).collect()
+}
+
+/// The keys of what these calls write.
+pub(super) fn keys(calls: &[Seen]) -> Vec<(String, String)> {
+    calls.iter().filter(|seen| seen.is_written()).flat_map(Seen::keys).collect()
+}
+
+/// The units of these calls.
+pub(super) fn units(calls: &[Seen]) -> Units {
+    let mut sum = Units::default();
+    calls.iter().filter_map(|seen| seen.units).for_each(|units| sum += units);
+    sum
+}
+
+/// The items with these keys, as they are stored.
+///
+/// # Panics
+/// When the store does not return them all.
+pub(super) async fn stored(world: &World, keys: &[(String, String)]) -> Vec<Item> {
+    let mut items = Vec::new();
+    for keys in keys.chunks(100) {
+        let text = |text: &str| AttributeValue::S(text.to_owned());
+        let key = |(pk, sk): &(String, String)| -> HashMap<String, AttributeValue> {
+            [(attr::PK.to_owned(), text(pk)), (attr::SK.to_owned(), text(sk))].into()
+        };
+        let wanted = KeysAndAttributes::builder().consistent_read(true).set_keys(Some(keys.iter().map(key).collect()));
+        let got = world.table().batch_get_item().request_items(world.table_name(), wanted.build().expect("keys"));
+        let got = got.send().await.expect("the table");
+        assert!(got.unprocessed_keys.is_none_or(|left| left.is_empty()), "too many items for one call");
+        items.extend(got.responses.unwrap_or_default().into_values().flatten().map(from_sdk));
+    }
+    items
+}
+
+/// The name of each of an endpoint's writes.
+fn names(endpoint: Endpoint) -> Vec<&'static str> {
+    let name = match endpoint {
+        Endpoint::Topup => {
+            return vec!["top-up requested, before Stripe is called", "top-up requested, after Stripe answered"];
+        }
+        Endpoint::TopupRefund => {
+            return vec!["top-up refunded, before Stripe is called", "top-up refunded, after Stripe answered"];
+        }
+        Endpoint::Pay => "customer pays, in money",
+        Endpoint::Transfer => "customer sends to another",
+        Endpoint::PaymentCode => "one-time code issued",
+        Endpoint::ProfilePatch => "customer changes the profile",
+        Endpoint::CardPatch => "customer freezes a card",
+        Endpoint::Charge => "merchant charges a one-time code",
+        Endpoint::Refund => "merchant refunds a part",
+        Endpoint::CustomerOpen => "operator opens a customer",
+        Endpoint::CustomerPatch => "operator freezes a customer",
+        Endpoint::MerchantOpen => "operator registers a merchant",
+        Endpoint::MerchantPatch => "operator suspends a merchant",
+        Endpoint::CardIssue => "operator issues a card",
+        Endpoint::CardAdminPatch => "operator freezes a card",
+        Endpoint::TerminalOpen => "operator registers a terminal",
+        Endpoint::TerminalPatch => "operator freezes a terminal",
+        Endpoint::Enrolment => "enrolment code issued",
+        Endpoint::Grant => "points granted to one customer",
+        Endpoint::BulkGrant => "points granted in bulk, the job",
+        Endpoint::AdjustmentRequest => "adjustment requested",
+        Endpoint::AdjustmentApprove => "adjustment approved",
+        Endpoint::AdjustmentReject => "adjustment rejected",
+        Endpoint::CardTopup => "card topped up",
+        Endpoint::CardPay => "card pays",
+        Endpoint::CardRefund => "card payment refunded",
+        Endpoint::CardReverse => "card payment reversed",
+        Endpoint::EventDismiss => "kept event dismissed",
+        Endpoint::ParkedResolve => "parked top-up given up",
+        Endpoint::DecisionRequest => "decision about a contradiction requested",
+        Endpoint::DecisionApprove => "contradicted top-up booked",
+        Endpoint::Authorize => "merchant authorizes a one-time code",
+        Endpoint::Capture => "merchant captures a part",
+        Endpoint::Void => "merchant voids an authorization",
+        Endpoint::SettlementOpen => "merchant's period closed",
+        Endpoint::SettlementResume => "stuck settlement resumed",
+        Endpoint::ResendRequest => "resend of a bank file requested",
+        Endpoint::ResendApprove => "resend of a bank file approved",
+        Endpoint::ReturnRequest => "return of a transfer requested",
+        Endpoint::ReturnApprove => "transfer booked as returned",
+        Endpoint::ReconciliationRequest => "reconciliation requested",
+        Endpoint::BreakAdjustment => "break's adjustment requested",
+        Endpoint::MigrationBackfill => "migration's backfill requested",
+        Endpoint::MigrationVerify => "migration's verification requested",
+        Endpoint::MigrationContract => "migration's contraction requested",
+    };
+    vec![name]
+}
+
+/// A payment that was authorized, then captured in part.
+async fn payment_held(stage: &Stage) -> String {
+    let (_, payment) = stage.held("500").await;
+    let _ = stage.world.api.settle(&stage.merchant.captures(&payment, Some("300"))).await.good();
+    payment
+}
+
+/// Variants of the operations with other costs.
+async fn more(stage: &Stage) -> Vec<(&'static str, Call)> {
+    let Stage { world, merchant, terminal } = stage;
+    let customer = world.customer_with("1740").await;
+    world.grant(&customer, "POINT", "500").await;
+    world.grant(&customer, "REGIONAL#aoba", "1000").await;
+    let body = json!({"merchant_id": merchant.id, "amount": "3240", "points": "500", "regional": {"aoba": "1000"}});
+    let mixed = customer.pays(merchant, "1").json(&body);
+    let (paid, payment) = stage.paid("10").await;
+    let payment_by_id = merchant.refunds(&payment, "10");
+    let unknown_original = terminal.does("pay", &new_id(), &json!({"amount": "1"}));
+    let topup = world.topup(&world.customer().await, "1000").await;
+    let credited = signed(&world.paid_event(&topup.id, &topup.intent, 1000).to_string());
+    let unknown = world.paid_event(&new_id(), "pi_unknown", 300);
+    let disputed = world.paid_topup(&world.customer().await, "1000").await;
+    let dispute = world.stripe(&format!("/payment_intents/{}/dispute", disputed.intent), &json!({})).await;
+    let dispute = world.stripe_event("charge.dispute.funds_withdrawn", dispute["id"].as_str().expect("an id")).await;
+    vec![
+        ("customer pays, in money, points and regional", mixed),
+        ("payment without points refunded", payment_by_id),
+        ("refusal stored", terminal.does("topup", &new_id(), &json!({"amount": "20001"}))),
+        ("reversal of an unknown operation", terminal.reverses("card_pay", &unknown_original)),
+        ("top-up credited by an event", credited),
+        ("event kept for review", signed(&unknown.to_string())),
+        ("dispute's money taken by an event", signed(&dispute.to_string())),
+        ("repeated capture", stage.merchant.captures(&payment_held(stage).await, None)),
+        ("profile patched with nothing", Call::patch("/v1/me", &paid.who, &json!({})).key(new_key())),
+    ]
+}

@@ -1,0 +1,125 @@
+//! The workers, over a connection that counts their units.
+
+use super::units::Units;
+use crate::cloud::gate;
+use crate::http::event_tap::EventTap;
+use crate::http::settling::{local_settler, opened, run_task};
+use crate::http::tap::{Seen, Tap};
+use crate::http::topup_rig::TestClock;
+use crate::http::{Host, Merchant, World};
+use ledger_core::dynamo::Item;
+use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::reads;
+use ledger_core::settlements::{Outcome, Step, Task};
+use ledger_runtime::app::App;
+use ledger_runtime::publishing::Publisher;
+use ledger_runtime::settlement::{SettlementRef, Settler};
+use ledger_runtime::worker::Due;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Sealing lists each act once more until it is ten minutes old. With workers that far ahead, a run lists no act that
+/// an earlier run has sealed.
+const AHEAD: Duration = Duration::from_secs(10 * 60);
+
+pub(super) struct Workers {
+    tap: Tap,
+    app: App,
+    publisher: Publisher,
+    settler: Settler,
+}
+
+/// A tenant's merchant.
+pub(super) struct Shop<'a> {
+    pub(super) world: &'a World,
+    pub(super) tenant: &'a Tenant,
+    pub(super) merchant: &'a Merchant,
+}
+
+impl Workers {
+    pub(super) async fn over(host: &Host) -> Self {
+        let (tap, clock, stack) = (Tap::default(), TestClock::default(), host.stack());
+        clock.ahead(AHEAD);
+        let store = (stack.dynamodb_url(), stack.table());
+        let (app, _) = tap.app(store, false, clock.clock(), stack.stripe()).await;
+        tap.meter();
+        let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
+        let settler = local_settler(&app);
+        Self { tap, app, publisher, settler }
+    }
+
+    /// Clears what was recorded; returns it.
+    pub(super) fn take(&self) -> Vec<Seen> {
+        self.tap.take()
+    }
+
+    /// Ends all work of a shop that is due.
+    pub(super) async fn finish(&self, shop: &Shop<'_>) {
+        let due = Due::everything(shop.tenant.clone());
+        let _ = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
+        if !rows(shop, |shard| reads::records_to_settle(shop.tenant, shop.id(), shard), 1).await.is_empty() {
+            let at = opened(shop.world, shop.merchant).await;
+            let _ = gate::as_function("settlement", self.settler.walk(&at, async |_| {})).await;
+        }
+        let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
+        let _ = gate::as_function("outbox", publish).await.expect("published");
+        let _ = gate::as_function("jobs", jobs::seal_trail(&self.app, shop.tenant)).await.expect("sealed");
+    }
+
+    /// Credits the records that wait, as the stream delivers them; returns their number.
+    pub(super) async fn credit(&self, shop: &Shop<'_>) -> usize {
+        let query = |shard| reads::records_to_credit(shop.tenant, shop.id(), shard);
+        let changed = rows(shop, query, 1).await;
+        if changed.is_empty() {
+            return 0;
+        }
+        let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
+        let credited = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
+        assert_eq!(credited.records, waiting);
+        waiting
+    }
+
+    /// Publishes the entries that wait, as the stream delivers them; returns their number.
+    pub(super) async fn publish(&self, shop: &Shop<'_>) -> usize {
+        let changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
+        let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
+        let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
+        assert_eq!(gate::as_function("outbox", publish).await.expect("published").published, waiting);
+        waiting
+    }
+
+    /// Seals the records that wait; returns their number.
+    pub(super) async fn seal(&self, shop: &Shop<'_>) -> usize {
+        gate::as_function("jobs", jobs::seal_trail(&self.app, shop.tenant)).await.expect("sealed").records
+    }
+
+    /// Opens a settlement and collects its records.
+    pub(super) async fn collect(&self, shop: &Shop<'_>) -> SettlementRef {
+        let at = opened(shop.world, shop.merchant).await;
+        let _ = self.take();
+        while run_task(&self.settler, &at, Task::Do(Step::Collect)).await.expect("collected") == Outcome::Again {}
+        at
+    }
+
+    /// Runs the tasks of a settlement that are left.
+    pub(super) async fn settle(&self, at: &SettlementRef) -> Units {
+        let _ = self.take();
+        let _ = gate::as_function("settlement", self.settler.walk(at, async |_| {})).await;
+        super::requests::units(&self.take())
+    }
+}
+
+impl Shop<'_> {
+    fn id(&self) -> MerchantId {
+        MerchantId::parse(&self.merchant.id).expect("an id")
+    }
+}
+
+/// What a due index query lists on all shards.
+async fn rows(shop: &Shop<'_>, query: impl Fn(u32) -> reads::Query, shards: u32) -> Vec<Item> {
+    let mut found = Vec::new();
+    for shard in 0..shards {
+        found.extend(gate::as_test(shop.world.app.dynamo().query(&query(shard))).await.expect("records"));
+    }
+    found
+}
