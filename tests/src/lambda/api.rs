@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 pub struct RuntimeApi {
     address: String,
     events: mpsc::UnboundedSender<Event>,
-    desk: Arc<PspExecutor>,
+    state: Arc<ApiState>,
     server: JoinHandle<io::Result<()>>,
 }
 
@@ -40,7 +40,7 @@ struct Event {
 
 /// The handlers' shared state.
 #[derive(Debug)]
-struct PspExecutor {
+struct ApiState {
     function: String,
     events: tokio::sync::Mutex<mpsc::UnboundedReceiver<Event>>,
     open: Mutex<HashMap<String, oneshot::Sender<Reply>>>,
@@ -57,7 +57,7 @@ impl RuntimeApi {
     /// When no port is free.
     pub async fn start(function: &str) -> Self {
         let (sender, events) = mpsc::unbounded_channel();
-        let desk = Arc::new(PspExecutor {
+        let state = Arc::new(ApiState {
             function: function.to_owned(),
             events: tokio::sync::Mutex::new(events),
             open: Mutex::default(),
@@ -66,8 +66,8 @@ impl RuntimeApi {
         });
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address").to_string();
-        let serving = axum::serve(listener, router(Arc::clone(&desk)));
-        Self { address, events: sender, desk, server: tokio::spawn(async { serving.await }) }
+        let serving = axum::serve(listener, router(Arc::clone(&state)));
+        Self { address, events: sender, state, server: tokio::spawn(async { serving.await }) }
     }
 
     /// Host and port, as in `AWS_LAMBDA_RUNTIME_API`.
@@ -81,7 +81,7 @@ impl RuntimeApi {
     /// # Panics
     /// Never: the sender lives as long as `self`.
     pub async fn ready(&self) -> Instant {
-        let mut ready = self.desk.ready.subscribe();
+        let mut ready = self.state.ready.subscribe();
         let ready = ready.wait_for(Option::is_some).await.expect("it lives");
         ready.expect("it is there")
     }
@@ -92,7 +92,7 @@ impl RuntimeApi {
     /// Never: no holder of the lock panics.
     #[must_use]
     pub fn init_error(&self) -> Option<Value> {
-        self.desk.init_error.lock().expect("no panic").clone()
+        self.state.init_error.lock().expect("no panic").clone()
     }
 
     /// Hands an event to the function; the receiver gets its reply.
@@ -102,7 +102,7 @@ impl RuntimeApi {
     pub fn hand_out(&self, payload: impl Into<Bytes>) -> oneshot::Receiver<Reply> {
         let id = crate::http::world::new_id();
         let (sender, reply) = oneshot::channel();
-        self.desk.open.lock().expect("no panic").insert(id.clone(), sender);
+        self.state.open.lock().expect("no panic").insert(id.clone(), sender);
         self.events.send(Event { id, payload: payload.into() }).expect("it lives");
         reply
     }
@@ -114,7 +114,7 @@ impl Drop for RuntimeApi {
     }
 }
 
-fn router(desk: Arc<PspExecutor>) -> Router {
+fn router(state: Arc<ApiState>) -> Router {
     Router::new()
         .route(&format!("{RUNTIME}/invocation/next"), get(next))
         .route(&format!("{RUNTIME}/invocation/{{id}}/response"), post(response))
@@ -122,13 +122,13 @@ fn router(desk: Arc<PspExecutor>) -> Router {
         .route(&format!("{RUNTIME}/init/error"), post(init_error))
         .route(&format!("{EXTENSIONS}/register"), post(register))
         .route(&format!("{EXTENSIONS}/event/next"), get(extension_next))
-        .with_state(desk)
+        .with_state(state)
 }
 
 /// Waits for an event without a timeout: Lambda freezes an idle environment here.
-async fn next(State(desk): State<Arc<PspExecutor>>) -> Response<Body> {
-    desk.ready.send_if_modified(|ready| ready.is_none() && ready.replace(Instant::now()).is_none());
-    let Some(event) = desk.events.lock().await.recv().await else {
+async fn next(State(state): State<Arc<ApiState>>) -> Response<Body> {
+    state.ready.send_if_modified(|ready| ready.is_none() && ready.replace(Instant::now()).is_none());
+    let Some(event) = state.events.lock().await.recv().await else {
         return answer(StatusCode::INTERNAL_SERVER_ERROR, &json!({"errorMessage": "no more events"}));
     };
     let deadline = clock::since_epoch() + TIMEOUT;
@@ -136,34 +136,34 @@ async fn next(State(desk): State<Arc<PspExecutor>>) -> Response<Body> {
         .header("content-type", "application/json")
         .header("lambda-runtime-aws-request-id", &event.id)
         .header("lambda-runtime-deadline-ms", deadline.as_millis().to_string())
-        .header("lambda-runtime-invoked-function-arn", arn(&desk.function))
+        .header("lambda-runtime-invoked-function-arn", arn(&state.function))
         .header("lambda-runtime-trace-id", "Root=1-5bef4de7-ad49b0e87f6ef6c87fc2e700;Parent=9a9197af755a6419;Sampled=0")
         .body(Body::from(event.payload))
         .expect("an answer")
 }
 
-async fn response(State(desk): State<Arc<PspExecutor>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
-    desk.close(&id, Reply::Response(json_of(&body)))
+async fn response(State(state): State<Arc<ApiState>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+    state.close(&id, Reply::Response(json_of(&body)))
 }
 
-async fn error(State(desk): State<Arc<PspExecutor>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
-    desk.close(&id, Reply::Error(json_of(&body)))
+async fn error(State(state): State<Arc<ApiState>>, Path(id): Path<String>, body: Bytes) -> Response<Body> {
+    state.close(&id, Reply::Error(json_of(&body)))
 }
 
-async fn init_error(State(desk): State<Arc<PspExecutor>>, body: Bytes) -> Response<Body> {
-    *desk.init_error.lock().expect("no panic") = Some(json_of(&body));
+async fn init_error(State(state): State<Arc<ApiState>>, body: Bytes) -> Response<Body> {
+    *state.init_error.lock().expect("no panic") = Some(json_of(&body));
     answer(StatusCode::ACCEPTED, &json!({"status": "OK"}))
 }
 
 /// Lambda registers extensions until the function asks for its first event.
-async fn register(State(desk): State<Arc<PspExecutor>>, headers: HeaderMap) -> Response<Body> {
+async fn register(State(state): State<Arc<ApiState>>, headers: HeaderMap) -> Response<Body> {
     if !headers.contains_key("lambda-extension-name") {
         return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestFormat"}));
     }
-    if desk.ready.borrow().is_some() {
+    if state.ready.borrow().is_some() {
         return answer(StatusCode::FORBIDDEN, &json!({"errorType": "Extension.RegistrationClosed"}));
     }
-    let known = json!({"functionName": desk.function, "functionVersion": "$LATEST", "handler": "bootstrap"});
+    let known = json!({"functionName": state.function, "functionVersion": "$LATEST", "handler": "bootstrap"});
     let mut response = answer(StatusCode::OK, &known);
     let id = crate::http::world::new_id().parse().expect("an id is a header's value");
     response.headers_mut().insert("lambda-extension-identifier", id);
@@ -175,7 +175,7 @@ async fn extension_next() -> Response<Body> {
     std::future::pending().await
 }
 
-impl PspExecutor {
+impl ApiState {
     fn close(&self, id: &str, reply: Reply) -> Response<Body> {
         let Some(waiting) = self.open.lock().expect("no panic").remove(id) else {
             return answer(StatusCode::BAD_REQUEST, &json!({"errorType": "InvalidRequestID"}));

@@ -194,6 +194,28 @@ fn dashboard_shows_every_alarm() {
     assert_eq!(shown, wanted);
 }
 
+#[test]
+fn dashboard_shows_percentiles_of_every_tenant_and_operation_from_the_log_lines_of_the_apis() {
+    let template = Template::read();
+    let dashboard = alarms::dashboard(&template);
+    let widgets = dashboard["widgets"].as_array().expect("widgets").iter();
+    let queries: Vec<&str> = widgets.filter_map(|widget| widget["properties"]["query"].as_str()).collect();
+    let [query] = queries[..] else { panic!("one widget of logs, not {queries:?}") };
+    let (sources, rest) = query.split_once(" | filter ").expect("a filter");
+    let sources: Vec<&str> = sources.split(" | ").collect();
+    let apis = ["Customer", "Merchant", "Admin", "Terminal"].map(|name| format!("{name}Logs"));
+    assert_eq!(sources, apis.each_ref().map(|group| format!("SOURCE '${{{group}}}'")));
+    for group in apis {
+        assert_eq!(template.at(&format!("/Resources/{group}/Type")), "AWS::Logs::LogGroup", "{group}");
+    }
+    // The names are those of the log line: `ledger_runtime::logging::log_request`.
+    assert_eq!(
+        rest,
+        "message = 'request' and ispresent(operation) | stats pct(latency_ms, 50) as p50, pct(latency_ms, 99) as p99, \
+         pct(latency_ms, 99.9) as p99_9, count(*) as requests by tenant, operation | sort requests desc"
+    );
+}
+
 /// The functions whose errors or throttles no alarm watches. The tasks of a state machine fail their machine instead.
 fn unwatched(template: &Template) -> Vec<String> {
     let of_machines = ["ReconcileExportFunction"];

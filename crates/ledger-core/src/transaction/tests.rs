@@ -279,7 +279,10 @@ fn response_is_stored_on_a_marker_only() {
     let unposted = Draft { entry: Some(entry(postings())), items: vec![debit("99")] };
     assert_eq!(Transaction::landed(unposted.clone(), marker(), &from), Err(BuildError::Unposted(account(1))));
     let unbooked = Draft { entry: None, items: vec![debit("100")] };
-    assert_eq!(Transaction::landed(unbooked.clone(), marker(), &from), Err(BuildError::EffectWithoutJournal(Role::Payer)));
+    assert_eq!(
+        Transaction::landed(unbooked.clone(), marker(), &from),
+        Err(BuildError::EffectWithoutJournal(Role::Payer))
+    );
 }
 
 #[test]

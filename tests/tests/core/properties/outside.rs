@@ -102,7 +102,10 @@ impl TopupScene {
         let command = topup::Topup { customer: customer(0xa), charge: yen(CHARGE) };
         let call = topup::plan(&command, &by_customer(), &scene.terms, &psp(), &cx(7)).unwrap();
         let flight = Flight::begin(&by_customer(), &call).unwrap();
-        scene.table.execute(Transaction::claimed(call.draft.clone(), &by_customer(), &flight).unwrap().items()).unwrap();
+        scene
+            .table
+            .execute(Transaction::claimed(call.draft.clone(), &by_customer(), &flight).unwrap().items())
+            .unwrap();
         scene
     }
 

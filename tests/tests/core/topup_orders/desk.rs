@@ -264,7 +264,8 @@ impl Handler {
         };
         let draft = effect.map_or_else(Draft::default, |effect| effect.draft);
         let landed =
-            Transaction::landed(draft.clone(), holders::of_claim(&flight).land(&answer(), false, self.now), &from).unwrap();
+            Transaction::landed(draft.clone(), holders::of_claim(&flight).land(&answer(), false, self.now), &from)
+                .unwrap();
         match self.write(model, &landed) {
             WriteOutcome::Applied => FactOutcome::Applied,
             WriteOutcome::MarkerExists => FactOutcome::Repeated,
