@@ -4,7 +4,8 @@ use super::{Metric, NAMESPACE, Sink, Unit};
 use crate::clock::Clock;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,45 +30,69 @@ impl Emf {
 
 impl Sink for Emf {
     fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) {
-        let mut line = record(self.clock.now().millis(), metric, tenant, operation, value).to_string();
-        line.push('\n');
+        let record = Record { millis: self.clock.now().millis(), metric, tenant, operation, value };
+        // Names and numbers always serialize.
+        let Ok(mut line) = serde_json::to_vec(&record) else { return };
+        line.push(b'\n');
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         // One write, so that other writers' lines cannot split this one. A lost metric must not fail a payment.
-        let _ = out.write_all(line.as_bytes()).and_then(|()| out.flush());
+        let _ = out.write_all(&line).and_then(|()| out.flush());
     }
 }
 
-/// Builds the line of one value, under its dimensions and under each coarser set of them.
+/// The line of one value, under its dimensions and under each coarser set of them.
 ///
 /// CloudWatch does not sum over dimensions: alarms watch the whole service, the readiness check a tenant.
-fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) -> Value {
-    let mut sets = vec![json!([])];
-    if tenant.is_some() {
-        sets.push(json!(["tenant"]));
-        if operation.is_some() {
-            sets.push(json!(["tenant", "operation"]));
+struct Record<'a> {
+    millis: i64,
+    metric: Metric,
+    tenant: Option<&'a Tenant>,
+    operation: Option<Operation>,
+    value: u64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Aws {
+    timestamp: i64,
+    cloud_watch_metrics: [Directive; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Directive {
+    namespace: &'static str,
+    dimensions: &'static [&'static [&'static str]],
+    metrics: [Definition; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Definition {
+    name: &'static str,
+    unit: &'static str,
+}
+
+impl Serialize for Record<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let dimensions: &[&[&str]] = match (self.tenant, self.operation) {
+            (Some(_), Some(_)) => &[&[], &["tenant"], &["tenant", "operation"]],
+            (Some(_), None) => &[&[], &["tenant"]],
+            (None, _) => &[&[]],
+        };
+        let metrics = [Definition { name: self.metric.name(), unit: unit(self.metric) }];
+        let directive = Directive { namespace: NAMESPACE, dimensions, metrics };
+        let mut line = serializer.serialize_map(None)?;
+        line.serialize_entry("_aws", &Aws { timestamp: self.millis, cloud_watch_metrics: [directive] })?;
+        line.serialize_entry(self.metric.name(), &self.value)?;
+        if let Some(tenant) = self.tenant {
+            line.serialize_entry("tenant", tenant.as_str())?;
         }
+        if let Some(operation) = self.operation {
+            line.serialize_entry("operation", operation.name())?;
+        }
+        line.end()
     }
-    let mut record = json!({
-        "_aws": {
-            "Timestamp": millis,
-            "CloudWatchMetrics": [{
-                "Namespace": NAMESPACE,
-                "Dimensions": sets,
-                "Metrics": [{"Name": metric.name(), "Unit": unit(metric)}],
-            }],
-        },
-        metric.name(): value,
-    });
-    if let Some(record) = record.as_object_mut() {
-        if let Some(tenant) = tenant {
-            record.insert("tenant".to_owned(), tenant.as_str().into());
-        }
-        if let Some(operation) = operation {
-            record.insert("operation".to_owned(), operation.name().into());
-        }
-    }
-    record
 }
 
 /// The unit's name in CloudWatch.
@@ -82,6 +107,11 @@ fn unit(metric: Metric) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
+
+    fn record(millis: i64, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) -> Value {
+        serde_json::to_value(Record { millis, metric, tenant, operation, value }).unwrap()
+    }
 
     #[test]
     fn record_has_its_dimensions_and_no_other_fields() {
