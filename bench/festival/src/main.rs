@@ -1,9 +1,9 @@
 //! Runs the festival: `cargo run --release -p ledger-festival`.
 
 use clap::Parser;
-use ledger_bench::scenarios::{RATES, RATES_SHORT, all, half_an_hour};
-use ledger_bench::simulation::Outcome;
-use ledger_bench::{plot, promises, report};
+use ledger_festival::scenarios::{RATES, RATES_SHORT, all, half_an_hour};
+use ledger_festival::simulation::Outcome;
+use ledger_festival::{plot, promises, report};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
