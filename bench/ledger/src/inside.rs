@@ -90,7 +90,7 @@ impl Inside {
     /// # Panics
     /// If there is no answer.
     pub async fn pay(&self, payment: &Payment) -> Answered {
-        let claims = [("tenant", self.tenant.as_str()), ("face", "customer"), ("sub", &payment.payer)];
+        let claims = [("tenant", self.tenant.as_str()), ("face", "customer"), ("sub", payment.payer.as_str())];
         let claims = claims.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let mut request = Request::post("/v1/me/payments")
             .header("content-type", "application/json")

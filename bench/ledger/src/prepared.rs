@@ -61,13 +61,13 @@ impl Prepared {
         let folder = Folder::make(folder, "prepared")?;
         let running = start(&folder.0);
         let world = world(&running).await;
-        let opening = OPENING.to_string();
-        let payers = stream::iter(0..customers).map(async |_| {
-            let customer = world.customer_with(&opening).await;
+        let (world, opening) = (&world, &OPENING.to_string());
+        let payers = stream::iter(0..customers).map(|_| async move {
+            let customer = world.customer_with(opening).await;
             Party { id: customer.id, token: token(customer.who) }
         });
         let payers = payers.buffered(AT_A_TIME).collect().await;
-        let merchants = stream::iter(0..merchants).map(async |_| {
+        let merchants = stream::iter(0..merchants).map(|_| async move {
             let merchant = world.merchant().await;
             Party { id: merchant.id, token: token(merchant.who) }
         });

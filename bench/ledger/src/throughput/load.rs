@@ -88,10 +88,11 @@ fn client(
     while Instant::now() < ends && !over.load(Ordering::Relaxed) {
         let merchant = &merchants[fastrand::usize(..merchants.len())].id;
         let yen = fastrand::u64(100..200);
+        let key = new_key();
         let headers = [
             ("authorization", tokens[fastrand::usize(..tokens.len())].as_str()),
             ("content-type", "application/json"),
-            ("idempotency-key", &new_key()),
+            ("idempotency-key", key.as_str()),
         ];
         let body = format!(r#"{{"merchant_id":"{merchant}","amount":"{yen}"}}"#);
         let began = Instant::now();

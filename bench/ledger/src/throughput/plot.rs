@@ -44,7 +44,6 @@ fn draw<'a>(area: &Area<'a>, runs: &[Run]) -> Result<(), DrawError<'a>> {
 }
 
 fn draw_panel<'a>(area: &Area<'a>, title: &str, scenario: Scenario, runs: &[Run]) -> Result<(), DrawError<'a>> {
-    let is_ours = |run: &&Run| run.inside.is_some() || run.system != "postgresql";
     let clients_max = runs.iter().map(|run| run.clients).max().unwrap_or(1).max(2);
     let rate_max = runs.iter().map(Run::per_second).max().unwrap_or(1).max(10);
     let mut chart = ChartBuilder::on(area)
@@ -60,7 +59,7 @@ fn draw_panel<'a>(area: &Area<'a>, title: &str, scenario: Scenario, runs: &[Run]
     for (variant, colour, ours) in lines {
         let points: Vec<(u32, u64)> = runs
             .iter()
-            .filter(|run| is_ours(run) == ours && run.variant == variant)
+            .filter(|run| (run.system != "postgresql") == ours && run.variant == variant)
             .map(|run| (run.clients, run.per_second()))
             .collect();
         if points.is_empty() {
