@@ -1,5 +1,5 @@
-//! Customers with money, merchants and their tokens in a data file of the local stack. The file is made once, and each
-//! run has a copy, so that all begin with the same books.
+//! Customers with money, merchants and their tokens, on the local stack: in a data file, of which each run has a copy so
+//! that all begin with the same books, or in memory.
 
 use crate::connection::Connection;
 use futures::stream::{self, StreamExt};
@@ -59,19 +59,8 @@ impl Prepared {
     /// If the local stack does not start or refuses a request.
     pub async fn make(folder: &Path, customers: usize, merchants: usize) -> io::Result<Self> {
         let folder = Folder::make(folder, "prepared")?;
-        let running = start(&folder.0);
-        let world = world(&running).await;
-        let (world, opening) = (&world, &OPENING.to_string());
-        let payers = stream::iter(0..customers).map(|_| async move {
-            let customer = world.customer_with(opening).await;
-            Party { id: customer.id, token: token(customer.who) }
-        });
-        let payers = payers.buffered(AT_A_TIME).collect().await;
-        let merchants = stream::iter(0..merchants).map(|_| async move {
-            let merchant = world.merchant().await;
-            Party { id: merchant.id, token: token(merchant.who) }
-        });
-        let merchants = merchants.buffered(AT_A_TIME).collect().await;
+        let running = start(&folder.0, &[]);
+        let (payers, merchants) = parties(&world(&running).await, customers, merchants).await;
         let ended = running.interrupt();
         assert!(ended.success(), "the local stack ended with {ended}");
         Ok(Self { folder, payers, merchants })
@@ -93,11 +82,29 @@ impl Prepared {
     pub fn run(&self) -> io::Result<Running> {
         let folder = Folder::make(self.folder.0.parent().unwrap_or(Path::new(".")), "run")?;
         copy(&self.folder.0, &folder.0)?;
-        Ok(Running { process: start(&folder.0), _folder: folder })
+        Ok(Running { process: start(&folder.0, &[]), _folder: folder })
     }
 }
 
 impl Running {
+    /// A local stack with its table in memory, its customers and its merchants.
+    ///
+    /// # Errors
+    /// If a folder cannot be written.
+    ///
+    /// # Panics
+    /// If the local stack does not start or refuses a request.
+    pub async fn in_memory(
+        folder: &Path,
+        customers: usize,
+        merchants: usize,
+    ) -> io::Result<(Self, Vec<Party>, Vec<Party>)> {
+        let folder = Folder::make(folder, "memory")?;
+        let process = start(&folder.0, &["--in-memory"]);
+        let (payers, merchants) = parties(&world(&process).await, customers, merchants).await;
+        Ok((Self { process, _folder: folder }, payers, merchants))
+    }
+
     /// The API's address.
     ///
     /// # Panics
@@ -136,10 +143,24 @@ impl Drop for Folder {
     }
 }
 
-fn start(folder: &Path) -> Process {
+fn start(folder: &Path, more: &[&str]) -> Process {
     let data = folder.join(DATA_FILE);
     let data = data.to_str().expect("the folder's name is UTF-8");
-    Process::start_with(&["--port", "0", "--data", data], &[RATE])
+    Process::start_with(&[&["--port", "0", "--data", data], more].concat(), &[RATE])
+}
+
+/// Opens customers with money, and merchants.
+async fn parties(world: &World, customers: usize, merchants: usize) -> (Vec<Party>, Vec<Party>) {
+    let opening = &OPENING.to_string();
+    let payers = stream::iter(0..customers).map(|_| async move {
+        let customer = world.customer_with(opening).await;
+        Party { id: customer.id, token: token(customer.who) }
+    });
+    let merchants = stream::iter(0..merchants).map(|_| async move {
+        let merchant = world.merchant().await;
+        Party { id: merchant.id, token: token(merchant.who) }
+    });
+    (payers.buffered(AT_A_TIME).collect().await, merchants.buffered(AT_A_TIME).collect().await)
 }
 
 async fn world(process: &Process) -> World {

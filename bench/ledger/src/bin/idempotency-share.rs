@@ -3,7 +3,7 @@
 use clap::Parser;
 use ledger_bench::idempotency_share::{json_lines, measure, table};
 use ledger_bench::inside::{self, Inside};
-use ledger_bench::prepared::Prepared;
+use ledger_bench::prepared::Running;
 use std::error::Error;
 use std::fs;
 use std::io::{self, Write};
@@ -53,13 +53,12 @@ async fn run(args: &Args) -> Result<(), Box<dyn Error>> {
     let (samples, customers) = if args.short { (SAMPLES_SHORT, CUSTOMERS_SHORT) } else { (args.samples, CUSTOMERS) };
     let folder = folder(args.dir.as_deref())?;
     progress(&format!("preparing {customers} customers"));
-    let prepared = Prepared::make(&folder, customers, MERCHANTS).await?;
-    let running = prepared.run()?;
+    // In memory, because a disk's latency varies by more than the marker takes.
+    let (running, payers, merchants) = Running::in_memory(&folder, customers, MERCHANTS).await?;
     let process = &running.process;
     let inside = Inside::over(&process.dynamodb_url, &process.table, "demo").await;
     progress(&format!("{samples} payments and their replays"));
-    let parties = (prepared.payers.as_slice(), prepared.merchants.as_slice());
-    let share = measure(&inside, running.engine()?, parties, samples).await?;
+    let share = measure(&inside, running.engine()?, (&payers, &merchants), samples).await?;
     write!(io::stdout().lock(), "{}", table(&share))?;
     if let Some(file) = &args.json {
         fs::write(file, json_lines(&share)).map_err(|error| format!("{}: {error}", file.display()))?;

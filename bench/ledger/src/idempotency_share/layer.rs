@@ -108,6 +108,7 @@ impl<'a> Layer<'a> {
 
     /// A refusal that is stored under the key, by a store that answers at once.
     async fn alone(&self, inside: &Inside, claim: Claim) -> Result<Duration, String> {
+        let _ = inside.store.take();
         inside.store.answer_next(Canned::applied());
         let plan = async |_: Context| Err::<Planned<()>, _>(PlanError::from(Failure::Insufficient));
         let began = Instant::now();

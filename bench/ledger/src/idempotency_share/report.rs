@@ -19,7 +19,7 @@ pub fn table(share: &Share) -> String {
     for (name, latencies) in rows(share) {
         row(name, &|per_mille| micros(latencies.percentile(per_mille)));
     }
-    row("the marker in the engine's call: the difference", &|per_mille| signed_micros(added(share, per_mille)));
+    row("the difference of these two", &|per_mille| signed_micros(added(share, per_mille)));
     let layer = share.layer.alone.percentile(990);
     let engine = Duration::from_nanos(u64::try_from(added(share, 990).max(0)).unwrap_or(u64::MAX));
     let calls = &share.calls;
@@ -67,16 +67,16 @@ fn rows(share: &Share) -> [(&'static str, &Latencies); 14] {
         ("fingerprint, which the marker's time contains", fingerprint),
         ("marker: made and checked", marker),
         ("marker: its expressions for the store", render),
-        ("**the layer in a payment**: claim, marker, expressions", of_payment),
+        ("the layer in a payment: claim, marker, expressions", of_payment),
         ("replay: the stored marker read and compared", verdict),
         ("a whole refusal under a key, with the SDK's call", alone),
         ("the SDK's call of one small update", sdk),
-        ("whole payment, over the engine", &share.payments),
+        ("whole payment, over the engine in memory", &share.payments),
         ("of it our code", &share.payments_in_our_code),
-        ("whole replay, over the engine", &share.replays),
+        ("whole replay, over the engine in memory", &share.replays),
         ("of it our code", &share.replays_in_our_code),
-        ("the engine's call with the marker", &share.with_marker),
-        ("the engine's call without it", &share.without_marker),
+        ("the engine's call of a payment with its marker", &share.with_marker),
+        ("the same without the marker", &share.without_marker),
     ]
 }
 
