@@ -35,7 +35,7 @@ fn draw<'a>(area: &Area<'a>, runs: &[Run]) -> Result<(), DrawError<'a>> {
     area.fill(&WHITE)?;
     for (panel, scenario) in area.split_evenly((1, 2)).iter().zip(Scenario::ALL) {
         let title = match scenario {
-            Scenario::Uniform => "64 merchants at random",
+            Scenario::Uniform => "Many merchants, at random",
             Scenario::Hot => "One merchant",
         };
         draw_panel(panel, title, scenario, runs)?;
