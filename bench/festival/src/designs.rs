@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn our_payment_has_6_items_and_15_write_units_as_measured() {
         // tests/costs.txt, "customer pays, in money".
-        let costs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/costs.txt")).unwrap();
+        let costs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/costs.txt")).unwrap();
         let row = costs.lines().find_map(|line| line.strip_prefix("customer pays, in money ")).unwrap();
         let measured: Vec<u64> = row.split_whitespace().map(|number| number.parse().unwrap()).collect();
         let ours = PAYMENT.transaction(Design::Credited);
