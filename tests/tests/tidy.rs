@@ -260,7 +260,7 @@ fn modules_use_only_modules_before_them() {
             let path =
                 name.split(&format!("{folder}/")).last().unwrap().trim_end_matches(".rs").trim_end_matches("/mod");
             let module = path.split('/').next().unwrap();
-            if ["lib", "main"].contains(&module) {
+            if ["bin", "lib", "main"].contains(&module) {
                 continue;
             }
             let own = place(module).unwrap_or_else(|| panic!("{package}: lib.rs does not list `{module}`"));
