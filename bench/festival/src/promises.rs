@@ -1,9 +1,10 @@
 //! What the design promises, checked on outcomes.
 //!
 //! No refusals are promised with the most shards at every rate, and with the shards that the documents advise up to
-//! [`CREDITED_RATE_MAX`]: above it, too many index keys may share a partition by chance.
+//! [`CREDITED_RATE_MAX`]: above it, too many index keys may share a partition by chance. A payment's latency is promised
+//! in both at every rate: customers do not wait for each other.
 
-use crate::chance::{Micros, SECOND};
+use crate::chance::{MILLISECOND, Micros, SECOND};
 use crate::designs::Design;
 use crate::scenarios::{MOST_SHARDS, PREPARED};
 use crate::simulation::Outcome;
@@ -18,6 +19,10 @@ pub const CREDITED_RATE_MAX: u64 = 500;
 /// The longest lag up to that rate: a second of the stream's window, a quarter for its poll, 1.2 s of tries for the
 /// lease, and a whole run of 3.4 s before; and if that run leaves the record, the same wait for another run.
 pub const LAG_MAX: Micros = 10 * SECOND;
+/// The latency that 99 % of the applied payments do not exceed: the threshold of the alarm on latency.
+///
+/// A payment is one transaction. It waits longer only if its customer pays twice at once.
+pub const LATENCY_P99_MAX: Micros = 500 * MILLISECOND;
 
 /// The promises that outcomes break, in sentences; empty if all hold.
 #[must_use]
@@ -43,6 +48,10 @@ fn broken_by(outcome: &Outcome) -> Vec<String> {
     check(conflicts == 0, format!("{conflicts} conflicts between different customers"));
     let with_workers = outcome.conflicts_with_workers;
     check(with_workers == 0, format!("{with_workers} conflicts of payments with workers"));
+    if [PREPARED, MOST_SHARDS].contains(&outcome.scenario.as_str()) {
+        let p99 = outcome.latency_p99 / MILLISECOND;
+        check(outcome.latency_p99 <= LATENCY_P99_MAX, format!("p99 of the applied payments is {p99} ms"));
+    }
     let is_slow = outcome.rate <= CREDITED_RATE_MAX;
     if outcome.scenario == MOST_SHARDS || outcome.scenario == PREPARED && is_slow {
         let refused = outcome.refused();
@@ -60,11 +69,15 @@ fn broken_by(outcome: &Outcome) -> Vec<String> {
 #[must_use]
 pub fn findings(outcomes: &[Outcome]) -> Vec<String> {
     let ours: Vec<&Outcome> = outcomes.iter().filter(|outcome| outcome.design == Design::Credited.name()).collect();
-    let kinds: [(&str, Show); 5] = [
+    let kinds: [(&str, Show); 6] = [
         ("Payments are refused: after all retries of a conflict, and because DynamoDB throttled", |outcome| {
             let (conflicts, throttled) = (outcome.refused_after_conflicts, outcome.refused_throttled);
             let shown = format!("{conflicts} and {throttled} of {}", outcome.offered);
             (outcome.refused() > 0).then_some(shown)
+        }),
+        ("Payments of one customer wait for each other: p99 of the applied ones", |outcome| {
+            let p99 = outcome.latency_p99 / MILLISECOND;
+            (outcome.latency_p99 > LATENCY_P99_MAX).then(|| format!("{p99} ms"))
         }),
         (
             "Crediting falls behind: the most uncredited payments at once, the longest lag, and how many were left",
@@ -125,20 +138,39 @@ mod tests {
     }
 
     #[test]
+    fn latency_of_one_customers_payments_is_shown_and_not_promised() {
+        let slow = Outcome { scenario: "one wallet".to_owned(), latency_p99: 2 * LATENCY_P99_MAX, ..outcome() };
+        assert_eq!(broken(std::slice::from_ref(&slow)), Vec::<String>::new());
+        let found = findings(&[slow]);
+        assert!(found.iter().any(|finding| finding.contains("p99") && finding.contains("1000 ms")), "{found:#?}");
+    }
+
+    #[test]
     fn each_broken_promise_is_named() {
         let all = Outcome {
             money_difference: 5,
             refused_throttled: 1,
             conflicts_between_customers: 2,
             conflicts_with_workers: 3,
+            latency_p99: LATENCY_P99_MAX + MILLISECOND,
             lag_max: LAG_MAX + 1,
             uncredited: 4,
             ..outcome()
         };
         let broken = broken(&[all]);
-        for what in ["by 5 yen", "were answered", "2 conflicts", "3 conflicts", "1 of", "credited 10 s", "4 payments"] {
+        let named = [
+            "by 5 yen",
+            "were answered",
+            "2 conflicts",
+            "3 conflicts",
+            "is 501 ms",
+            "1 of",
+            "credited 10 s",
+            "4 payments",
+        ];
+        for what in named {
             assert!(broken.iter().any(|sentence| sentence.contains(what)), "{what}: {broken:#?}");
         }
-        assert_eq!(broken.len(), 7);
+        assert_eq!(broken.len(), 8);
     }
 }

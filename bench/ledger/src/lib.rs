@@ -4,8 +4,14 @@
 //! The modules in order. Each uses only those before it, which a test checks.
 //!
 //! 1. Values: `stats`, `process`.
-//! 2. Measurements: `functions`.
+//! 2. What is measured: `connection`, `prepared`, `inside`.
+//! 3. Measurements: `functions`, `throughput`, `idempotency_share`.
 
+pub mod connection;
 pub mod functions;
+pub mod idempotency_share;
+pub mod inside;
+pub mod prepared;
 pub mod process;
 pub mod stats;
+pub mod throughput;

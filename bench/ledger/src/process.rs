@@ -19,11 +19,32 @@ impl ProcessorTime {
     /// The processor time of a running process; `None` where there is no such process or no `/proc`.
     #[must_use]
     pub fn of(process: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-        // The second field is the program's name in parentheses, and may have spaces.
-        let (_, fields) = stat.rsplit_once(") ")?;
+        Self::in_stat(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?).map(|(_, time)| time)
+    }
+
+    /// The processor time of a running process's threads whose names satisfy `is_counted`. Threads that have ended are
+    /// not counted. Linux keeps 15 characters of a name.
+    #[must_use]
+    pub fn of_threads(process: u32, is_counted: impl Fn(&str) -> bool) -> Option<Self> {
+        let mut sum = Self { user: Duration::ZERO, system: Duration::ZERO };
+        for thread in fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten() {
+            // The thread may have ended.
+            let Ok(stat) = fs::read_to_string(thread.path().join("stat")) else { continue };
+            let (name, time) = Self::in_stat(&stat)?;
+            if is_counted(name) {
+                sum = Self { user: sum.user + time.user, system: sum.system + time.system };
+            }
+        }
+        Some(sum)
+    }
+
+    /// The name and the times in a file `stat`.
+    fn in_stat(stat: &str) -> Option<(&str, Self)> {
+        // The second field is the name in parentheses, and may have spaces.
+        let (name, fields) = stat.rsplit_once(") ")?;
+        let (_, name) = name.split_once(" (")?;
         let ticks = |field: usize| fields.split(' ').nth(field)?.parse::<u32>().ok();
-        Some(Self { user: TICK * ticks(11)?, system: TICK * ticks(12)? })
+        Some((name, Self { user: TICK * ticks(11)?, system: TICK * ticks(12)? }))
     }
 
     /// Time in the program and in the kernel.
@@ -72,5 +93,8 @@ mod tests {
         assert_eq!(ProcessorTime::of(u32::MAX), None);
         assert!(time_on_processor(own).is_some_and(|time| time >= earlier.total()));
         assert_eq!(time_on_processor(u32::MAX), None);
+        let threads = ProcessorTime::of_threads(own, |_| true).unwrap();
+        assert!(threads.total() <= ProcessorTime::of(own).unwrap().total());
+        assert_eq!(ProcessorTime::of_threads(own, |name| name == "no such thread").unwrap().total(), Duration::ZERO);
     }
 }

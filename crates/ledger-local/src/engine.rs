@@ -249,6 +249,17 @@ mod tests {
         tokio::time::timeout(STOP_GRACE * 3, engine.stop()).await.unwrap();
     }
 
+    /// Read where the engine opens a file, because `synchronous` belongs to the connection.
+    #[test]
+    fn data_file_is_synced_before_a_write_is_answered() {
+        let dir = crate::testing::TempDir::make();
+        let file = dir.path().join("ledger.db");
+        let storage = dynoxide::storage::Storage::new(file.to_str().unwrap()).unwrap();
+        let journal: String = storage.conn().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        let synchronous: i64 = storage.conn().query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+        assert_eq!((journal.as_str(), synchronous), ("wal", 2), "2 is FULL");
+    }
+
     #[test]
     fn taken_port_and_unwritable_path_are_named_in_the_error() {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();

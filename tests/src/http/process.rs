@@ -72,6 +72,12 @@ impl Process {
         Self { child, url, dynamodb_url, table }
     }
 
+    /// The process's id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills the process with SIGKILL.
     pub fn kill(mut self) {
         self.child.kill().expect("the process runs");
