@@ -10,6 +10,9 @@ use ledger_core::operation::Operation;
 use ledger_core::retry;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
 
+/// Workers of which several may write the same item at once.
+const OF_WORKERS: [Operation; 3] = [Operation::Publish, Operation::Crediting, Operation::Sealing];
+
 /// The result of writing a transaction.
 pub(crate) enum WriteOutcome {
     /// The transaction was applied.
@@ -78,8 +81,8 @@ impl Ledger {
 
     /// Counts a conflict and pauses. Returns `false` if no retry is left.
     pub(super) async fn wait_after_conflict(&self, tenant: &Tenant, operation: Operation, tries: &mut Tries) -> bool {
-        // An alarm watches this metric. Publishers of one entry update the same index entry, which is no fault.
-        if operation != Operation::Publish {
+        // An alarm watches this metric. That workers meet on an index entry or a lease is no fault.
+        if !OF_WORKERS.contains(&operation) {
             self.metrics.count(Metric::TransactionConflict, tenant, operation);
         }
         if tries.conflicts >= retry::CONFLICT_RETRIES {

@@ -61,6 +61,9 @@ fn refuse_repeated_names(json: &RawValue, path: &str, depth: u32) -> Result<(), 
 /// not a string.
 pub(super) fn parse_keyed<T: DeserializeOwned>(bytes: &[u8]) -> Result<(T, Option<Option<String>>), Problem> {
     let members: Members<'_> = parse_borrowed(if_empty(bytes))?;
+    if members.0.iter().all(|(name, _)| name != KEY_FIELD) {
+        return Ok((parse(bytes)?, None));
+    }
     let mut key = None;
     // Built from the literal texts, so that no amount is converted to a number.
     let mut rest = Vec::with_capacity(bytes.len());
