@@ -4,6 +4,8 @@
 //! The modules in order. Each uses only those before it, which a test checks.
 //!
 //! 1. Values: `stats`, `process`.
+//! 2. Growth: `growth`.
 
+pub mod growth;
 pub mod process;
 pub mod stats;
