@@ -101,7 +101,8 @@ fn size(family: Family, size: u64) -> Option<u64> {
         Family::Customers | Family::History | Family::Payments => Some(size),
         // One wallet at 20 payments a second has 12,000 in ten minutes.
         Family::Burst => (size <= 10_000).then_some(size),
-        Family::Merchants => Some(size / 10),
+        // At least as many as a page of a list has.
+        Family::Merchants => Some((size / 10).max(10)),
     }
 }
 
@@ -126,7 +127,8 @@ fn show(all: &[Series]) -> Outcome<bool> {
 fn grow(all: &mut Vec<Series>, directory: &Path, family: Family, size: u64) -> Outcome<()> {
     // A directory that an earlier run left; if it cannot be removed, creating the table fails.
     let _ = fs::remove_dir_all(directory);
-    fs::create_dir_all(directory)?;
+    fs::create_dir_all(directory)
+        .map_err(|error| format!("{}: {error}; choose another --directory", directory.display()))?;
     let (file, began) = (directory.join("table.db"), Instant::now());
     let facts = fill(&file, family, size)?;
     fs::write(directory.join("facts.json"), serde_json::to_string(&facts)?)?;

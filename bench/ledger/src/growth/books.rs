@@ -248,6 +248,16 @@ mod tests {
     }
 
     #[test]
+    fn books_begin_with_full_pages_and_grow_by_their_size() {
+        let file = std::env::temp_dir().join(format!("ledger-growth-{}.db", std::process::id()));
+        let facts = fill(&file, Family::Payments, 20).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!((facts.payments, facts.of_merchant), (140, 140));
+        // A payment writes more than four items, of which two are its wallet's.
+        assert!(facts.items > 4 * 140, "{facts:?}");
+    }
+
+    #[test]
     fn values_keep_their_types_in_the_engine() {
         let list = Value::L(vec![Value::Bool(true), Value::B(vec![1])]);
         let expected = AttributeValue::L(vec![AttributeValue::BOOL(true), AttributeValue::B(vec![1])]);

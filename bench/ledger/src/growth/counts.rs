@@ -1,7 +1,9 @@
 //! What calls of the table consume: calls, items, capacity units and bytes.
 
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 /// Capacity units, in halves: an eventually consistent read of 4 KB is half a unit.
@@ -39,6 +41,30 @@ impl AddAssign for Counts {
     }
 }
 
+/// What a response says of its consumption. All else is skipped, so that the counting process keeps no copy of it.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Answer {
+    consumed_capacity: Value,
+    scanned_count: u64,
+    item: Option<IgnoredAny>,
+    responses: Option<Responses>,
+}
+
+/// The items of several reads: of a batch by table, of a transaction in a list.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Responses {
+    Batch(BTreeMap<String, Vec<IgnoredAny>>),
+    Transaction(Vec<IgnoredAny>),
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct Request {
+    transact_items: Vec<IgnoredAny>,
+}
+
 impl HalfUnits {
     /// The units that DynamoDB states, such as `12.5`; rounded up to a half, and zero if it states none.
     #[must_use]
@@ -61,28 +87,22 @@ impl HalfUnits {
 impl Counts {
     /// What one call consumed, by its operation, its request and its response.
     #[must_use]
-    pub fn of_call(operation: &str, request: &Value, response: &Value) -> Self {
-        let units = HalfUnits::stated(&response["ConsumedCapacity"]);
-        let length = |list: &Value| list.as_array().map_or(0, |items| items.len() as u64);
-        let mut counts = Self { calls: 1, ..Self::default() };
-        match operation {
-            "TransactWriteItems" => {
-                counts.items_written = length(&request["TransactItems"]);
-                counts.write_units = units;
-            }
-            "Query" | "Scan" => counts.items_read = response["ScannedCount"].as_u64().unwrap_or(0),
-            "GetItem" => counts.items_read = u64::from(response["Item"].is_object()),
-            "BatchGetItem" => {
-                let tables = response["Responses"].as_object();
-                counts.items_read = tables.map_or(0, |tables| tables.values().map(length).sum());
-            }
-            "TransactGetItems" => counts.items_read = length(&response["Responses"]),
-            _ => {}
+    pub fn of_call(operation: &str, request: &[u8], response: &[u8]) -> Self {
+        let answer: Answer = serde_json::from_slice(response).unwrap_or_default();
+        let (units, length) =
+            (HalfUnits::stated(&answer.consumed_capacity), |items: &Vec<IgnoredAny>| items.len() as u64);
+        let (bytes_sent, bytes_received) = (request.len() as u64, response.len() as u64);
+        let counts = Self { calls: 1, bytes_sent, bytes_received, ..Self::default() };
+        if operation == "TransactWriteItems" {
+            let request: Request = serde_json::from_slice(request).unwrap_or_default();
+            return Self { items_written: length(&request.transact_items), write_units: units, ..counts };
         }
-        if operation != "TransactWriteItems" {
-            counts.read_units = units;
-        }
-        counts
+        let items_read = match answer.responses {
+            Some(Responses::Batch(tables)) => tables.values().map(length).sum(),
+            Some(Responses::Transaction(items)) => length(&items),
+            None => answer.scanned_count + u64::from(answer.item.is_some()),
+        };
+        Self { items_read, read_units: units, ..counts }
     }
 
     /// The counts that a series is judged by, by name. Units are in halves.
@@ -110,20 +130,26 @@ mod tests {
         assert_eq!((stated(json!(3)), stated(json!(0.1)), stated(json!(1.7)), stated(json!(null))), (6, 1, 4, 0));
     }
 
+    fn of_call(operation: &str, request: &Value, response: &Value) -> Counts {
+        Counts::of_call(operation, request.to_string().as_bytes(), response.to_string().as_bytes())
+    }
+
     #[test]
     fn calls_are_counted_by_their_operation() {
-        let write = json!({"TransactItems": [{}, {}, {}]});
+        let write = json!({"TransactItems": [{}, {"Put": {}}, {}]});
         let units = json!({"ConsumedCapacity": [{"CapacityUnits": 6.0}]});
-        let written = Counts::of_call("TransactWriteItems", &write, &units);
+        let written = of_call("TransactWriteItems", &write, &units);
         assert_eq!((written.items_written, written.write_units, written.read_units), (3, HalfUnits(12), HalfUnits(0)));
-        let page = json!({"ScannedCount": 7, "Count": 2, "ConsumedCapacity": {"CapacityUnits": 1.5}});
-        let read = Counts::of_call("Query", &json!({}), &page);
+        let page =
+            json!({"Items": [{}, {}], "ScannedCount": 7, "Count": 2, "ConsumedCapacity": {"CapacityUnits": 1.5}});
+        let read = of_call("Query", &json!({}), &page);
         assert_eq!((read.items_read, read.read_units, read.write_units), (7, HalfUnits(3), HalfUnits(0)));
-        let batch = json!({"Responses": {"t": [{}, {}]}});
-        assert_eq!(Counts::of_call("BatchGetItem", &json!({}), &batch).items_read, 2);
-        let one = |answer: Value| Counts::of_call("GetItem", &json!({}), &answer).items_read;
-        assert_eq!((one(json!({"Item": {}})), one(json!({}))), (1, 0));
-        let refused = Counts::of_call("TransactWriteItems", &write, &json!({"__type": "x"}));
+        let read = |operation: &str, answer: Value| of_call(operation, &json!({}), &answer).items_read;
+        assert_eq!(read("BatchGetItem", json!({"Responses": {"t": [{}, {}]}})), 2);
+        assert_eq!(read("TransactGetItems", json!({"Responses": [{"Item": {}}, {}, {}]})), 3);
+        assert_eq!((read("GetItem", json!({"Item": {}})), read("GetItem", json!({}))), (1, 0));
+        let refused = of_call("TransactWriteItems", &write, &json!({"__type": "x"}));
         assert_eq!((refused.calls, refused.write_units), (1, HalfUnits(0)));
+        assert_eq!((refused.bytes_sent, refused.bytes_received), (39, 14));
     }
 }

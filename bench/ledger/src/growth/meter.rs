@@ -7,11 +7,10 @@ use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_smithy_runtime_api::client::http::{
     HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
-use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use aws_smithy_runtime_api::client::orchestrator::HttpRequest;
 use aws_smithy_types::body::SdkBody;
-use aws_smithy_types::byte_stream::ByteStream;
+use aws_smithy_types::byte_stream::{AggregatedBytes, ByteStream};
 use ledger_runtime::dynamo;
-use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -66,30 +65,43 @@ impl HttpConnector for Counted {
     fn call(&self, mut request: HttpRequest) -> HttpConnectorFuture {
         let target = request.headers().get("x-amz-target").and_then(|target| target.rsplit('.').next());
         let operation = target.unwrap_or_default().to_owned();
-        let bytes = request.body().bytes().unwrap_or_default();
-        let bytes_sent = bytes.len() as u64;
-        let mut body: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        if body.is_object() {
-            body["ReturnConsumedCapacity"] = json!("TOTAL");
-            let text = body.to_string();
-            request.headers_mut().insert("content-length", text.len().to_string());
-            *request.body_mut() = SdkBody::from(text);
+        let sent = request.body().bytes().unwrap_or_default().to_vec();
+        if let Some(asking) = asking_for_capacity(&sent) {
+            request.headers_mut().insert("content-length", asking.len().to_string());
+            *request.body_mut() = SdkBody::from(asking);
         }
-        let (sent, meter) = (self.inner.call(request), self.meter.clone());
+        let (answered, meter) = (self.inner.call(request), self.meter.clone());
         HttpConnectorFuture::new(async move {
-            let (response, bytes) = read(sent.await?).await;
-            let answer = serde_json::from_slice(&bytes).unwrap_or_default();
-            let bytes_received = bytes.len() as u64;
-            meter.add(Counts { bytes_sent, bytes_received, ..Counts::of_call(&operation, &body, &answer) });
+            let mut response = answered.await?;
+            let body = std::mem::replace(response.body_mut(), SdkBody::taken());
+            // An interrupted body is empty, which the SDK reports.
+            let bytes = ByteStream::new(body).collect().await.map(AggregatedBytes::into_bytes).unwrap_or_default();
+            meter.add(Counts::of_call(&operation, &sent, &bytes));
+            *response.body_mut() = SdkBody::from(bytes);
             Ok(response)
         })
     }
 }
 
-/// A response with its whole body, and the body's bytes. An interrupted body is empty, which the SDK reports.
-async fn read(mut response: HttpResponse) -> (HttpResponse, Vec<u8>) {
-    let body = std::mem::replace(response.body_mut(), SdkBody::taken());
-    let bytes = ByteStream::new(body).collect().await.map(|data| data.to_vec()).unwrap_or_default();
-    *response.body_mut() = SdkBody::from(bytes.clone());
-    (response, bytes)
+/// The request with the wish for its consumed capacity; `None` if it has that wish, or is no JSON object.
+fn asking_for_capacity(body: &[u8]) -> Option<Vec<u8>> {
+    let name = b"\"ReturnConsumedCapacity\"";
+    let has_it = body.windows(name.len()).any(|window| window == name);
+    let rest = body.strip_prefix(b"{").filter(|_| !has_it)?;
+    let comma: &[u8] = if rest.starts_with(b"}") { b"" } else { b"," };
+    Some([b"{", name.as_slice(), b":\"TOTAL\"", comma, rest].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_request_asks_once_for_its_capacity() {
+        let asking = |body: &str| asking_for_capacity(body.as_bytes()).map(|asking| String::from_utf8(asking).unwrap());
+        assert_eq!(asking("{\"a\":1}").unwrap(), "{\"ReturnConsumedCapacity\":\"TOTAL\",\"a\":1}");
+        assert_eq!(asking("{}").unwrap(), "{\"ReturnConsumedCapacity\":\"TOTAL\"}");
+        assert_eq!(asking("{\"ReturnConsumedCapacity\":\"TOTAL\",\"a\":1}"), None);
+        assert_eq!(asking(""), None);
+    }
 }

@@ -5,7 +5,7 @@ use super::series::Series;
 use super::shape::{Shape, memory_broken};
 
 const EVERY_MERCHANT: &str =
-    "a tick of crediting looks at every merchant: it queries each shard of the due index for records";
+    "a tick of crediting looks at every merchant: it queries each shard of the due index for its records";
 const ALL_BETWEEN: &str = "the trail searches the payer's entries from the payment to its last change, and refuses \
                            10,000 of them";
 const READ_AGAIN: &str = "the entries that an account wrote in the last ten minutes are read again for each hundred \
@@ -16,12 +16,12 @@ const READ_AGAIN: &str = "the entries that an account wrote in the last ten minu
 pub fn shape(family: &str, operation: &str) -> Shape {
     let is = |other: Family| family == other.name();
     match operation {
+        "crediting" | "crediting of 10 payments" | "crediting, nothing due" if is(Family::Merchants) => {
+            Shape::linear_because(EVERY_MERCHANT)
+        }
         "crediting" | "sealing" | "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
         "publishing" if is(Family::Burst) => Shape::quadratic_because(READ_AGAIN),
         "publishing" => Shape::LINEAR,
-        "crediting of 10 payments" | "crediting, nothing due" if is(Family::Merchants) => {
-            Shape::linear_because(EVERY_MERCHANT)
-        }
         "audit trail of a payment refunded late" if is(Family::History) || is(Family::Burst) => {
             Shape::linear_because(ALL_BETWEEN)
         }
