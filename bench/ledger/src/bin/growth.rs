@@ -17,9 +17,9 @@ use std::time::Instant;
 /// Measures reads, payments and workers as the number of customers, one customer's history, one merchant's payments and
 /// the number of merchants grow. Exits with 1 if calls, items, units or memory grow beyond the declared shape.
 #[derive(Debug, Parser)]
-#[command(version, after_help = "Example: growth --base 100 --factor 1,10 --plot growth.svg")]
+#[command(version, after_help = "Example: growth --factor 1,10 --plot growth.svg")]
 struct Args {
-    /// The smallest size of the books (default: 100; with --short 20)
+    /// The smallest size of the books (default: 20)
     #[arg(long)]
     base: Option<u64>,
     /// The sizes as multiples of the smallest, ascending (default: 1,10,100,1000; with --short 1,10,100)
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 
 /// Measures everything and shows it. Returns whether every series has its shape.
 fn run(args: &Args) -> Outcome<bool> {
-    let base = args.base.unwrap_or(if args.short { 20 } else { 100 });
+    let base = args.base.unwrap_or(20);
     let preset: &[u64] = if args.short { &[1, 10, 100] } else { &[1, 10, 100, 1_000] };
     let factors = if args.factor.is_empty() { preset } else { &args.factor };
     if base < 20 || factors.contains(&0) || !factors.is_sorted() {

@@ -150,6 +150,6 @@ mod tests {
         assert_eq!((read("GetItem", json!({"Item": {}})), read("GetItem", json!({}))), (1, 0));
         let refused = of_call("TransactWriteItems", &write, &json!({"__type": "x"}));
         assert_eq!((refused.calls, refused.write_units), (1, HalfUnits(0)));
-        assert_eq!((refused.bytes_sent, refused.bytes_received), (39, 14));
+        assert_eq!((refused.bytes_sent, refused.bytes_received), (36, 14));
     }
 }
