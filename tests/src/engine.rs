@@ -235,7 +235,8 @@ impl Table {
 }
 
 /// The request that creates the table with both indexes.
-fn create_request() -> Json {
+#[must_use]
+pub fn create_request() -> Json {
     let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
     let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
     let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];

@@ -5,10 +5,11 @@
 //!
 //! 1. Values: `stats`, `process`.
 //! 2. What is measured: `connection`, `prepared`, `inside`.
-//! 3. Measurements: `functions`, `throughput`, `idempotency_share`.
+//! 3. Measurements: `functions`, `throughput`, `idempotency_share`, `growth`.
 
 pub mod connection;
 pub mod functions;
+pub mod growth;
 pub mod idempotency_share;
 pub mod inside;
 pub mod prepared;

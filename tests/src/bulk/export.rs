@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ledger_core::dynamo::{Item, Value};
+use ledger_core::ids::Tenant;
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
 use std::fs::{self, File};
@@ -18,6 +19,8 @@ const IN_FILE: u64 = 100_000;
 #[derive(Debug)]
 pub struct Export {
     directory: PathBuf,
+    /// The tenants that have each item; the first is the one that it was made for.
+    tenants: Vec<Tenant>,
     /// Lines are buffered before they are compressed, because each call of the encoder is slow.
     data: Option<BufWriter<GzEncoder<File>>>,
     manifest: BufWriter<File>,
@@ -27,21 +30,34 @@ pub struct Export {
 }
 
 impl Export {
-    /// Creates the directory and an empty export.
+    /// Creates the directory and an empty export, to which each item of `tenants[0]` is written for all of them.
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn new(directory: &Path) -> io::Result<Self> {
+    pub fn new(directory: &Path, tenants: Vec<Tenant>) -> io::Result<Self> {
         fs::create_dir_all(directory.join("data"))?;
         let manifest = BufWriter::new(File::create(directory.join("manifest-files.json"))?);
-        Ok(Self { directory: directory.to_owned(), data: None, manifest, files: 0, in_file: 0, items: 0 })
+        Ok(Self { directory: directory.to_owned(), tenants, data: None, manifest, files: 0, in_file: 0, items: 0 })
     }
 
-    /// Writes an item.
+    /// Writes an item for each tenant.
     ///
     /// # Errors
     /// An error of the file system.
     pub fn write(&mut self, item: &Item) -> io::Result<()> {
+        let line = json!({"Item": map(item)}).to_string();
+        // A tenant's slug begins each key, and is found nowhere else.
+        let begin = |tenant: Option<&Tenant>| tenant.map(|tenant| format!("\"{tenant}#")).unwrap_or_default();
+        let made_for = begin(self.tenants.first());
+        self.write_line(&line)?;
+        for other in 1..self.tenants.len() {
+            let line = line.replace(&made_for, &begin(self.tenants.get(other)));
+            self.write_line(&line)?;
+        }
+        Ok(())
+    }
+
+    fn write_line(&mut self, line: &str) -> io::Result<()> {
         if self.in_file == IN_FILE {
             self.end_file()?;
         }
@@ -52,7 +68,7 @@ impl Export {
                 none.insert(BufWriter::new(GzEncoder::new(file, Compression::fast())))
             }
         };
-        serde_json::to_writer(&mut *data, &json!({"Item": map(item)}))?;
+        data.write_all(line.as_bytes())?;
         data.write_all(b"\n")?;
         self.in_file += 1;
         Ok(())

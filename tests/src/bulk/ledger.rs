@@ -17,7 +17,8 @@ use ledger_core::plan::Context;
 use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
-use ledger_core::{adjustments, customers, wallets};
+use ledger_core::{adjustments, customers, merchants, migration, wallets};
+use std::time::Duration;
 use uuid::{Builder, Uuid};
 
 const MERCHANTS: u128 = 3;
@@ -50,21 +51,45 @@ impl Ledger {
     /// Never: its constants are valid.
     #[must_use]
     pub fn new() -> Self {
-        let now = Timestamp::parse("2026-11-21T03:00:00Z").expect("an instant");
-        let mut ledger = Self {
-            model: Model::new(),
-            tenant: Tenant::parse("bulk").expect("a slug"),
-            terms: terms(),
-            merchants: Vec::new(),
-            now,
-            ids: 0,
-        };
+        let mut ledger = Self::empty(Timestamp::parse("2026-11-21T03:00:00Z").expect("an instant"));
         for number in 1..=MERCHANTS {
-            let id = MerchantId::new(ledger.id());
-            let name = format!("Merchant {number}");
-            ledger.merchants.push(MerchantTerms { id, name, open: true, shards: Shards::new(4).expect("few") });
+            let _ = ledger.add_merchant(number);
         }
         ledger
+    }
+
+    /// Books that begin at an instant, of an open tenant with this many registered merchants: what a running ledger
+    /// needs to work on them.
+    ///
+    /// # Panics
+    /// Never: its constants are valid.
+    #[must_use]
+    pub fn opened(now: Timestamp, merchants: u128) -> Self {
+        let mut ledger = Self::empty(now);
+        let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
+        ledger.execute(&configuration);
+        for number in 1..=merchants {
+            let MerchantTerms { id, name, shards, .. } = ledger.add_merchant(number);
+            let cx = ledger.cx();
+            let plan =
+                merchants::plan_open(&ledger.tenant, Some(id), &text(&name), shards, Actor::Staff(staff(1)), &cx);
+            let plan = plan.expect("it can be registered");
+            ledger.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOpen);
+        }
+        ledger
+    }
+
+    fn empty(now: Timestamp) -> Self {
+        let tenant = Tenant::parse("bulk").expect("a slug");
+        Self { model: Model::new(), tenant, terms: terms(), merchants: Vec::new(), now, ids: 0 }
+    }
+
+    fn add_merchant(&mut self, number: u128) -> MerchantTerms {
+        let id = MerchantId::new(self.id());
+        let shards = Shards::MERCHANT_DEFAULT;
+        let merchant = MerchantTerms { id, name: format!("Merchant {number}"), open: true, shards };
+        self.merchants.push(merchant.clone());
+        merchant
     }
 
     /// The instant of the books.
@@ -73,13 +98,29 @@ impl Ledger {
         self.now
     }
 
+    /// Moves the instant of the books forward.
+    pub fn wait(&mut self, time: Duration) {
+        self.now = self.now.plus(time);
+    }
+
+    /// The tenant.
+    #[must_use]
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    /// The merchants' ids.
+    pub fn merchants(&self) -> impl Iterator<Item = MerchantId> {
+        self.merchants.iter().map(|merchant| merchant.id)
+    }
+
     /// Adds a customer with all transactions; returns their number.
     ///
     /// # Panics
     /// When a transaction is refused, which is a bug of a builder or of this module.
     pub fn customer(&mut self) -> u64 {
         let customer = self.open();
-        self.give(customer);
+        self.give(customer, GIVEN);
         let mut done = 1;
         let mut payments = 0;
         while done < EACH {
@@ -102,12 +143,24 @@ impl Ledger {
         self.model.take(|(pk, sk)| !(pk.starts_with(&merchants) && is_read_again(sk)))
     }
 
+    /// Removes and returns the rows that are not read again when this customer pays again: all but the balances and
+    /// the metrics.
+    pub fn take_all_but_wallet(&mut self, customer: CustomerId) -> Vec<Item> {
+        let wallet = Partition::customer(&self.tenant, customer);
+        let is_read_again = |sk: &str| sk == "METRICS" || sk.starts_with("BALANCE#");
+        self.model.take(|(pk, sk)| !(pk == wallet.as_str() && is_read_again(sk)))
+    }
+
     /// Removes and returns all other rows.
     pub fn take_rest(&mut self) -> Vec<Item> {
         self.model.take(|_| true)
     }
 
-    fn open(&mut self) -> CustomerId {
+    /// Opens a customer without money.
+    ///
+    /// # Panics
+    /// When a transaction is refused, which is a bug of a builder or of this module.
+    pub fn open(&mut self) -> CustomerId {
         let command = customers::open::CustomerOpen {
             tenant: self.tenant.clone(),
             actor: Actor::Staff(staff(1)),
@@ -122,12 +175,16 @@ impl Ledger {
         plan.receipt.customer
     }
 
-    fn give(&mut self, customer: CustomerId) {
+    /// Gives a customer this many yen: an adjustment, requested and approved.
+    ///
+    /// # Panics
+    /// As [`Ledger::open`].
+    pub fn give(&mut self, customer: CustomerId, units: u64) {
         let command = adjustments::request::AdjustmentRequest {
             tenant: self.tenant.clone(),
             staff: staff(1),
             account: Account::Customer(customer),
-            delta: yen(GIVEN).credit(),
+            delta: yen(units).credit(),
             reason: ReasonCode::Correction,
             note: text("bulk"),
             finding: None,
@@ -140,7 +197,11 @@ impl Ledger {
         self.write(&decided.draft, Principal::Staff(staff(2)), Operation::AdjustmentApprove);
     }
 
-    fn pay(&mut self, customer: CustomerId, amount: u64, merchant: usize) -> PaymentRecord {
+    /// Makes a customer pay a merchant, named by its place in [`Ledger::merchants`].
+    ///
+    /// # Panics
+    /// As [`Ledger::open`].
+    pub fn pay(&mut self, customer: CustomerId, amount: u64, merchant: usize) -> PaymentRecord {
         let command = payments::pay::Pay {
             tenant: self.tenant.clone(),
             customer,

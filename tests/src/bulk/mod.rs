@@ -7,8 +7,9 @@ mod ledger;
 pub use export::Export;
 pub use ledger::Ledger;
 
-use std::io;
+use ledger_core::ids::Tenant;
 use std::path::Path;
+use std::{io, iter};
 
 /// The number of transactions of a customer.
 pub const EACH: u64 = 50;
@@ -16,14 +17,21 @@ pub const EACH: u64 = 50;
 /// Writes an export of at least this many transactions; returns the numbers of transactions and items. Calls `told`
 /// repeatedly with the number of transactions so far.
 ///
+/// The books of one tenant are made, and written again for each other one under its slug.
+///
 /// # Errors
 /// An error of the file system.
-pub fn write(directory: &Path, transactions: u64, mut told: impl FnMut(u64)) -> io::Result<(u64, u64)> {
+///
+/// # Panics
+/// Never: the slugs are valid.
+pub fn write(directory: &Path, transactions: u64, tenants: u64, mut told: impl FnMut(u64)) -> io::Result<(u64, u64)> {
     let mut ledger = Ledger::new();
-    let mut export = Export::new(directory)?;
+    let others = (1..tenants).map(|number| Tenant::parse(&format!("{}-{number}", ledger.tenant())).expect("a slug"));
+    let all: Vec<Tenant> = iter::once(ledger.tenant().clone()).chain(others).collect();
+    let mut export = Export::new(directory, all)?;
     let mut done = 0;
     while done < transactions {
-        done += ledger.customer();
+        done += ledger.customer() * tenants;
         for item in ledger.take_customer() {
             export.write(&item)?;
         }

@@ -115,7 +115,7 @@ async fn export_is_reconciled_by_the_same_checks() {
 #[tokio::test]
 async fn postings_of_an_account_are_summed_per_data_file() {
     let directory = std::env::temp_dir().join(format!("export-crowd-{}", std::process::id()));
-    let (transactions, _) = ledger_tests::bulk::write(&directory, 100, |_| {}).expect("a disk");
+    let (transactions, _) = ledger_tests::bulk::write(&directory, 100, 1, |_| {}).expect("a disk");
     let work = directory.join("work");
     let objects = Arc::new(Directories { export: directory.clone(), work: work.clone() });
     let clock = Clock::system();

@@ -1,0 +1,266 @@
+//! Fills a table with books of a given size: items that the core's builders make, loaded into the engine's file in this
+//! process.
+
+use dynoxide::{AttributeValue, Database, ImportOptions};
+use ledger_core::dynamo::{Item, Value};
+use ledger_core::ids::{CustomerId, TransactionId};
+use ledger_runtime::clock::Clock;
+use ledger_tests::bulk::Ledger;
+use ledger_tests::engine::create_request;
+use ledger_tests::wire::TABLE;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// What grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// The number of customers, with one payment each.
+    Customers,
+    /// The payments of one customer.
+    History,
+    /// The payments that one merchant receives, from many customers.
+    Payments,
+    /// The payments of one customer within ten minutes.
+    Burst,
+    /// The number of merchants.
+    Merchants,
+}
+
+/// The time between two payments.
+const STEP: Duration = Duration::from_secs(10);
+/// The time in which a burst's payments are made.
+const BURST: Duration = Duration::from_secs(9 * 60);
+/// A pause longer than any time span that a worker reads again.
+const PAUSE: Duration = Duration::from_secs(60 * 60);
+/// The payments of the observed customer to the observed merchant that books of all sizes begin with: enough for a full
+/// page in every list, so that only what grows differs.
+const FIRST_PAYMENTS: u32 = 120;
+/// The place, from the oldest, after which a list's last full page begins.
+const LAST_PAGE_AFTER: u64 = 60;
+/// Enough yen for all payments of a customer.
+const GIVEN: u64 = 100_000_000;
+/// The payments of each customer, if one merchant's payments grow.
+const PAYMENTS_EACH: u64 = 10;
+const MERCHANTS: u128 = 10;
+/// How many items one import writes.
+const IMPORT_ITEMS: usize = 5_000;
+
+/// What the measuring processes know of the books.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Facts {
+    /// The tenant.
+    pub tenant: String,
+    /// The observed customer.
+    pub customer: String,
+    /// The observed merchant.
+    pub merchant: String,
+    /// A member of the operator's staff.
+    pub staff: String,
+    /// A payment of the observed customer to the observed merchant, among the oldest.
+    pub payment: String,
+    /// The entry of that payment: the last page of the history begins after it.
+    pub entry: String,
+    /// The number of payments.
+    pub payments: u64,
+    /// The payments that the observed merchant has.
+    pub of_merchant: u64,
+    /// The number of items.
+    pub items: u64,
+}
+
+impl Family {
+    /// Every family, in the order of the report.
+    pub const ALL: [Self; 5] = [Self::Customers, Self::History, Self::Payments, Self::Burst, Self::Merchants];
+
+    /// The name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Customers => "customers",
+            Self::History => "one customer's history",
+            Self::Payments => "one merchant's payments",
+            Self::Burst => "one customer's payments within ten minutes",
+            Self::Merchants => "merchants",
+        }
+    }
+
+    /// The time between two payments of books of this size.
+    fn step(self, size: u64) -> Duration {
+        match self {
+            Self::Burst => BURST / u32::try_from(size).unwrap_or(u32::MAX).max(1),
+            Self::Customers | Self::History | Self::Payments | Self::Merchants => STEP,
+        }
+    }
+}
+
+/// Writes books of a size into a new engine's file. They end shortly before the present.
+///
+/// # Errors
+/// A sentence that says what failed.
+pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
+    let mut table = Table::create(file)?;
+    let merchants = if family == Family::Merchants { u128::from(size) } else { MERCHANTS };
+    let step = family.step(size);
+    let grown = step * u32::try_from(size).map_err(|_| "a size must fit in 32 bits".to_owned())?;
+    let end = if family == Family::Burst { Duration::ZERO } else { PAUSE };
+    let begin = Clock::system().now().minus(STEP * FIRST_PAYMENTS + PAUSE + grown + end);
+    let mut ledger = Ledger::opened(begin, merchants.max(2));
+    let customer = ledger.open();
+    ledger.give(customer, GIVEN);
+    let mut facts = first_payments(&mut ledger, customer)?;
+    ledger.wait(PAUSE);
+    let mut paid = 0;
+    while paid < size {
+        let before = paid;
+        paid += match family {
+            Family::Customers => pays(&mut ledger, None, (1, step), |_| others(before)),
+            Family::Payments => pays(&mut ledger, None, (PAYMENTS_EACH.min(size - paid), step), |_| 0),
+            Family::History | Family::Burst => pays(&mut ledger, Some(customer), (100.min(size - paid), step), others),
+            // Merchants alone grow.
+            Family::Merchants => size,
+        };
+        table.load(ledger.take_all_but_wallet(customer))?;
+    }
+    table.load(ledger.take_rest())?;
+    let of_growth = if family == Family::Merchants { 0 } else { size };
+    facts.payments = u64::from(FIRST_PAYMENTS) + of_growth;
+    facts.of_merchant = u64::from(FIRST_PAYMENTS) + if family == Family::Payments { size } else { 0 };
+    facts.items = table.finish()?;
+    Ok(facts)
+}
+
+fn first_payments(ledger: &mut Ledger, customer: CustomerId) -> Result<Facts, String> {
+    let merchant = ledger.merchants().next().ok_or("books need a merchant")?;
+    let mut seen: Option<(String, TransactionId)> = None;
+    for number in 1..=u64::from(FIRST_PAYMENTS) {
+        ledger.wait(STEP);
+        let payment = ledger.pay(customer, 100, 0);
+        if number == LAST_PAGE_AFTER {
+            seen = Some((payment.id.to_string(), payment.transaction_id));
+        }
+    }
+    let (payment, entry) = seen.ok_or("there are too few first payments")?;
+    Ok(Facts {
+        tenant: ledger.tenant().to_string(),
+        customer: customer.to_string(),
+        merchant: merchant.to_string(),
+        staff: "00000000-0000-7000-8000-000000000001".to_owned(),
+        payment,
+        entry: entry.to_string(),
+        payments: 0,
+        of_merchant: 0,
+        items: 0,
+    })
+}
+
+/// A merchant that is not the observed one.
+fn others(number: u64) -> usize {
+    1 + usize::try_from(number).unwrap_or(0) % (MERCHANTS as usize - 1)
+}
+
+/// Makes a customer, or a new one, pay several times; returns how often.
+fn pays(
+    ledger: &mut Ledger,
+    customer: Option<CustomerId>,
+    (payments, step): (u64, Duration),
+    merchant: impl Fn(u64) -> usize,
+) -> u64 {
+    let customer = customer.unwrap_or_else(|| {
+        let customer = ledger.open();
+        ledger.give(customer, 100_000);
+        customer
+    });
+    for number in 0..payments {
+        ledger.wait(step);
+        let _ = ledger.pay(customer, 100 + number % 7, merchant(number));
+    }
+    payments
+}
+
+/// The table in the engine's file.
+struct Table {
+    database: Database,
+    waiting: Vec<dynoxide::Item>,
+    items: u64,
+}
+
+impl Table {
+    fn create(file: &Path) -> Result<Self, String> {
+        let path = file.to_str().ok_or("the directory's name is not UTF-8")?;
+        let failed = |error: dynoxide::DynoxideError| format!("{path}: {error}");
+        let database = Database::new(path).map_err(failed)?;
+        let request = serde_json::from_value(create_request()).map_err(|error| error.to_string())?;
+        let _ = database.create_table(request).map_err(failed)?;
+        database.enable_bulk_loading().map_err(failed)?;
+        Ok(Self { database, waiting: Vec::new(), items: 0 })
+    }
+
+    fn load(&mut self, items: Vec<Item>) -> Result<(), String> {
+        self.waiting.extend(items.into_iter().map(engine_item));
+        if self.waiting.len() >= IMPORT_ITEMS { self.import() } else { Ok(()) }
+    }
+
+    fn import(&mut self) -> Result<(), String> {
+        let items = std::mem::take(&mut self.waiting);
+        self.items += items.len() as u64;
+        let imported = self.database.import_items(TABLE, items, ImportOptions::default());
+        imported.map(drop).map_err(|error| format!("the items cannot be loaded: {error}"))
+    }
+
+    fn finish(mut self) -> Result<u64, String> {
+        self.import()?;
+        self.database.disable_bulk_loading().map_err(|error| error.to_string())?;
+        Ok(self.items)
+    }
+}
+
+fn engine_item(item: Item) -> dynoxide::Item {
+    item.into_iter().map(|(name, value)| (name, engine_value(value))).collect()
+}
+
+fn engine_value(value: Value) -> AttributeValue {
+    match value {
+        Value::S(text) => AttributeValue::S(text),
+        Value::N(number) => AttributeValue::N(number),
+        Value::Bool(truth) => AttributeValue::BOOL(truth),
+        Value::B(bytes) => AttributeValue::B(bytes),
+        Value::L(list) => AttributeValue::L(list.into_iter().map(engine_value).collect()),
+        Value::M(map) => AttributeValue::M(engine_item(map)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn burst_is_always_within_ten_minutes() {
+        for size in [10, 100, 1_000, 10_000] {
+            assert!(Family::Burst.step(size) * u32::try_from(size).unwrap() <= BURST);
+            assert_eq!(Family::History.step(size), STEP);
+        }
+    }
+
+    #[test]
+    fn observed_merchant_gets_no_payment_of_other_families() {
+        assert!((0..100).all(|number| (1..10).contains(&others(number))));
+    }
+
+    #[test]
+    fn books_begin_with_full_pages_and_grow_by_their_size() {
+        let file = std::env::temp_dir().join(format!("ledger-growth-{}.db", std::process::id()));
+        let facts = fill(&file, Family::Payments, 20).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!((facts.payments, facts.of_merchant), (140, 140));
+        // A payment has a marker, an entry and a record of its own; the wallet is rewritten.
+        assert!(facts.items > 3 * 140, "{facts:?}");
+    }
+
+    #[test]
+    fn values_keep_their_types_in_the_engine() {
+        let list = Value::L(vec![Value::Bool(true), Value::B(vec![1])]);
+        let expected = AttributeValue::L(vec![AttributeValue::BOOL(true), AttributeValue::B(vec![1])]);
+        assert_eq!(engine_value(list), expected);
+    }
+}

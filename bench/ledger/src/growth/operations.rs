@@ -1,0 +1,84 @@
+//! The shape that each operation must have in each family.
+
+use super::books::Family;
+use super::series::Series;
+use super::shape::{Shape, memory_broken};
+
+const EVERY_MERCHANT: &str =
+    "a tick of crediting looks at every merchant: it queries each shard of the due index for its records";
+const ALL_BETWEEN: &str = "the trail searches the payer's entries from the payment to its last change, and refuses \
+                           10,000 of them";
+const READ_AGAIN: &str = "the entries that an account wrote in the last ten minutes are read again for each hundred \
+                          that are published";
+const ACTS_AGAIN: &str = "a run that ends after 15 seconds leaves the place from which acts of the staff are listed, \
+                          and the next run lists again those that are sealed";
+
+/// The shape of an operation while a family grows.
+#[must_use]
+pub fn shape(family: &str, operation: &str) -> Shape {
+    let is = |other: Family| family == other.name();
+    match operation {
+        "crediting" | "crediting of 10 payments" | "crediting, nothing due" if is(Family::Merchants) => {
+            Shape::linear_because(EVERY_MERCHANT)
+        }
+        "sealing" if is(Family::Customers) => Shape::quadratic_because(ACTS_AGAIN),
+        "crediting" | "sealing" | "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
+        "publishing" if is(Family::Burst) => Shape::quadratic_because(READ_AGAIN),
+        // Of one account the due index names the first 100 entries of each shard; a page of later ones is read twice.
+        "publishing" => Shape::linear_within(500),
+        "audit trail of a payment refunded late" if is(Family::History) || is(Family::Burst) => {
+            Shape::linear_because(ALL_BETWEEN)
+        }
+        _ => Shape::FLAT,
+    }
+}
+
+/// One sentence for each count or memory that grew beyond its shape.
+#[must_use]
+pub fn broken(all: &[Series]) -> Vec<String> {
+    let of = |series: &Series| {
+        let mut sentences = shape(&series.family, &series.operation).broken(series);
+        sentences.extend(memory_broken(series));
+        sentences
+    };
+    all.iter().flat_map(of).collect()
+}
+
+/// The exceptions among these series, each with its reason.
+#[must_use]
+pub fn exceptions(all: &[Series]) -> Vec<String> {
+    let of = |series: &Series| {
+        let shape = shape(&series.family, &series.operation);
+        let why = shape.exception()?;
+        Some(format!("{}, {}: {shape}, because {why}", series.family, series.operation))
+    };
+    all.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_are_linear_and_requests_flat() {
+        for family in [Family::History, Family::Payments] {
+            for worker in ["crediting", "publishing", "sealing", "reconciliation"] {
+                assert_eq!(shape(family.name(), worker).to_string(), "linear", "{worker}");
+                assert_eq!(shape(family.name(), &format!("{worker} of 10 payments")), Shape::FLAT, "{worker}");
+            }
+            assert_eq!(shape(family.name(), "history, last page"), Shape::FLAT);
+        }
+    }
+
+    #[test]
+    fn exceptions_are_named_with_their_reason() {
+        let series = |family: Family, operation: &str| Series {
+            family: family.name().to_owned(),
+            operation: operation.to_owned(),
+            points: Vec::new(),
+        };
+        let all = [series(Family::Burst, "publishing"), series(Family::History, "publishing")];
+        assert_eq!(exceptions(&all).len(), 1);
+        assert!(exceptions(&all)[0].contains("quadratic, an exception, because the entries"));
+    }
+}
