@@ -2,12 +2,13 @@
 
 use crate::objects::S3Objects;
 use crate::reports::S3Reports;
+use crate::tls::with_amazon_roots;
 use crate::{EventError, StartError, exit, serve, start_logging};
 use futures::FutureExt;
 use lambda_runtime::{LambdaEvent, service_fn};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::ExportAccess;
-use ledger_runtime::dynamo::sdk_config;
+use ledger_runtime::dynamo::sdk_loader;
 use ledger_runtime::metrics::{Emf, Metrics};
 use ledger_runtime::reconcile::export::{BROKEN, ExportDone, ExportError, ExportInput, ExportRun, ExportTask, Exports};
 use std::panic::AssertUnwindSafe;
@@ -46,7 +47,7 @@ async fn answer(
 async fn start() -> Result<Exports, StartError> {
     let access = ExportAccess::from_env()?;
     start_logging()?;
-    let (clock, sdk) = (Clock::system(), sdk_config(None).await);
+    let (clock, sdk) = (Clock::system(), with_amazon_roots(sdk_loader(None), None).load().await);
     let objects = Arc::new(S3Objects::new(&sdk, &access.exports));
     let reports = Arc::new(S3Reports::new(&sdk, &access.reports));
     let metrics = Metrics::to(Emf::stdout(clock.clone()));

@@ -22,6 +22,7 @@ mod state_machine;
 mod task;
 #[cfg(test)]
 mod testing;
+mod tls;
 mod worker;
 
 pub use environment::Environment;

@@ -14,7 +14,7 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use connect::scripted_client;
-pub use connect::{client, sdk_config};
+pub use connect::{client, sdk_config, sdk_loader};
 pub use customers::CustomerMoveError;
 pub use reads::{ReadError, Readable};
 pub use scan::{Scanned, ScannedCustomers};

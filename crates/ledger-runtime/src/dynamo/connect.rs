@@ -4,7 +4,7 @@ use super::Dynamo;
 use super::reads::ReadError;
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
-use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_config::{BehaviorVersion, ConfigLoader, Region, SdkConfig};
 use aws_credential_types::Credentials;
 use aws_sdk_dynamodb::Client;
 use ledger_core::ids::Tenant;
@@ -23,19 +23,24 @@ const REGION_OF_ENDPOINTS: &str = "us-east-1";
 /// With an endpoint URL, the Region falls back to `us-east-1` and the credentials to dummies, so that DynamoDB Local
 /// needs no AWS account.
 pub async fn sdk_config(endpoint_url: Option<&str>) -> SdkConfig {
-    let loader =
+    sdk_loader(endpoint_url).load().await
+}
+
+/// The same before it is loaded, so that an HTTP client can be added.
+#[must_use]
+pub fn sdk_loader(endpoint_url: Option<&str>) -> ConfigLoader {
+    let mut loader =
         aws_config::defaults(BehaviorVersion::v2026_01_12()).timeout_config(timeouts()).retry_config(retries());
     if endpoint_url.is_none() {
-        return loader.load().await;
+        return loader;
     }
-    let mut loader = loader;
     if is_unset("AWS_REGION") && is_unset("AWS_DEFAULT_REGION") {
         loader = loader.region(Region::new(REGION_OF_ENDPOINTS));
     }
     if is_unset("AWS_ACCESS_KEY_ID") && is_unset("AWS_PROFILE") {
         loader = loader.credentials_provider(Credentials::new("local", "local", None, None, "ledger-runtime"));
     }
-    loader.load().await
+    loader
 }
 
 pub(super) fn timeouts() -> TimeoutConfig {
