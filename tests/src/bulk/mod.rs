@@ -14,7 +14,7 @@ use std::{io, iter};
 /// The number of transactions of a customer.
 pub const EACH: u64 = 50;
 
-/// Writes an export of at least this many transactions; returns the numbers of transactions and items. Calls `told`
+/// Writes an export of at least this many transactions; returns the numbers of transactions and items. Calls `progress`
 /// repeatedly with the number of transactions so far.
 ///
 /// The books of one tenant are made, and written again for each other one under its slug.
@@ -24,7 +24,12 @@ pub const EACH: u64 = 50;
 ///
 /// # Panics
 /// Never: the slugs are valid.
-pub fn write(directory: &Path, transactions: u64, tenants: u64, mut told: impl FnMut(u64)) -> io::Result<(u64, u64)> {
+pub fn write(
+    directory: &Path,
+    transactions: u64,
+    tenants: u64,
+    mut progress: impl FnMut(u64),
+) -> io::Result<(u64, u64)> {
     let mut ledger = Ledger::new();
     let others = (1..tenants).map(|number| Tenant::parse(&format!("{}-{number}", ledger.tenant())).expect("a slug"));
     let all: Vec<Tenant> = iter::once(ledger.tenant().clone()).chain(others).collect();
@@ -35,7 +40,7 @@ pub fn write(directory: &Path, transactions: u64, tenants: u64, mut told: impl F
         for item in ledger.take_customer() {
             export.write(&item)?;
         }
-        told(done);
+        progress(done);
     }
     for item in ledger.take_rest() {
         export.write(&item)?;
