@@ -14,83 +14,91 @@ pub(crate) enum Part<'a> {
     Value(&'a str, Cow<'a, Value>),
 }
 
-/// The placeholders of an action's expressions.
+/// The placeholders of an action's expressions, and whether one has two meanings: two attributes, or two values.
 #[derive(Default)]
-pub(crate) struct Names {
-    pub(crate) names: BTreeMap<String, String>,
-    pub(crate) values: BTreeMap<String, Value>,
+pub(crate) struct Placeholders<'a> {
+    names: Vec<&'a str>,
+    values: Vec<(&'a str, Cow<'a, Value>)>,
+    has_clash: bool,
 }
 
-impl Names {
+impl<'a> Placeholders<'a> {
     /// Writes a part, and keeps what its placeholders mean.
-    pub(crate) fn write(&mut self, text: &mut String, part: Part<'_>) {
-        match part {
+    pub(crate) fn write(&mut self, text: &mut String, part: Part<'a>) {
+        match &part {
             Part::Text(literal) => text.push_str(literal),
             Part::Name(path) => {
                 for (place, step) in path.split(STEP).enumerate() {
                     if place > 0 {
                         text.push('.');
                     }
-                    let placeholder = placeholder('#', step);
-                    text.push_str(&placeholder);
-                    self.names.entry(placeholder).or_insert_with(|| step.to_owned());
+                    Self::push(text, '#', step);
                 }
             }
-            Part::Value(name, value) => {
-                let placeholder = placeholder(':', name);
-                text.push_str(&placeholder);
-                self.values.entry(placeholder).or_insert_with(|| value.into_owned());
-            }
+            Part::Value(name, _) => Self::push(text, ':', name),
         }
+        self.add(part);
     }
-}
 
-/// Finds a placeholder with two meanings, without rendering: two attributes, or two values.
-#[derive(Default)]
-pub(crate) struct Meanings<'a> {
-    names: Vec<&'a str>,
-    values: Vec<(&'a str, Cow<'a, Value>)>,
-    clash: bool,
-}
-
-impl<'a> Meanings<'a> {
-    /// Adds the placeholders of a part.
+    /// Keeps what the placeholders of a part mean.
     pub(crate) fn add(&mut self, part: Part<'a>) {
         match part {
             Part::Text(_) => {}
             Part::Name(path) => {
                 for step in path.split(STEP) {
                     match self.names.iter().find(|name| is_one_placeholder(name, step)) {
-                        Some(name) => self.clash |= *name != step,
+                        Some(name) => self.has_clash |= *name != step,
                         None => self.names.push(step),
                     }
                 }
             }
             Part::Value(name, value) => match self.values.iter().find(|(other, _)| is_one_placeholder(other, name)) {
-                Some((_, other)) => self.clash |= *other != value,
+                Some((_, other)) => self.has_clash |= *other != value,
                 None => self.values.push((name, value)),
             },
         }
     }
 
     /// Whether a placeholder has two meanings.
-    pub(crate) fn clash(&self) -> bool {
-        self.clash
+    pub(crate) fn has_clash(&self) -> bool {
+        self.has_clash
+    }
+
+    /// The attributes that have a placeholder.
+    pub(crate) fn names(&self) -> &[&'a str] {
+        &self.names
+    }
+
+    /// The values, by the names of their placeholders.
+    pub(crate) fn values(&self) -> &[(&'a str, Cow<'a, Value>)] {
+        &self.values
+    }
+
+    /// The attribute of each name's placeholder, and the value of each value's.
+    pub(crate) fn into_meanings(self) -> (BTreeMap<String, String>, BTreeMap<String, Value>) {
+        let placeholder = |sign, name: &str| {
+            let mut text = String::with_capacity(name.len().saturating_add(1));
+            Self::push(&mut text, sign, name);
+            text
+        };
+        let names = self.names.into_iter().map(|name| (placeholder('#', name), name.to_owned()));
+        let values = self.values.into_iter().map(|(name, value)| (placeholder(':', name), value.into_owned()));
+        (names.collect(), values.collect())
+    }
+
+    /// Writes the placeholder of a name. Names may contain `-`, which a placeholder may not.
+    pub(crate) fn push(text: &mut String, sign: char, name: &str) {
+        text.push(sign);
+        let mut parts = name.split('-');
+        text.push_str(parts.next().unwrap_or_default());
+        for part in parts {
+            text.push('_');
+            text.push_str(part);
+        }
     }
 }
 
-/// The placeholder of a name. Names may contain `-`, which a placeholder may not.
-fn placeholder(sign: char, name: &str) -> String {
-    let mut text = String::with_capacity(name.len().saturating_add(1));
-    text.push(sign);
-    text.extend(name.chars().map(allowed));
-    text
-}
-
 fn is_one_placeholder(one: &str, other: &str) -> bool {
-    one.len() == other.len() && one.chars().map(allowed).eq(other.chars().map(allowed))
-}
-
-fn allowed(c: char) -> char {
-    if c == '-' { '_' } else { c }
+    let allowed = |b: u8| if b == b'-' { b'_' } else { b };
+    one.len() == other.len() && one.bytes().map(allowed).eq(other.bytes().map(allowed))
 }

@@ -8,7 +8,7 @@ mod value;
 
 pub use attributes::Attributes;
 pub use condition::{Cmp, Condition, Operand};
-pub(crate) use expression::{Meanings, Names, Part};
+pub(crate) use expression::{Part, Placeholders};
 pub use update::Update;
 pub(crate) use value::put_at;
 pub use value::{AttributeKind, Item, ItemError, ItemFault, STEP, Value, at};

@@ -2,7 +2,7 @@
 
 use super::balance::{BalanceChange, SUMS};
 use crate::account::Posting;
-use crate::dynamo::{Condition, Item, Meanings, Names, Update, Value};
+use crate::dynamo::{Condition, Item, Placeholders, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr};
 use crate::money::Delta;
@@ -294,13 +294,11 @@ impl TransactItem {
         }
     }
 
-    /// The action in the form that DynamoDB takes; `None` if two different values or attributes use one placeholder.
+    /// The action as values, for inspection: what [`request_text`](super::request_text) writes. `None` if two different
+    /// values or attributes use one placeholder.
     #[must_use]
     pub fn render(&self) -> Option<Rendered> {
-        if self.has_clash() {
-            return None;
-        }
-        let mut names = Names::default();
+        let mut placeholders = Placeholders::default();
         let key = [(attr::PK.to_owned(), Value::s(self.key.pk())), (attr::SK.to_owned(), Value::s(self.key.sk()))];
         let action = match &self.action {
             Action::Put(item) => {
@@ -310,35 +308,41 @@ impl TransactItem {
             }
             Action::Update(update) => {
                 let mut text = String::new();
-                update.parts(&mut |part| names.write(&mut text, part));
+                update.parts(&mut |part| placeholders.write(&mut text, part));
                 RenderedAction::Update(Item::from(key), text)
             }
             Action::Check => RenderedAction::ConditionCheck(Item::from(key)),
         };
-        let mut condition = None::<String>;
-        for clause in &self.clauses {
-            let text = match &mut condition {
-                Some(text) => {
-                    text.push_str(" AND ");
-                    text
-                }
-                None => condition.insert(String::new()),
-            };
-            clause.condition.parts(&mut |part| names.write(text, part));
+        let mut condition = String::new();
+        self.write_condition(&mut condition, &mut placeholders);
+        let condition = (!condition.is_empty()).then_some(condition);
+        if placeholders.has_clash() {
+            return None;
         }
-        Some(Rendered { action, condition, names: names.names, values: names.values })
+        let (names, values) = placeholders.into_meanings();
+        Some(Rendered { action, condition, names, values })
+    }
+
+    /// Writes all guards as one expression; nothing if there are none.
+    pub(super) fn write_condition<'a>(&'a self, text: &mut String, placeholders: &mut Placeholders<'a>) {
+        for (place, clause) in self.clauses.iter().enumerate() {
+            if place > 0 {
+                text.push_str(" AND ");
+            }
+            clause.condition.parts(&mut |part| placeholders.write(text, part));
+        }
     }
 
     /// Whether two different values or attributes use one placeholder.
     pub(crate) fn has_clash(&self) -> bool {
-        let mut meanings = Meanings::default();
+        let mut placeholders = Placeholders::default();
         if let Action::Update(update) = &self.action {
-            update.parts(&mut |part| meanings.add(part));
+            update.parts(&mut |part| placeholders.add(part));
         }
         for clause in &self.clauses {
-            clause.condition.parts(&mut |part| meanings.add(part));
+            clause.condition.parts(&mut |part| placeholders.add(part));
         }
-        meanings.clash()
+        placeholders.has_clash()
     }
 }
 

@@ -6,6 +6,7 @@ mod classify;
 mod entry;
 mod item;
 mod projection;
+mod request;
 
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
@@ -14,6 +15,7 @@ pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
 pub use projection::ProjectedRecord;
+pub use request::request_text;
 
 use crate::account::{self, Account, Posting};
 use crate::keys::{Key, attr};
