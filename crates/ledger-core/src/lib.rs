@@ -6,7 +6,8 @@
 //! The modules in their order. Each uses only those before it; a test checks that.
 //!
 //! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
-//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `reads`, `bank`.
+//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `aggregates`, `reads`,
+//!    `bank`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `journal`, `audit`, `wallets`.
@@ -16,6 +17,7 @@
 
 pub mod account;
 pub mod adjustments;
+pub mod aggregates;
 pub mod audit;
 pub mod bank;
 pub mod canonical;

@@ -5,7 +5,7 @@ use crate::engine::{Data, EngineConfig};
 use crate::legacy::{self, Legacy};
 use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
-use crate::tenant_command::{OpenCommand, ShardsCommand};
+use crate::tenant_command::{OpenCommand, RecordsCommand, ShardsCommand};
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use clap::{Args, Parser, Subcommand};
 use ledger_core::migration::Model;
@@ -84,6 +84,21 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
+    /// Raise the version of the records that an open tenant's transactions write, once every environment reads it: for
+    /// example `tenant records aoba --version 2 --table ledger`. It is never lowered. Waits until every function uses it.
+    Records {
+        /// Slug of the tenant.
+        slug: String,
+        /// Version of the records: above the present one.
+        #[arg(long, value_name = "NUMBER")]
+        version: u32,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
     /// Raise the shards of an open tenant: for example `tenant shards aoba --due 64 --table ledger`.
     Shards {
         /// Slug of the tenant.
@@ -107,6 +122,8 @@ pub enum TenantCommand {
     Terms,
     /// Open a tenant.
     Open(OpenCommand),
+    /// Raise the version of a tenant's records.
+    Records(RecordsCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
 }
@@ -291,6 +308,9 @@ impl TenantSub {
             Self::Terms => TenantCommand::Terms,
             Self::Open { slug, terms, legacy, table, endpoint_url } => {
                 TenantCommand::Open(OpenCommand { slug, terms, legacy, table, endpoint_url })
+            }
+            Self::Records { slug, version, table, endpoint_url } => {
+                TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
             }
             Self::Shards { slug, due, table, endpoint_url } => {
                 TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })

@@ -2,6 +2,7 @@
 //! standard error.
 
 use clap::Parser;
+use ledger_core::migration::SETTLES;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
     self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs, TerminalCommand,
@@ -96,6 +97,9 @@ async fn run(args: RunArgs) -> ExitCode {
 async fn tenant(sub: TenantSub) -> ExitCode {
     let done = match sub.command() {
         TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
+        TenantCommand::Records(command) => {
+            tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
+        }
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())
         }

@@ -24,7 +24,9 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, SettlementTerms, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
+};
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
 use ledger_runtime::execute::{Ledger, Outcome};
@@ -89,6 +91,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         requests_per_second: None,
         hold_hours: None,
         settlement: Some(settlement_terms()?),
+        records: RecordVersion::NEWEST,
     })
 }
 
@@ -127,7 +130,8 @@ pub async fn legacy(
     (client, table): (&Client, &str),
 ) -> Result<(), SeedError> {
     let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
-    let seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
+    let mut seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
+    seeder.terms.records = RecordVersion::V1;
     seeder.tenant().await?;
     seeder.seed_parties(&demo).await?;
     legacy::write(client, table, &seeder.tenant, legacy).await.map_err(failed)

@@ -36,5 +36,5 @@ pub(crate) async fn balances(State(app): State<App>, who: Customer) -> Result<Js
     }
     let metrics = app.dynamo().get(&keys::metrics(who.tenant(), who.id())).await?;
     let balances = items.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
-    Ok(Json(WalletView { balances, metrics: MetricsView::read(metrics.as_ref())? }))
+    Ok(Json(WalletView { balances, metrics: MetricsView::read(metrics.as_ref(), &items)? }))
 }

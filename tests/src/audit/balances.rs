@@ -91,19 +91,6 @@ pub(super) fn accounts_have_balances(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that a customer's CO2 estimate is the sum over the entries. The opening value of a customer with a God Record
-/// is not in the journal.
-pub(super) fn co2_equals_entries(audit: &Audit<'_>) -> Checked {
-    for metrics in audit.named("METRICS").filter(|row| audit.row(row.pk, "customer").is_none()) {
-        let mut sum = Decimal::ZERO;
-        for entry in audit.within(metrics.pk, "TXN#") {
-            sum += entry.opt_number("co2")?;
-        }
-        ensure_eq!(metrics.number("co2_total")?, sum, "{metrics}: the CO2 estimate");
-    }
-    Ok(())
-}
-
 /// What refunds of top-ups and authorized payments hold, by customer and asset.
 fn on_hold(audit: &Audit<'_>) -> Result<Sums, String> {
     let mut on_hold = held_for_refunds(audit)?;

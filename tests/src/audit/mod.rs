@@ -22,6 +22,7 @@ macro_rules! ensure_eq {
     }};
 }
 
+mod aggregates;
 mod balances;
 mod clawbacks;
 mod holds;
@@ -49,7 +50,7 @@ type Checked = Result<(), String>;
 type Rule = fn(&Audit<'_>) -> Checked;
 
 /// The rules that hold at any moment, by name.
-const RULES: [(&str, Rule); 33] = [
+const RULES: [(&str, Rule); 34] = [
     ("entries can be read", postings::entries_can_be_read),
     ("entries sum to zero", postings::entries_sum_to_zero),
     ("references point to entries", postings::references_point_to_entries),
@@ -58,7 +59,8 @@ const RULES: [(&str, Rule); 33] = [
     ("reserved equals unpaid top-ups", balances::reserved_equals_unpaid_topups),
     ("exposure equals its parts", balances::exposure_equals_its_parts),
     ("accounts have balances", balances::accounts_have_balances),
-    ("CO2 equals entries", balances::co2_equals_entries),
+    ("CO2 equals entries", aggregates::co2_equals_entries),
+    ("aggregates equal payments and refunds", aggregates::aggregates_equal_payments_and_refunds),
     ("merchants are owed what is posted", merchants::merchants_are_owed_what_is_posted),
     ("records are listed by merchants", merchants::records_are_listed_by_merchants),
     ("settlements equal records", settlements::settlements_equal_records),

@@ -29,7 +29,6 @@ const ENTRY: Part = ("journal entry", 2);
 const LIST: Part = ("merchant's list", 1);
 const WORK: Part = ("work to be done", 1);
 const POINTS: Part = ("points are an item of their own", 2);
-const METRICS: Part = ("`METRICS` is an item of its own", 2);
 const PAYMENT: Part = ("`PAYMENT` beside the entry, with work of its own", 3);
 const REFERENCE: Part = ("the other history's entry is an item, not an index entry", 1);
 
@@ -39,7 +38,7 @@ pub(super) const FLOORS: [Floor; 10] = [
         operation: "payment in money",
         parts: &[MARKER, WALLET, ENTRY, LIST, WORK],
         records: 1,
-        above: &[POINTS, METRICS, PAYMENT],
+        above: &[POINTS, PAYMENT],
     },
     Floor {
         operation: "payment in three assets",
@@ -48,7 +47,6 @@ pub(super) const FLOORS: [Floor; 10] = [
         above: &[
             POINTS,
             ("so is regional currency", 2),
-            METRICS,
             PAYMENT,
             ("the entry is larger than 1 KB, and so is its index entry", 3),
         ],
@@ -57,7 +55,7 @@ pub(super) const FLOORS: [Floor; 10] = [
         operation: "charge of a one-time code",
         parts: &[MARKER, ("code", 2), WALLET, ENTRY, LIST, WORK],
         records: 1,
-        above: &[POINTS, METRICS, PAYMENT],
+        above: &[POINTS, PAYMENT],
     },
     Floor {
         operation: "authorization and capture",
@@ -72,7 +70,7 @@ pub(super) const FLOORS: [Floor; 10] = [
             ("work to be done, twice", 2),
         ],
         records: 2,
-        above: &[POINTS, METRICS, ("`PAYMENT` beside the hold, twice, and work of its own", 5)],
+        above: &[POINTS, ("`PAYMENT` beside the hold, twice, and work of its own", 5)],
     },
     Floor {
         operation: "refund",
@@ -80,7 +78,6 @@ pub(super) const FLOORS: [Floor; 10] = [
         records: 1,
         above: &[
             POINTS,
-            METRICS,
             ("`REFUND` beside the entry, with work of its own", 3),
             ("the payment in the merchant's list is rewritten", 1),
         ],

@@ -28,6 +28,9 @@ const REQUESTS: &str = "\
 const LIVES: &str = "\
 # All that happens to an operation's records. busy: in all for 97 at once. thin: for one alone.
 ";
+const FORMER: &str = "\
+# The same of the operations that version 2 of the records has changed, under version 1.
+";
 const STORAGE: &str = "\
 # What stays for ever: items without a `ttl` that were created for these records, and their index entries.
 ";
@@ -39,7 +42,9 @@ pub struct Costs {
     pub requests: Vec<RequestCost>,
     /// Of all work on the records of some operations.
     pub lives: Vec<LifeStep>,
-    /// What the same operations store for ever.
+    /// The same under version 1 of the records, of the operations that version 2 has changed.
+    pub former: Vec<LifeStep>,
+    /// What the operations store for ever.
     pub storage: Vec<Storage>,
 }
 
@@ -117,9 +122,10 @@ impl Costs {
         let (mut costs, mut section) = (Self::default(), "");
         for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
             match (line, section) {
-                ("[requests]" | "[lives]" | "[storage]", _) => section = line,
+                ("[requests]" | "[lives]" | "[former]" | "[storage]", _) => section = line,
                 (_, "[requests]") => costs.requests.push(RequestCost::parse(line)),
                 (_, "[lives]") => costs.lives.push(LifeStep::parse(line)),
+                (_, "[former]") => costs.former.push(LifeStep::parse(line)),
                 (_, "[storage]") => costs.storage.push(Storage::parse(line)),
                 _ => panic!("{PATH}: a line outside of a section: {line}"),
             }
@@ -133,6 +139,7 @@ impl Costs {
         let mut text = HEAD.to_owned();
         section(&mut text, "requests", REQUESTS, &self.requests);
         section(&mut text, "lives", LIVES, &self.lives);
+        section(&mut text, "former", FORMER, &self.former);
         section(&mut text, "storage", STORAGE, &self.storage);
         text
     }
@@ -297,6 +304,12 @@ mod tests {
                 step: "credited".to_owned(),
                 busy: units(493),
                 thin: units(13),
+            }],
+            former: vec![LifeStep {
+                operation: "payment, in money".to_owned(),
+                step: "request".to_owned(),
+                busy: units(1455),
+                thin: units(15),
             }],
             storage: vec![Storage { operation: "payment, in money".to_owned(), busy: left(195), thin: left(3) }],
         };

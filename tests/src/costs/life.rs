@@ -14,7 +14,7 @@ use crate::http::{Host, World};
 use futures::stream::{self, StreamExt};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Shards, attr};
-use ledger_core::terms::TenantTerms;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::clock::Clock;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ struct Measured {
 /// When a worker leaves a record undone.
 pub async fn measure() -> (Vec<LifeStep>, Vec<Storage>) {
     let (some, others) = Subject::ALL.split_at(Subject::ALL.len() / 2);
-    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of)));
+    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of, RecordVersion::NEWEST)));
     let (some, others) = (some.await.expect("measured"), others.await.expect("measured"));
     let (mut lives, mut storage, mut settlement) = (Vec::new(), Vec::new(), None);
     for Measured { subject, busy, thin } in some.into_iter().chain(others) {
@@ -57,12 +57,25 @@ pub async fn measure() -> (Vec<LifeStep>, Vec<Storage>) {
     (lives, storage)
 }
 
+/// Measures the lives under version 1 of the records, of the operations that version 2 has changed.
+///
+/// # Panics
+/// As [`measure`].
+pub async fn measure_former() -> Vec<LifeStep> {
+    let measured = measure_some(Subject::CHANGED_BY_RECORDS_2, RecordVersion::V1).await;
+    let steps = measured.iter().flat_map(|Measured { subject, busy, thin }| {
+        let steps = busy.steps.iter().zip(&thin.steps);
+        steps.map(|((name, busy), (_, thin))| step(subject.name(), name, *busy, *thin))
+    });
+    steps.collect()
+}
+
 fn step(operation: &str, step: &str, busy: Units, thin: Units) -> LifeStep {
     LifeStep { operation: operation.to_owned(), step: step.to_owned(), busy, thin }
 }
 
 /// Measures these operations on a stack of their own.
-async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
+async fn measure_some(subjects: &'static [Subject], records: RecordVersion) -> Vec<Measured> {
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
@@ -72,8 +85,9 @@ async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
     let workers = Workers::over(&host).await;
     let mut measured = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
-        let busy = live(&host, (&tap, &workers), *subject, (BUSY, &format!("life-{at}b"))).await;
-        let thin = live(&host, (&tap, &workers), *subject, (1, &format!("life-{at}t"))).await;
+        let of = (*subject, records);
+        let busy = live(&host, (&tap, &workers), of, (BUSY, &format!("life-{at}b"))).await;
+        let thin = live(&host, (&tap, &workers), of, (1, &format!("life-{at}t"))).await;
         measured.push(Measured { subject: *subject, busy, thin });
     }
     measured
@@ -89,10 +103,13 @@ impl Life {
 async fn live(
     host: &Arc<Host>,
     (tap, workers): (&Tap, &Workers),
-    subject: Subject,
+    (subject, records): (Subject, RecordVersion),
     (count, slug): (usize, &str),
 ) -> Life {
-    let terms = |terms: &mut TenantTerms| terms.due_shards = Shards::new(1).expect("a number of shards");
+    let terms = |terms: &mut TenantTerms| {
+        terms.due_shards = Shards::new(1).expect("a number of shards");
+        terms.records = records;
+    };
     let world = World::with_terms(Arc::clone(host), slug, terms).await;
     world.hold_deliveries().await;
     let merchant = payable(&world).await;

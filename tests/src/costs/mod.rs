@@ -26,7 +26,8 @@ pub use kept::Costs;
 pub async fn measure() -> Costs {
     let requests = requests::measure().await;
     let (lives, storage) = life::measure().await;
-    Costs { requests, lives, storage }
+    let former = life::measure_former().await;
+    Costs { requests, lives, former, storage }
 }
 
 /// Writes these costs into `tests/costs.txt` and the documents.

@@ -46,6 +46,7 @@ fn part(name: &str, costs: &Costs) -> String {
         "requests" => requests(costs),
         "payment" => payment(costs),
         "lives" => lives(costs),
+        "former" => former(costs),
         "floors" => floors(costs),
         "above" => above(costs),
         "summary" => summary(costs),
@@ -104,8 +105,12 @@ fn step<'a>(costs: &'a Costs, operation: &'a str, name: &str) -> Option<&'a Life
 
 /// All units of an operation's life: busy, thin.
 fn life(costs: &Costs, operation: &str) -> (Units, Units) {
+    sum_of(&costs.lives, operation)
+}
+
+fn sum_of(steps: &[LifeStep], operation: &str) -> (Units, Units) {
     let (mut busy, mut thin) = (Units::default(), Units::default());
-    for step in of(costs, operation) {
+    for step in steps.iter().filter(|step| step.operation == operation) {
         busy += step.busy;
         thin += step.thin;
     }
@@ -122,7 +127,7 @@ fn was_read(busy: Units) -> Tenths {
 
 fn payment(costs: &Costs) -> String {
     let what = |step: &str| match step {
-        "request" => "marker, `ECOPAY`, `POINT`, `METRICS`, `PAYMENT`, `TXN`: 12; three index entries: 3",
+        "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
         "credited" => {
             "`PAYMENT` 2, moved in `due` 2, rewritten in `by_owner` 1; a share of the balance and the lease, which take 8"
         }
@@ -184,6 +189,32 @@ fn lives(costs: &Costs) -> String {
             of_million(busy, BUSY),
             of_million(thin, 1)
         );
+    }
+    table
+}
+
+/// The lives under version 1 of the records beside those under version 2.
+fn former(costs: &Costs) -> String {
+    let mut table =
+        "| operation | its transactions, version 1 | version 2 | life busy, 1 | 2 | thin, 1 | 2 |".to_owned();
+    table += " $ a million busy, 1 | 2 | thin, 1 | 2 |\n|---|";
+    table += &"---:|".repeat(10);
+    table.push('\n');
+    let mut operations: Vec<&str> = costs.former.iter().map(|step| step.operation.as_str()).collect();
+    operations.dedup();
+    for operation in operations {
+        let mut columns = Vec::new();
+        let versions = [&costs.former, &costs.lives].map(|steps| sum_of(steps, operation));
+        let requests = [&costs.former, &costs.lives].map(|steps| {
+            let request = steps.iter().find(|step| step.operation == operation && step.step == "request");
+            request.map_or(0, |request| request.thin.write)
+        });
+        columns.extend(requests.map(|request| request.to_string()));
+        columns.extend(versions.map(|(busy, _)| written(busy).to_string()));
+        columns.extend(versions.map(|(_, thin)| thin.write.to_string()));
+        columns.extend(versions.map(|(busy, _)| of_million(busy, BUSY).to_string()));
+        columns.extend(versions.map(|(_, thin)| of_million(thin, 1).to_string()));
+        let _ = writeln!(table, "| {operation} | {} |", columns.join(" | "));
     }
     table
 }

@@ -9,13 +9,14 @@ use super::{
     build_settlement, build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
+use ledger_core::aggregates::MetricsChange;
 use ledger_core::cards::pay::CardPay;
 use ledger_core::cards::reverse::{CardReverse, Seen};
 use ledger_core::cards::topup::CardTopup;
 use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
-use ledger_core::forms::{self, MetricsChange};
+use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
 use ledger_core::idempotency::{Answer, Claim, Marker};
 use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
@@ -334,8 +335,8 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let rate = Rate::parse(co2_rate).unwrap();
             let (paid, refunded) = (maybe(paid)?, maybe(refunded)?);
             let change = match (&paid, &refunded) {
-                (Some(paid), None) => MetricsChange::Paid(paid, rate.co2(paid).unwrap()),
-                (None, Some(refunded)) => MetricsChange::Refunded(refunded, rate.co2(refunded).unwrap()),
+                (Some(paid), None) => MetricsChange::Paid(paid.clone(), rate.co2(paid).unwrap()),
+                (None, Some(refunded)) => MetricsChange::Refunded(refunded.clone(), rate.co2(refunded).unwrap()),
                 (Some(_), Some(_)) | (None, None) => panic!("one of paid and refunded"),
             };
             forms::metrics(tenant, decode::customer(customer), change, now)

@@ -1,4 +1,4 @@
-//! Builds the raising of shards and the start of the next sweep over merchants. Records are read from the state.
+//! Builds the raising of shards and of the records' version, and the start of the next sweep over merchants. Records are read from the state.
 
 use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
@@ -6,7 +6,8 @@ use super::decode::{self, World};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{self, Shards};
 use ledger_core::merchants::{self, MerchantChange};
-use ledger_core::{crediting, tenants};
+use ledger_core::terms::RecordVersion;
+use ledger_core::{crediting, migration, tenants};
 use serde::{Deserialize, Serialize};
 
 /// A command.
@@ -21,6 +22,10 @@ pub enum ScaleDoes {
     },
     Tenant {
         due_shards: String,
+        actor: String,
+    },
+    Records {
+        version: String,
         actor: String,
     },
     /// Moves the sweep's start from the one that was read to after this merchant.
@@ -41,6 +46,10 @@ pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
         ScaleDoes::Tenant { due_shards, actor } => {
             let (to, actor) = (shards(due_shards), decode::actor(actor));
             Made::Whole(tenants::raise_due_shards(tenant, to, actor, cx).unwrap())
+        }
+        ScaleDoes::Records { version, actor } => {
+            let to = RecordVersion::new(version.parse().unwrap()).unwrap();
+            Made::Whole(migration::raise_records(tenant, to, decode::actor(actor), cx).unwrap())
         }
         ScaleDoes::Sweep { to } => {
             let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(tenant))).unwrap();

@@ -128,6 +128,12 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("config", "#due_shards < :shards") => {
             vec![(Old::WithOperand("due_shards", ":shards"), "rejected wrong_state")]
         }
+        ("config", "(attribute_not_exists(#records) OR #records < :records)" | "#records < :records") => {
+            vec![(Old::With("records", n("9")), "rejected wrong_state")]
+        }
+        ("config", "(attribute_not_exists(#migration) OR attribute_exists(#migration.#contracted_at))") => {
+            vec![(Old::With("migration", json!({ "M": {} })), "rejected stale_plan")]
+        }
         ("profile", "#shards <= :shards") => vec![(Old::With("shards", n("64")), "rejected wrong_state")],
         ("crediting", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), "rejected stale_plan")],
         ("crediting", "#after = :seen") => {

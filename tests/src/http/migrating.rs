@@ -84,6 +84,8 @@ impl World {
         ];
         let setting: Item = setting.into_iter().chain(more).map(|(name, value)| (name.to_owned(), value)).collect();
         config.insert("migration".to_owned(), dynamo::Value::M(setting));
+        // A tenant that migrates writes the first version.
+        config.remove("records");
         self.plant(config).await;
     }
 

@@ -12,7 +12,7 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
-use ledger_core::terms::TenantTerms;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -73,6 +73,11 @@ impl World {
         Self::with_terms(Host::fresh(), tenant, |_| {}).await
     }
 
+    /// A tenant with the demo's terms on the shared stack, whose transactions write records of this version.
+    pub async fn of_records(tenant: &str, records: RecordVersion) -> Self {
+        Self::with_terms(host::shared(), tenant, |terms| terms.records = records).await
+    }
+
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
         let mut terms = seed::terms().expect("the demo's terms");
@@ -87,7 +92,7 @@ impl World {
 
     /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
-        let terms = seed::terms().expect("the demo's terms");
+        let terms = TenantTerms { records: RecordVersion::V1, ..seed::terms().expect("the demo's terms") };
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 

@@ -2,9 +2,10 @@
 //! The oracle is a table of the precedence of DESIGN section 5.
 
 use ledger_core::account::Account;
+use ledger_core::aggregates::MetricsChange;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
-use ledger_core::forms::{self, MetricsChange};
+use ledger_core::forms;
 use ledger_core::idempotency::{
     Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, PlannedCall, Window,
 };
@@ -299,7 +300,7 @@ fn wrong_number_of_reasons_is_broken() {
 fn condition_failure_of_unguarded_action_is_broken() {
     let amount = Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
     let co2 = Rate::ZERO.co2(&amount).unwrap();
-    let item = forms::metrics(&tenant(), customer(), MetricsChange::Paid(&amount, co2), now());
+    let item = forms::metrics(&tenant(), customer(), MetricsChange::Paid(amount, co2), now());
     let transaction = Transaction::unkeyed(vec![item]).unwrap();
     let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: None }];
     assert_eq!(transaction.classify(&reasons), Verdict::Broken(Broken::Unexplained(Role::Metrics)));

@@ -125,6 +125,15 @@ async fn each_rule_finds_its_disorders() {
         let entry = entry_of(name);
         move |row: &Item| row.get("entry_id") == entry.as_ref()
     };
+    let counts = |row: &Item| row.contains_key("aggregate_payments");
+    let counts_refunds = |row: &Item| row.contains_key("aggregate_refunds");
+    // What a writer of version 1 of the records would add.
+    let with_metrics = |name: &str| {
+        let mut bad = good.clone();
+        let (pk, _) = find(&bad, "BALANCE#", counts);
+        bad.rows.insert((pk, "METRICS".to_owned()), Item::from([(name.to_owned(), n("1"))]));
+        bad
+    };
     let topup_marker = "card_op_idem#topup#";
     let disorders = [
         ("balances equal postings", "too much", set("BALANCE#ECOPAY", &is("balance", "0"), "balance", n("999999"))),
@@ -140,7 +149,22 @@ async fn each_rule_finds_its_disorders() {
         ("entries sum to zero", "half of the postings", changed("TXN#", &operation("grant"), &one_sided)),
         ("references point to entries", "an entry is gone", without("TXN#", &operation("transfer"))),
         ("accounts have balances", "no balance item", without("BALANCE#ECOPAY", &is("balance", "0"))),
-        ("CO2 equals entries", "another sum", set("METRICS", &any, "co2_total", n("1"))),
+        ("CO2 equals entries", "another sum", set("BALANCE#", &counts, "aggregate_co2_total", n("1"))),
+        ("CO2 equals entries", "a sum in METRICS too", with_metrics("co2_total")),
+        ("aggregates equal payments and refunds", "none", unset("BALANCE#", &counts, "aggregate_payments")),
+        (
+            "aggregates equal payments and refunds",
+            "another sum",
+            set("BALANCE#", &counts, "aggregate_paid_total", n("1")),
+        ),
+        ("aggregates equal payments and refunds", "none", unset("BALANCE#", &counts_refunds, "aggregate_refunds")),
+        (
+            "aggregates equal payments and refunds",
+            "another sum",
+            set("BALANCE#", &counts_refunds, "aggregate_refunded_total", n("1")),
+        ),
+        ("aggregates equal payments and refunds", "a payment in METRICS too", with_metrics("payments")),
+        ("aggregates equal payments and refunds", "a payment is gone", without("PAYMENT", &any)),
         ("reserved equals unpaid top-ups", "a yen more", set("BALANCE#ECOPAY", &reserves, "reserved", n("701"))),
         ("reserved equals unpaid top-ups", "nothing", unset("BALANCE#ECOPAY", &reserves, "reserved")),
         ("merchants are owed what is posted", "a payment is gone", without("PAYMENT", &any)),

@@ -17,6 +17,7 @@ mod migration;
 mod migration_endpoints;
 mod openapi;
 mod rate;
+mod records;
 mod roundtrips;
 mod routes;
 mod scenarios;

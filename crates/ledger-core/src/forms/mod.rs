@@ -16,6 +16,6 @@ pub use correction::SeenCorrections;
 pub(crate) use correction::correction;
 pub use hold::{capture_hold, hold, pay_out, receive, receive_instead, release, release_hold, reserve};
 pub use merchant::settle_merchant;
-pub use metrics::{MetricsChange, metrics};
+pub use metrics::metrics;
 pub use one_time_code::{code_hash, consume_code, issue_code};
 pub use patch::{Patch, patch_text};

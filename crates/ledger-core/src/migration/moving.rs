@@ -1,7 +1,7 @@
 //! Changing a tenant's phase: the evidence that it needs, and the transaction that writes it.
 
 use super::plan::{Phase, Stage};
-use super::setting::{ATTRIBUTE, Fence, Migration};
+use super::setting::{ATTRIBUTE, CONTRACTED_AT, Fence, Migration};
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -194,7 +194,7 @@ impl Migration {
     /// [`BuildError`]: never for these items.
     pub fn ended(&self, tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
         let mut item = self.item();
-        item.insert("contracted_at".to_owned(), Value::s(cx.now));
+        item.insert(CONTRACTED_AT.to_owned(), Value::s(cx.now));
         let act = act(actor, "migration_end", []);
         Transaction::unkeyed(vec![set(tenant, item, self.as_seen(), cx.now), act.record(tenant, cx)])
     }

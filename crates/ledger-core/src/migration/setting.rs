@@ -6,12 +6,14 @@ use crate::ids::Tenant;
 use crate::keys::Shards;
 use crate::money::AssetSpec;
 use crate::tenants;
-use crate::terms::TenantTerms;
+use crate::terms::{RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 
 /// The attribute of `CONFIG` that stores the migration.
 pub(super) const ATTRIBUTE: &str = "migration";
+/// The attribute within it that says when the migration ended.
+pub(super) const CONTRACTED_AT: &str = "contracted_at";
 
 /// How often a tenant's phase has been changed, forwards or backwards.
 ///
@@ -72,10 +74,15 @@ impl Layout {
     /// [`ItemError`] if it does not have the expected format: a layout must not be guessed.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
         let Some(stored) = config.opt_map(ATTRIBUTE)? else { return Ok(Self::Split) };
-        if stored.contains_key("contracted_at") {
-            return stored.timestamp("contracted_at").map(|_| Self::Split);
+        if stored.contains_key(CONTRACTED_AT) {
+            return stored.timestamp(CONTRACTED_AT).map(|_| Self::Split);
         }
-        Migration::read(stored, &TenantTerms::read(config)?).map(Self::Migrating)
+        let terms = TenantTerms::read(config)?;
+        match terms.records {
+            RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
+            // The legacy model has no place for them.
+            RecordVersion::V2 => Err(ItemError::invalid(RecordVersion::ATTRIBUTE)),
+        }
     }
 }
 
@@ -131,10 +138,11 @@ impl Migration {
 
 /// Builds the transaction that writes a tenant's first configuration; rejected if there is one.
 ///
-/// A tenant with customers in a legacy model begins in that model's first phase.
+/// A tenant with customers in a legacy model begins in that model's first phase, and writes records of version 1 until
+/// its migration has ended.
 ///
 /// # Errors
-/// [`BuildError`]: never for these items.
+/// [`BuildError::RecordsOfLegacy`] if such a tenant's terms have another version.
 pub fn open_tenant(
     id: &Tenant,
     terms: &TenantTerms,
@@ -142,6 +150,10 @@ pub fn open_tenant(
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
+    match terms.records {
+        RecordVersion::V1 => {}
+        RecordVersion::V2 => return Err(BuildError::RecordsOfLegacy),
+    }
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());
     tenants::first_configuration(id, configuration, now)

@@ -72,3 +72,13 @@ pub(crate) fn difference(this: &str, that: &str) -> Result<String, MoneyError> {
     }
     Ok(canonical(difference))
 }
+
+/// The sum. Fails if a `Decimal` cannot hold it exactly, because `checked_add` alone would round it.
+pub(crate) fn exact_sum(this: Decimal, that: Decimal) -> Result<Decimal, MoneyError> {
+    let (this, that) = (this.normalize(), that.normalize());
+    let sum = this.checked_add(that).ok_or(MoneyError::TooLarge)?;
+    if sum.scale() < this.scale().max(that.scale()) {
+        return Err(MoneyError::TooLarge);
+    }
+    Ok(sum)
+}

@@ -4,13 +4,15 @@
 //! With several assets, points are captured first, then carbon credits, then regional currency, then money. So money
 //! is released first, as with a refund. Points and CO2 are computed on the captured part, as for a payment.
 
+use super::counting::count;
 use super::hold;
 use super::payment::{self, Rewards};
 use super::record::{CAPTURED_AT, EXPIRES_AT, PaymentRecord, captured_attribute, credit_work, refundable_attribute};
 use crate::account::{Account, Posting, TenantAccount};
+use crate::aggregates::MetricsChange;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
-use crate::forms::{self, MetricsChange};
+use crate::forms;
 use crate::ids::Tenant;
 use crate::journal::PAYMENT_STATUS;
 use crate::keys::{self, attr};
@@ -38,7 +40,7 @@ pub struct Capture<'a> {
 }
 
 /// Builds the capture's transaction. It has the payer's balances, `PAYMENT`, now due for the merchant's credit,
-/// `HOLD`, the journal entry and `METRICS`. A freeze does not stop it. A payment that is captured already is returned
+/// `HOLD`, the journal entry and the aggregates. A freeze does not stop it. A payment that is captured already is returned
 /// unchanged, if no other amount is given.
 ///
 /// # Errors
@@ -70,10 +72,8 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
     let mut items = balances(command, &after, cx)?;
     items.push(payment_update(command, &after, cx));
     items.push(hold::close(command.tenant, payment, state, cx.now));
-    if let Account::Customer(customer) = payment.payer {
-        let paid = MetricsChange::Paid(&after.total, after.co2);
-        items.push(forms::metrics(command.tenant, customer, paid, cx.now));
-    }
+    let paid = MetricsChange::Paid(after.total.clone(), after.co2);
+    count(terms.records, (command.tenant, payment.payer), &mut items, paid, cx.now);
     let mut details = payment::details(&after, &terms.co2.source, &terms.co2.version);
     details.insert(PAYMENT_STATUS.to_owned(), Value::s(state));
     let entry = Entry {

@@ -4,6 +4,7 @@ pub mod authorize;
 pub mod capture;
 pub mod charge;
 pub mod code;
+mod counting;
 pub mod expire;
 mod hold;
 pub mod pay;

@@ -23,7 +23,7 @@ pub struct Pay {
     pub memo: Option<FreeText>,
 }
 
-/// Builds the payment's transaction: the payer's balances, journal entry, `PAYMENT`, `METRICS`.
+/// Builds the payment's transaction: the payer's balances, journal entry, `PAYMENT`, aggregates.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant takes no payments or the sums do not fit.

@@ -1,11 +1,13 @@
 //! The part that all payments share. Money leaves the payer, the merchant's posting is in the journal, and the
 //! `PAYMENT` record keeps what may be refunded. It writes no item that another payer's payment writes.
 
+use super::counting::count;
 use super::record::{self, PaymentRecord};
 use crate::account::{Account, Posting, TenantAccount};
+use crate::aggregates::MetricsChange;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
-use crate::forms::{self, MetricsChange};
+use crate::forms;
 use crate::ids::{PaymentId, Tenant, TransactionId};
 use crate::keys;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
@@ -224,9 +226,8 @@ impl Payment<'_> {
             record.item(self.tenant, self.merchant),
             Failure::AlreadyExists,
         ));
-        if let Account::Customer(customer) = self.payer {
-            items.push(forms::metrics(self.tenant, customer, MetricsChange::Paid(self.parts.total(), co2), cx.now));
-        }
+        let paid = MetricsChange::Paid(self.parts.total().clone(), co2);
+        count(self.terms.records, (self.tenant, self.payer), &mut items, paid, cx.now);
         let entry = Entry {
             id: cx.transaction_id,
             home: self.payer,

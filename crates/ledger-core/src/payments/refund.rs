@@ -5,11 +5,13 @@
 //! that completes the money takes the rest. CO2 is exact and never rounded.
 
 use super::ReturnKind;
+use super::counting::count;
 use super::record::{PaymentRecord, merchant_work, refundable_attribute};
 use crate::account::{Account, Posting, TenantAccount};
+use crate::aggregates::MetricsChange;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms::{self, MetricsChange};
+use crate::forms;
 use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
@@ -81,7 +83,7 @@ struct Division {
 }
 
 /// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
-/// journal entry and `METRICS`. If an amount depends on what was read, the guard is on exactly that, and a failure is
+/// journal entry and the aggregates. If an amount depends on what was read, the guard is on exactly that, and a failure is
 /// a `StalePlan`.
 ///
 /// # Errors
@@ -108,9 +110,8 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     let mut items = balances(command, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
     items.push(refund_record(command, &receipt));
-    if let Account::Customer(customer) = payment.payer {
-        items.push(forms::metrics(command.tenant, customer, MetricsChange::Refunded(&division.amount, co2), cx.now));
-    }
+    let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
+    count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == payment.payer);
     let changes: Vec<Delta> =
         crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();

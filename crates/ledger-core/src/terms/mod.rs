@@ -1,7 +1,9 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
+mod records;
 mod settlement;
 
+pub use records::RecordVersion;
 pub use settlement::{Charged, SettlementTerms};
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -42,6 +44,8 @@ pub struct TenantTerms {
     pub hold_hours: Option<HoldHours>,
     /// The terms of settlements; `None`: no fee, and no account to pay from.
     pub settlement: Option<SettlementTerms>,
+    /// The version of the records that transactions write. Every version is read.
+    pub records: RecordVersion,
 }
 
 /// How many hours a merchant may hold a customer's money.
@@ -203,6 +207,7 @@ impl TenantTerms {
             requests_per_second: item.opt_checked_int(REQUESTS, RequestRate::new)?,
             hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
+            records: RecordVersion::read(item)?,
         })
     }
 
@@ -234,6 +239,7 @@ impl TenantTerms {
         if let Some(settlement) = &self.settlement {
             item.insert("settlement".to_owned(), Value::M(settlement.item()));
         }
+        item.extend(self.records.item());
         item
     }
 }

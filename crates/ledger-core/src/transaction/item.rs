@@ -2,6 +2,7 @@
 
 use super::balance::{BalanceChange, SUMS};
 use crate::account::Posting;
+use crate::aggregates::MetricsChange;
 use crate::dynamo::{Condition, Item, Placeholders, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr};
@@ -109,6 +110,7 @@ pub struct TransactItem {
     pub(crate) action: Action,
     clauses: Vec<Clause>,
     changes: Vec<BalanceChange>,
+    aggregates: Option<MetricsChange>,
 }
 
 /// An action in the form that DynamoDB takes.
@@ -150,22 +152,32 @@ impl TransactItem {
 
     /// Writes an item, replacing an existing one.
     pub(crate) fn put(role: Role, key: Key, item: Item, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Put(item), clauses, changes: Vec::new() }
+        Self { role, key, action: Action::Put(item), clauses, changes: Vec::new(), aggregates: None }
     }
 
     /// Updates an item.
     pub(crate) fn update(role: Role, key: Key, update: Update, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Update(update), clauses, changes: Vec::new() }
+        Self { role, key, action: Action::Update(update), clauses, changes: Vec::new(), aggregates: None }
     }
 
     /// Checks an item without writing it.
     pub(crate) fn check(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Check, clauses, changes: Vec::new() }
+        Self { role, key, action: Action::Check, clauses, changes: Vec::new(), aggregates: None }
     }
 
     pub(super) fn carrying_out(mut self, change: BalanceChange) -> Self {
         self.changes.push(change);
         self
+    }
+
+    pub(super) fn counting(mut self, change: MetricsChange) -> Self {
+        self.aggregates = Some(change);
+        self
+    }
+
+    /// Its change of a customer's aggregates.
+    pub(super) fn aggregates(&self) -> Option<&MetricsChange> {
+        self.aggregates.as_ref()
     }
 
     /// Adds a guard and, if this is an update, a change.
@@ -204,7 +216,11 @@ impl TransactItem {
         let mut clauses = self.clauses;
         clauses.extend(other.clauses.into_iter().filter(|clause| !clauses.contains(clause)).collect::<Vec<_>>());
         let changes = self.changes.into_iter().chain(other.changes).collect();
-        Some(Self { role: self.role, key: self.key, action, clauses, changes })
+        let aggregates = match (self.aggregates, other.aggregates) {
+            (Some(_), Some(_)) => return None,
+            (this, that) => this.or(that),
+        };
+        Some(Self { role: self.role, key: self.key, action, clauses, changes, aggregates })
     }
 
     /// Replaces its guards.
@@ -234,6 +250,14 @@ impl TransactItem {
     /// The postings that it carries out: one, or two between the parts of one account.
     pub fn postings(&self) -> impl Iterator<Item = &Posting> {
         self.changes.iter().flat_map(BalanceChange::postings)
+    }
+
+    /// Whether it updates its item.
+    pub(crate) fn is_update(&self) -> bool {
+        match self.action {
+            Action::Update(_) => true,
+            Action::Put(_) | Action::Check => false,
+        }
     }
 
     /// Whether it carries out a posting.

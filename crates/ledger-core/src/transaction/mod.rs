@@ -1,6 +1,7 @@
 //! Transactions as data. Only the constructors here make a [`Transaction`], and each rejects invalid drafts at build
 //! time. The workspace executes nothing else.
 
+mod aggregates;
 mod balance;
 mod classify;
 mod entry;
@@ -47,7 +48,7 @@ pub struct Planned<R> {
 /// An ordered list of actions that is safe to execute.
 // INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
 // matched by a posting of an entry that sums to zero per asset, or is the sum of the records that the same transaction
-// flags as credited. Headroom under a cap changes under a marker only.
+// flags as credited. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum. Headroom under a cap changes under a marker only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,
@@ -92,6 +93,15 @@ pub enum BuildError {
     /// An update that changes nothing, which DynamoDB rejects.
     #[error("an update changes nothing ({0:?})")]
     EmptyUpdate(Role),
+    /// Aggregates are written otherwise than by the action's own change of them.
+    #[error("aggregates are not written by their change ({0:?})")]
+    Aggregates(Role),
+    /// A customer's payment or refund that does not change the aggregates once by what its entry says.
+    #[error("the aggregates do not change once by what the entry says")]
+    AggregatesOfEntry,
+    /// A tenant in a legacy model that would write records that the legacy model has no place for.
+    #[error("a tenant that migrates from a legacy model writes records of version 1")]
+    RecordsOfLegacy,
     /// Two values use one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
     Placeholder(Role),
@@ -162,7 +172,7 @@ impl Transaction {
     }
 
     fn unmoved(items: Vec<TransactItem>) -> Result<Self, BuildError> {
-        match items.iter().find(|item| item.is_posted()) {
+        match items.iter().find(|item| item.is_posted() || item.counts_beside_balance()) {
             Some(item) => Err(BuildError::EffectWithoutJournal(item.role())),
             None => Self::checked(items),
         }
@@ -184,6 +194,9 @@ impl Transaction {
                 Some(attr::BALANCE | attr::HELD) => return Err(BuildError::UnpostedBalance(item.role())),
                 Some(_) => return Err(BuildError::Exposure(item.role())),
                 None => {}
+            }
+            if item.has_unstated_aggregates() {
+                return Err(BuildError::Aggregates(item.role()));
             }
             if item.has_clash() {
                 return Err(BuildError::Placeholder(item.role()));
@@ -216,9 +229,12 @@ fn check_books(entry: &Entry, operation: Operation, items: &[TransactItem]) -> R
     let moved = account::net(moved.map(|p| (part(p), &p.delta)))?;
     let differs = posted.iter().find(|(key, delta)| moved.get(key) != Some(delta));
     let differs = differs.or_else(|| moved.iter().find(|(key, delta)| posted.get(key) != Some(delta)));
-    match differs {
-        Some(((account, _, _), _)) => Err(BuildError::Unposted(*account)),
-        None => Ok(()),
+    if let Some(((account, _, _), _)) = differs {
+        return Err(BuildError::Unposted(*account));
+    }
+    match aggregates::are_as_the_entry_says(entry.home, &entry.details, items) {
+        true => Ok(()),
+        false => Err(BuildError::AggregatesOfEntry),
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::account::{Posting, TenantAccount};
+use crate::aggregates::{Aggregate, MetricsChange};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -10,7 +11,7 @@ use crate::idempotency::{Answer, Claim, EventClaim};
 use crate::idempotency::{CanonicalRequest, Fields, IdempotencyKey, Window};
 use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
-use crate::money::{Amount, AssetSpec};
+use crate::money::{Amount, AssetSpec, Co2Kg};
 use crate::operation::Operation;
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -335,4 +336,82 @@ fn two_values_for_one_placeholder_are_rejected() {
     let written = Update::new().set("a", "v", Value::int(1)).add("b", "v", Value::int(2));
     let item = TransactItem::update(Role::Job, check(1).key().clone(), written, Vec::new());
     assert_eq!(Transaction::unkeyed(vec![item]), Err(BuildError::Placeholder(Role::Job)));
+}
+
+/// The change of a payment of 100 yen with this CO2 estimate.
+fn paid(co2: &str) -> MetricsChange {
+    MetricsChange::Paid(yen("100"), Co2Kg::from_stored(co2).unwrap())
+}
+
+/// The entry of a payment with this CO2 estimate.
+fn payment_entry(co2: &str) -> Option<Entry> {
+    Some(Entry { details: Item::from([("co2".to_owned(), Value::N(co2.to_owned()))]), ..entry(postings()) })
+}
+
+#[test]
+fn aggregates_change_once_by_what_the_entry_says() {
+    let beside = || debit("100").with_aggregates(paid("1"), now());
+    let metrics = |of| TransactItem::metrics(keys::metrics(&tenant(), customer(of)), paid("1"), now());
+    assert!(seal(payment_entry("1"), vec![beside()]).is_ok());
+    assert!(seal(payment_entry("1"), vec![debit("100"), metrics(1)]).is_ok());
+    for (entry, items) in [
+        // Not counted, counted twice, by another estimate, or of another customer.
+        (payment_entry("1"), vec![debit("100")]),
+        (payment_entry("1"), vec![beside(), metrics(1)]),
+        (payment_entry("1.1"), vec![beside()]),
+        (payment_entry("1"), vec![debit("100"), metrics(2)]),
+        // The entry is of no payment.
+        (Some(entry(postings())), vec![beside()]),
+        (Some(entry(postings())), vec![debit("100"), metrics(1)]),
+    ] {
+        assert_eq!(seal(entry, items.clone()), Err(BuildError::AggregatesOfEntry), "{items:?}");
+    }
+    // Beside a balance nothing is counted without an entry.
+    let checked = forms::check_balance(&tenant(), Role::Points, account(1), &Asset::Point).unwrap();
+    let counted = || checked.clone().with_aggregates(paid("1"), now());
+    assert_eq!(seal(None, vec![counted()]), Err(BuildError::EffectWithoutJournal(Role::Points)));
+    assert_eq!(Transaction::unkeyed(vec![counted()]), Err(BuildError::EffectWithoutJournal(Role::Points)));
+}
+
+#[test]
+fn aggregates_written_otherwise_than_by_their_change_are_rejected() {
+    let balance = || Partition::customer(&tenant(), customer(1)).balance(&Asset::Ecopay);
+    for aggregate in Aggregate::ALL {
+        let name = aggregate.beside_balance();
+        for update in writes(name) {
+            let item = TransactItem::update(Role::Payer, balance(), update, Vec::new());
+            assert_eq!(Transaction::unkeyed(vec![item]), Err(BuildError::Aggregates(Role::Payer)), "{name}");
+        }
+        let put = TransactItem::put(Role::Card, balance(), Item::from([(name.to_owned(), Value::int(0))]), vec![]);
+        assert_eq!(Transaction::unkeyed(vec![put]), Err(BuildError::Aggregates(Role::Card)), "{name}");
+        for more in writes(name) {
+            let item =
+                debit("100").with_aggregates(paid("1"), now()).changing(|update| match update.clone().and(more) {
+                    Some(both) => both,
+                    // It changes the aggregate already.
+                    None => update.add(name, "again", Value::int(1)),
+                });
+            let refused = Err(BuildError::Aggregates(Role::Payer));
+            assert_eq!(seal(payment_entry("1"), vec![item]), refused, "{name}");
+        }
+    }
+}
+
+#[test]
+fn aggregates_beside_a_balance_leave_guards_and_sums_as_they_are() {
+    let names = [attr::BALANCE, attr::HELD, attr::RESERVED, attr::EXPOSURE, attr::OWED, attr::UPDATED_AT];
+    let hold = |amount| forms::hold(&tenant(), Role::Payer, account(1), &yen(amount), true, now()).unwrap();
+    for item in [debit("100"), hold("100")] {
+        let counted = item.clone().with_aggregates(paid("1"), now());
+        assert_eq!(counted.clauses(), item.clauses());
+        assert!(counted.postings().eq(item.postings()));
+        let (Action::Update(before), Action::Update(after)) = (&item.action, &counted.action) else {
+            panic!("an update")
+        };
+        for name in names {
+            assert_eq!((after.added(name), after.set_to(name)), (before.added(name), before.set_to(name)), "{name}");
+        }
+        let more = after.attributes().filter(|name| before.attributes().all(|old| old != *name));
+        assert!(more.eq(["aggregate_co2_total", "aggregate_payments", "aggregate_paid_total"]));
+    }
 }

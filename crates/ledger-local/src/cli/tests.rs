@@ -56,7 +56,7 @@ fn stripe_is_the_simulator_unless_both_secrets_are_set() {
 }
 
 #[test]
-fn tenant_open_and_shards_require_a_table() {
+fn tenant_commands_that_write_require_a_table() {
     let tenant = |line: &str| match parse(line).unwrap().command {
         Some(Command::Tenant(sub)) => sub.command(),
         other => panic!("{other:?}"),
@@ -68,6 +68,11 @@ fn tenant_open_and_shards_require_a_table() {
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());
+    let TenantCommand::Records(raise) = tenant("tenant records aoba --version 2 --table ledger") else {
+        panic!("records")
+    };
+    assert_eq!((raise.slug.as_str(), raise.version, raise.table.as_str()), ("aoba", 2, "ledger"));
+    assert!(parse("tenant records aoba --version 2").is_err());
 }
 
 #[test]

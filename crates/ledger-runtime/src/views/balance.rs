@@ -1,8 +1,9 @@
 //! Balances and a customer's aggregates, as the APIs show them.
 
+use ledger_core::aggregates::{Aggregate, CustomerMetrics};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::{attr, sk};
-use ledger_core::money::{Asset, Balance, stored_text};
+use ledger_core::money::{Asset, Balance};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -63,27 +64,22 @@ impl BalanceView {
 }
 
 impl MetricsView {
-    /// Reads the `METRICS` item; all values are 0 if it does not exist yet.
+    /// Sums the `METRICS` item and what all balance items have beside their balances; a value that none has is 0.
     ///
     /// # Errors
-    /// [`ItemError`] if the item is malformed.
-    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
-        let nothing = Item::new();
-        let item = item.unwrap_or(&nothing);
+    /// [`ItemError`] if an item is malformed.
+    pub fn read(metrics: Option<&Item>, balances: &[Item]) -> Result<Self, ItemError> {
+        let sums = CustomerMetrics::read(metrics, balances)?;
         Ok(Self {
-            co2_kg: text_or_zero(item, "co2_total")?,
-            payments: text_or_zero(item, "payments")?,
-            paid_total: text_or_zero(item, "paid_total")?,
-            refunds: text_or_zero(item, "refunds")?,
-            refunded_total: text_or_zero(item, "refunded_total")?,
+            co2_kg: sums.text(Aggregate::Co2Total),
+            payments: sums.text(Aggregate::Payments),
+            paid_total: sums.text(Aggregate::PaidTotal),
+            refunds: sums.text(Aggregate::Refunds),
+            refunded_total: sums.text(Aggregate::RefundedTotal),
         })
     }
 }
 
 fn not_zero(balance: Option<Balance>) -> Option<String> {
     balance.map(|balance| balance.text()).filter(|text| text != "0")
-}
-
-fn text_or_zero(item: &Item, name: &str) -> Result<String, ItemError> {
-    Ok(item.opt_parsed_number(name, stored_text)?.unwrap_or_else(|| "0".to_owned()))
 }

@@ -25,6 +25,7 @@ mod outside;
 mod pay;
 mod rate;
 mod reconciliation;
+mod records;
 mod refund;
 mod refund_points;
 mod settlements;
@@ -97,6 +98,7 @@ pub fn all() -> Vec<Case> {
         settlements::cases(),
         settlements_admin::cases(),
         reconciliation::cases(),
+        records::cases(),
         migration::cases(),
         migration_moves::cases(),
     ]

@@ -87,7 +87,7 @@ const READERS: &[(&str, Reader)] = &[
     #[cfg(feature = "stack")]
     ("balance view", |item| shown(ledger_runtime::views::BalanceView::read(item))),
     #[cfg(feature = "stack")]
-    ("metrics view", |item| shown(ledger_runtime::views::MetricsView::read(Some(item)))),
+    ("metrics view", |item| shown(ledger_runtime::views::MetricsView::read(Some(item), std::slice::from_ref(item)))),
 ];
 
 /// Readers of any record: for one of another kind they return that it is not theirs.

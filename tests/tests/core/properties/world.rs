@@ -1,6 +1,6 @@
 //! Random requests in one small world: terms, amounts, parts and ids, all made from numbers.
 
-use ledger_core::dynamo::Item;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{
     Actor, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
@@ -10,10 +10,12 @@ use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, SpentPoints, TenantTerms};
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
+use ledger_tests::engine::Contents;
 use proptest::prelude::*;
+use rust_decimal::Decimal;
 use uuid::Uuid;
 
 pub(crate) fn now() -> Timestamp {
@@ -65,29 +67,32 @@ pub(crate) fn regional(units: u64) -> Amount {
 /// Random terms of a tenant.
 pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     let rate = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("1"), Just("3.5")];
-    (rate(), rate(), rate(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
-        let rate = |text: &str| Rate::parse(text).unwrap();
-        let asset = |spec: AssetSpec| {
-            (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
-        };
-        let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
-            [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
-        assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
-        TenantTerms {
-            key_phase: KeyPhase::Mandatory,
-            assets,
-            co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
-            points_rate: rate(point),
-            card_cap: yen(1_000_000_000),
-            card_bonus_rate: rate(bonus),
-            spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
-            due_shards: Shards::new(shards).unwrap(),
-            topup: None,
-            requests_per_second: None,
-            hold_hours: None,
-            settlement: None,
-        }
-    })
+    (rate(), rate(), rate(), any::<bool>(), 1..64_u32, versions()).prop_map(
+        |(point, co2, bonus, deduct, shards, records)| {
+            let rate = |text: &str| Rate::parse(text).unwrap();
+            let asset = |spec: AssetSpec| {
+                (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
+            };
+            let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
+                [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
+            assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
+            TenantTerms {
+                key_phase: KeyPhase::Mandatory,
+                assets,
+                co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
+                points_rate: rate(point),
+                card_cap: yen(1_000_000_000),
+                card_bonus_rate: rate(bonus),
+                spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
+                due_shards: Shards::new(shards).unwrap(),
+                topup: None,
+                requests_per_second: None,
+                hold_hours: None,
+                settlement: None,
+                records,
+            }
+        },
+    )
 }
 
 /// The parts of a payment in yen: money, points, regional currency.
@@ -170,4 +175,44 @@ pub(crate) fn put(item: &TransactItem) -> Option<Item> {
 pub(crate) fn recorded(transaction: &Transaction) -> PaymentRecord {
     let items = transaction.items().iter().filter(|item| item.key().sk() == "PAYMENT");
     PaymentRecord::read(&items.filter_map(put).next().unwrap()).unwrap()
+}
+
+/// What `METRICS` and all balance items have together of a customer's aggregate, by its name in `METRICS`.
+pub(crate) fn aggregate(contents: &Contents, name: &str) -> Decimal {
+    let beside = format!("aggregate_{name}");
+    let number = |item: &Item, name: &str| -> Decimal {
+        item.opt_number(name).unwrap().map_or(Decimal::ZERO, |number| number.parse().unwrap())
+    };
+    let of = |((_, sk), item): (&(String, String), &Item)| match sk.as_str() {
+        "METRICS" => number(item, name),
+        sk if sk.starts_with("BALANCE#") => number(item, &beside),
+        _ => Decimal::ZERO,
+    };
+    contents.iter().map(of).sum()
+}
+
+/// Checks that the aggregates are the sums over the one payment, if it is captured, and its refunds.
+pub(crate) fn check_aggregates(contents: &Contents) {
+    let (mut expected, mut co2) = ([Decimal::ZERO; 4], Decimal::ZERO);
+    let number = |item: &Item, name: &str| -> Decimal { item.number(name).unwrap().parse().unwrap() };
+    for ((_, sk), item) in contents {
+        if sk == "PAYMENT" && item.keys().any(|name| name.starts_with("captured_")) {
+            (expected[0], expected[1]) = (expected[0] + Decimal::ONE, expected[1] + number(item, "total"));
+            co2 += number(item, "co2");
+        }
+        if sk.starts_with("REFUND#") {
+            (expected[2], expected[3]) = (expected[2] + Decimal::ONE, expected[3] + number(item, "total"));
+        }
+        if sk.starts_with("TXN#") && item.contains_key("refund_id") {
+            co2 += number(item, "co2");
+        }
+    }
+    let names = ["payments", "paid_total", "refunds", "refunded_total"];
+    assert_eq!(names.map(|name| aggregate(contents, name)), expected, "{names:?}");
+    assert_eq!(aggregate(contents, "co2_total"), co2, "the CO2 estimate");
+}
+
+/// The version of the records of each of several writers.
+pub(crate) fn versions() -> impl Strategy<Value = RecordVersion> {
+    prop_oneof![Just(RecordVersion::V1), Just(RecordVersion::V2)]
 }

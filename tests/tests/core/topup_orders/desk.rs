@@ -17,7 +17,7 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, TenantTerms, TopupTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
 use ledger_core::topups::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
@@ -99,6 +99,7 @@ impl Handler {
                 requests_per_second: None,
                 hold_hours: None,
                 settlement: None,
+                records: RecordVersion::NEWEST,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }

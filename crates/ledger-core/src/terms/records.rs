@@ -1,0 +1,109 @@
+//! The version of the records that a tenant's transactions write.
+
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+
+/// The version of the records that a tenant's transactions write. Every version is read, whatever is written.
+///
+/// It is only raised, and only once every environment reads the version. Each transaction follows the terms that it was
+/// planned with, so for the time that terms are cached, writers of two versions work on one customer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RecordVersion {
+    /// A customer's aggregates are an item of their own, `METRICS`.
+    V1,
+    /// A customer's aggregates are attributes of a balance item that the transaction changes.
+    V2,
+}
+
+impl RecordVersion {
+    /// The attribute of `CONFIG`.
+    pub(crate) const ATTRIBUTE: &str = "records";
+    /// Every version, oldest first.
+    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+    /// What a tenant that does not migrate from a legacy model begins with.
+    pub const NEWEST: Self = Self::V2;
+
+    /// The number.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+
+    /// The version of this number; `None` if this release does not know it.
+    #[must_use]
+    pub fn new(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|version| version.number() == number)
+    }
+
+    /// Reads the version from the tenant's `CONFIG` item, where an absent attribute is [`Self::V1`].
+    ///
+    /// # Errors
+    /// [`ItemError`] if this release does not know the version. It must not be taken for one that it knows: a later
+    /// release's records may have to be written together.
+    pub(crate) fn read(config: &Item) -> Result<Self, ItemError> {
+        Ok(config.opt_checked_int(Self::ATTRIBUTE, Self::new)?.unwrap_or(Self::V1))
+    }
+
+    /// The attribute of `CONFIG`. The first version has none, as releases before it wrote none.
+    pub(crate) fn item(self) -> Item {
+        match self {
+            Self::V1 => Item::new(),
+            Self::V2 => Item::from([(Self::ATTRIBUTE.to_owned(), self.value())]),
+        }
+    }
+
+    /// Sets the version in `CONFIG`.
+    pub(crate) fn set(self, config: Update) -> Update {
+        config.set(Self::ATTRIBUTE, Self::ATTRIBUTE, self.value())
+    }
+
+    /// Requires that `CONFIG` has a lower version.
+    pub(crate) fn is_above_the_present(self) -> Condition {
+        let lower = Condition::compare(Self::ATTRIBUTE, Cmp::Lt, Self::ATTRIBUTE, self.value());
+        match self {
+            // An absent attribute is this version.
+            Self::V1 => lower,
+            Self::V2 => Condition::absent(Self::ATTRIBUTE).or(lower),
+        }
+    }
+
+    fn value(self) -> Value {
+        Value::int(self.number().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(records: Option<Value>) -> Item {
+        records.map(|records| (RecordVersion::ATTRIBUTE.to_owned(), records)).into_iter().collect()
+    }
+
+    #[test]
+    fn version_is_read_as_written_and_an_unknown_one_is_refused() {
+        for version in RecordVersion::ALL {
+            assert_eq!(RecordVersion::read(&version.item()), Ok(version));
+        }
+        assert_eq!(RecordVersion::V1.item(), Item::new(), "as releases before it wrote it");
+        assert_eq!(RecordVersion::read(&config(Some(Value::int(1)))), Ok(RecordVersion::V1));
+        let unknown = [Value::int(0), Value::int(3), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
+        for value in unknown {
+            let error = RecordVersion::read(&config(Some(value.clone()))).unwrap_err();
+            assert_eq!(error.attribute, "records", "{value:?}");
+        }
+    }
+
+    #[test]
+    fn version_is_above_lower_ones_only() {
+        for to in RecordVersion::ALL {
+            for (present, number) in [(None, 1), (Some(1), 1), (Some(2), 2), (Some(3), 3)] {
+                let config = config(present.map(Value::int));
+                let is_above = to.is_above_the_present().holds(Some(&config));
+                assert_eq!(is_above, i64::from(to.number()) > number, "{to:?} above {present:?}");
+            }
+        }
+    }
+}
