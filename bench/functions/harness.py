@@ -117,10 +117,10 @@ def start_engine() -> tuple[str, subprocess.Popen | None]:
 def create_tables(dynamodb, table: str) -> None:
     """Creates the ledger's table as in template.yaml, with the vector's world, and the utility's table."""
     key = lambda name, kind: {"AttributeName": name, "KeyType": kind}  # noqa: E731
-    index = lambda name, mark: {  # noqa: E731
+    index = lambda name, mark, projection: {  # noqa: E731
         "IndexName": name,
         "KeySchema": [key(f"{mark}_pk", "HASH"), key(f"{mark}_sk", "RANGE")],
-        "Projection": {"ProjectionType": "ALL"},
+        "Projection": {"ProjectionType": projection},
     }
     names = ("uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk")
     dynamodb.create_table(
@@ -128,7 +128,7 @@ def create_tables(dynamodb, table: str) -> None:
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
         KeySchema=[key("uuid", "HASH"), key("type", "RANGE")],
-        GlobalSecondaryIndexes=[index("by_owner", "owner"), index("due", "due")],
+        GlobalSecondaryIndexes=[index("by_owner_keys", "owner", "KEYS_ONLY"), index("due", "due", "ALL")],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )
     for item in WORLD.values():

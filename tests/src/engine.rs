@@ -118,11 +118,11 @@ impl Default for Table {
 }
 
 impl Table {
-    /// An empty table with both indexes.
+    /// An empty table with every index that a table may have.
     #[must_use]
     pub fn new() -> Self {
         let database = Database::memory().unwrap();
-        database.create_table(serde_json::from_value(create_request()).unwrap()).unwrap();
+        database.create_table(serde_json::from_value(create_request_with_by_owner()).unwrap()).unwrap();
         Self { database }
     }
 
@@ -234,18 +234,33 @@ impl Table {
     }
 }
 
-/// The request that creates the table with both indexes.
+/// The request that creates the table with every index that a table may have: also the one of earlier releases.
+#[must_use]
+pub fn create_request_with_by_owner() -> Json {
+    let mut request = create_request();
+    let indexes = request["GlobalSecondaryIndexes"].as_array_mut().unwrap();
+    let mut by_owner = indexes[0].clone();
+    by_owner["IndexName"] = json!("by_owner");
+    by_owner["Projection"] = json!({ "ProjectionType": "ALL" });
+    indexes.push(by_owner);
+    request
+}
+
+/// The request that creates the table with its indexes.
 #[must_use]
 pub fn create_request() -> Json {
     let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
-    let index = |name: &str, pk: &str, sk: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": "ALL" } });
+    let index = |name: &str, [pk, sk]: [&str; 2], projection: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": projection } });
+    let (owner, due) = (["owner_pk", "owner_sk"], ["due_pk", "due_sk"]);
     let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];
     json!({
         "TableName": TABLE,
         "BillingMode": "PAY_PER_REQUEST",
         "KeySchema": key("uuid", "type"),
         "AttributeDefinitions": attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
-        "GlobalSecondaryIndexes": [index("by_owner", "owner_pk", "owner_sk"), index("due", "due_pk", "due_sk")],
+        "GlobalSecondaryIndexes": [
+            index("by_owner_keys", owner, "KEYS_ONLY"), index("due", due, "ALL"),
+        ],
     })
 }
 

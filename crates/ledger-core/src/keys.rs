@@ -14,12 +14,14 @@ use crate::time::Timestamp;
 use uuid::Uuid;
 
 mod due;
+mod owner;
 mod reconciliation;
 mod settlement;
 mod stored;
 mod trail;
 
 pub use due::{Work, credit_mark, due_from, due_partition, due_until};
+pub use owner::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, merchants_partition, owner_partition};
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub use settlement::{payout_file_resend, payout_return, returned, settled, settlement, settling};
 pub use trail::{Recorded, publish_mark, seal, sealed_day, sealing, trail};
@@ -51,9 +53,9 @@ pub mod attr {
     pub const UPDATED_AT: &str = "updated_at";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
-    /// Partition key of the index `by_owner`.
+    /// Partition key of the indexes by owner. Never changes.
     pub const OWNER_PK: &str = "owner_pk";
-    /// Sort key of the index `by_owner`.
+    /// Sort key of the indexes by owner. Never changes.
     pub const OWNER_SK: &str = "owner_sk";
     /// Partition key of the sparse index `due`.
     pub const DUE_PK: &str = "due_pk";
@@ -61,8 +63,6 @@ pub mod attr {
     pub const DUE_SK: &str = "due_sk";
 }
 
-/// The index that lists a merchant's payments and refunds, and a tenant's merchants.
-pub const INDEX_BY_OWNER: &str = "by_owner";
 /// The sparse index of work still to be done.
 pub const INDEX_DUE: &str = "due";
 
@@ -397,18 +397,6 @@ pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
 #[must_use]
 pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
-}
-
-/// The partition of the index `by_owner` that lists a merchant's records of one shard.
-#[must_use]
-pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> String {
-    format!("{tenant}#merchant#{merchant}#{shard}")
-}
-
-/// The partition of the index `by_owner` that lists a tenant's merchants: one shard, because they are rarely written.
-#[must_use]
-pub fn merchants_partition(tenant: &Tenant) -> String {
-    format!("{tenant}#merchants#0")
 }
 
 /// The shard of `id`. The last bytes of a UUIDv7 are random.

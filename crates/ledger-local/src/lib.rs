@@ -9,7 +9,7 @@
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
 //! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,
-//!    `tenant_command`, `audit_command`, `migrate_command`, `cli`.
+//!    `tenant_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
 pub mod banner;
@@ -23,6 +23,7 @@ pub mod events;
 pub mod export;
 pub mod faces;
 pub mod gateway;
+pub mod index_command;
 pub mod issuer;
 pub mod legacy;
 mod local_only;

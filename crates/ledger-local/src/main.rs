@@ -5,12 +5,14 @@ use clap::Parser;
 use ledger_core::migration::SETTLES;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
-    self, AuditSub, Cli, Command, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs, TerminalCommand,
+    self, AuditSub, Cli, Command, IndexArgs, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
+    TerminalCommand,
 };
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::{
-    audit_command, faces, migrate_command, seed, tenant_command, terminal_command, terms_file, worker_failures,
+    audit_command, faces, index_command, migrate_command, seed, tenant_command, terminal_command, terms_file,
+    worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
             Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
+            Some(Command::Index(args)) => Box::pin(index(args)).await,
             Some(Command::Migrate(args)) => Box::pin(migrate(args)).await,
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
@@ -121,6 +124,17 @@ async fn audit(sub: AuditSub) -> ExitCode {
         Ok((text, whole)) => {
             print(&text);
             if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// Fails unless the index is complete, so that scripts can wait for it.
+async fn index(args: IndexArgs) -> ExitCode {
+    match index_command::run(&args.command(), print).await {
+        Ok((text, complete)) => {
+            print(&text);
+            if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }

@@ -12,6 +12,7 @@ pub use reconcile::ReconcileAccess;
 pub use settlement::{KycConfig, SettlementAccess};
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
+use ledger_core::keys::{INDEX_BY_OWNER_KEYS, OwnerIndex};
 use ledger_core::rate::RequestRate;
 use tracing_subscriber::filter::Targets;
 
@@ -37,6 +38,8 @@ pub struct Config {
     pub settlement: SettlementAccess,
     /// How reconciliations run.
     pub reconcile: ReconcileAccess,
+    /// The index that lists are read from.
+    pub owner_index: OwnerIndex,
 }
 
 /// A variable that is missing or wrong.
@@ -73,6 +76,7 @@ const LEDGER: &str = "LEDGER_NAME";
 const LOG: &str = "LOG_LEVEL";
 const LOG_DEFAULT: &str = "info";
 const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
+const OWNER_INDEX: &str = "OWNER_INDEX";
 
 impl Config {
     /// Creates the configuration of a table, with defaults for everything else.
@@ -82,7 +86,18 @@ impl Config {
         let (log_filter, tenant_requests) = (LOG_DEFAULT.to_owned(), RequestRate::DEFAULT);
         let settlement = SettlementAccess::default();
         let (stripe, events, reconcile) = (None, None, ReconcileAccess::default());
-        Self { table, ledger, endpoint_url: None, log_filter, stripe, tenant_requests, settlement, events, reconcile }
+        Self {
+            table,
+            ledger,
+            endpoint_url: None,
+            log_filter,
+            stripe,
+            tenant_requests,
+            settlement,
+            events,
+            reconcile,
+            owner_index: OwnerIndex::default(),
+        }
     }
 
     /// Reads the configuration from the process's environment.
@@ -122,8 +137,19 @@ impl Config {
         let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
         let (stripe, events) = (StripeAccess::from_vars(set)?, EventQueues::from_vars(set)?);
         let settlement = SettlementAccess::from_vars(set)?;
-        let reconcile = ReconcileAccess::from_vars(set)?;
-        Ok(Self { table, ledger, endpoint_url, log_filter, stripe, tenant_requests, events, settlement, reconcile })
+        let (reconcile, owner_index) = (ReconcileAccess::from_vars(set)?, owner_index(set)?);
+        Ok(Self {
+            table,
+            ledger,
+            endpoint_url,
+            log_filter,
+            stripe,
+            tenant_requests,
+            events,
+            settlement,
+            reconcile,
+            owner_index,
+        })
     }
 }
 
@@ -154,6 +180,15 @@ pub fn tenant_requests(set: impl Fn(&str) -> Option<String>) -> Result<RequestRa
         name: TENANT_REQUESTS,
         why: "is not a whole number from 1 to 100000",
         example: "200",
+    })
+}
+
+fn owner_index(set: impl Fn(&str) -> Option<String>) -> Result<OwnerIndex, ConfigError> {
+    let Some(name) = set(OWNER_INDEX) else { return Ok(OwnerIndex::default()) };
+    OwnerIndex::parse(&name).ok_or(ConfigError::Wrong {
+        name: OWNER_INDEX,
+        why: "is not an index by owner: by_owner_keys or by_owner",
+        example: INDEX_BY_OWNER_KEYS,
     })
 }
 
@@ -212,6 +247,19 @@ mod tests {
         for text in ["0", "100001", "-1", "1.5", "many", "99999999999"] {
             assert!(given(text).unwrap_err().contains("from 1 to 100000; for example TENANT_REQUESTS_PER_SECOND=200"));
         }
+    }
+
+    #[test]
+    fn lists_are_read_from_by_owner_only_if_the_variable_says_so() {
+        let given = |text| config(&[("TABLE_NAME", "abc"), ("OWNER_INDEX", text)]);
+        for (text, want) in [
+            ("", OwnerIndex::ByOwnerKeys),
+            ("by_owner_keys", OwnerIndex::ByOwnerKeys),
+            ("by_owner", OwnerIndex::ByOwner),
+        ] {
+            assert_eq!(given(text).unwrap().owner_index, want);
+        }
+        assert!(given("due").unwrap_err().contains("for example OWNER_INDEX=by_owner_keys"));
     }
 
     #[test]

@@ -50,7 +50,8 @@ fn make_missing(check: bool) -> ExitCode {
         make(format!("{}/{}", case.version, case.id), path, &|| create::vector(&case, None).text());
     }
     for case in reads::cases::all() {
-        make(format!("reads/v1/{}", case.id), reads::vector::path(case.id), &|| case.vector().text());
+        let name = case.name();
+        make(format!("reads/{name}"), reads::vector::path(&name), &|| case.vector().text());
     }
     let lines = add_to_manifest(check);
     let verb = if check { "missing" } else { "made" };

@@ -66,7 +66,7 @@ pub(super) const FLOORS: [Floor; 10] = [
             ("two journal entries", 4),
             ("hold, twice", 4),
             ("its expiry, set and removed", 2),
-            ("merchant's list, twice", 2),
+            LIST,
             ("work to be done, twice", 2),
         ],
         records: 2,
@@ -76,11 +76,7 @@ pub(super) const FLOORS: [Floor; 10] = [
         operation: "refund",
         parts: &[MARKER, WALLET, ENTRY, ("what may still be refunded of the payment", 2), LIST, WORK],
         records: 1,
-        above: &[
-            POINTS,
-            ("`REFUND` beside the entry, with work of its own", 3),
-            ("the payment in the merchant's list is rewritten", 1),
-        ],
+        above: &[POINTS, ("`REFUND` beside the entry, with work of its own", 3)],
     },
     Floor {
         operation: "card payment",

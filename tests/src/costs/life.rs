@@ -12,12 +12,15 @@ use crate::http::settling::payable;
 use crate::http::tap::{Seen, Tap};
 use crate::http::{Host, World};
 use futures::stream::{self, StreamExt};
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Shards, attr};
 use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::clock::Clock;
 use std::sync::Arc;
 
+/// What an entry of the list by owner holds.
+const LISTED: [&str; 4] = [attr::PK, attr::SK, attr::OWNER_PK, attr::OWNER_SK];
 /// Requests that are sent at once.
 const CONCURRENCY: usize = 4;
 
@@ -160,9 +163,14 @@ async fn left(world: &World, mut created: Vec<(String, String)>) -> Left {
     for item in stored(world, &created).await.into_iter().filter(|item| !item.contains_key(attr::TTL)) {
         let bytes = bytes_of(&item) as u64;
         (left.items, left.bytes) = (left.items + 1, left.bytes + bytes);
-        // Both indexes hold copies of whole items.
-        let entries = [attr::OWNER_PK, attr::DUE_PK].iter().filter(|name| item.contains_key(**name)).count() as u64;
-        (left.entries, left.entry_bytes) = (left.entries + entries, left.entry_bytes + entries * bytes);
+        // The list by owner holds keys, the index of due work copies of whole items.
+        let listed: Item =
+            LISTED.iter().filter_map(|name| Some(((*name).to_owned(), item.get(*name)?.clone()))).collect();
+        for (name, entry) in [(attr::OWNER_PK, bytes_of(&listed) as u64), (attr::DUE_PK, bytes)] {
+            if item.contains_key(name) {
+                (left.entries, left.entry_bytes) = (left.entries + 1, left.entry_bytes + entry);
+            }
+        }
     }
     left
 }

@@ -128,14 +128,10 @@ fn was_read(busy: Units) -> Tenths {
 fn payment(costs: &Costs) -> String {
     let what = |step: &str| match step {
         "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
-        "credited" => {
-            "`PAYMENT` 2, moved in `due` 2, rewritten in `by_owner` 1; a share of the balance and the lease, which take 8"
-        }
+        "credited" => "`PAYMENT` 2, moved in `due` 2; a share of the balance and the lease, which take 8",
         "published" => "`TXN` 2, moved in `due` 2",
         "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment, the day and the lease",
-        "settled" => {
-            "`PAYMENT` 2, removed from `due` 1, rewritten in `by_owner` 1; a share of the list and the settlement"
-        }
+        "settled" => "`PAYMENT` 2, removed from `due` 1; a share of the list and the settlement",
         _ => panic!("an unknown step {step}"),
     };
     let mut table = "| step | what is written | WCU busy | thin | RCU busy | thin |\n".to_owned();

@@ -151,6 +151,7 @@ impl Drop for Process {
 
 /// The binary in the profile of this test. `cargo test --workspace` has built it already for the tests of
 /// `ledger-local`.
-fn ledger_local() -> PathBuf {
+#[must_use]
+pub fn ledger_local() -> PathBuf {
     binaries::path(&binaries::fresh(&["ledger-local"], &binaries::own_profile()), "ledger-local")
 }

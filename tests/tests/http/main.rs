@@ -16,6 +16,7 @@ mod load;
 mod migration;
 mod migration_endpoints;
 mod openapi;
+mod owner_index;
 mod rate;
 mod records;
 mod roundtrips;

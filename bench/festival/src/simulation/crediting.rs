@@ -339,7 +339,6 @@ impl Simulation {
             let entries = vec![
                 entry(Index::Due, Kind::DueCredit, payment.merchant_shard),
                 entry(Index::Due, Kind::DueSettle, payment.merchant_shard),
-                entry(Index::ByOwner, Kind::OwnerList, payment.merchant_shard),
             ];
             records.push(designs::replace(designs::payment_record(payment.id), Some(0), 1, entries));
         }

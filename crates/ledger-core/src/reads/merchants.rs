@@ -4,19 +4,22 @@ use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
 use crate::ids::{MerchantId, SettlementId, Tenant};
-use crate::keys::{self, Partition, sk};
+use crate::keys::{self, OwnerIndex, Partition, sk};
 use uuid::Uuid;
 
-/// The tenant's merchants. One that was just written may be missing.
+/// The keys of the tenant's merchants. One that was just written may be missing.
 #[must_use]
-pub fn merchants(tenant: &Tenant) -> Query {
-    Query::by_owner(keys::merchants_partition(tenant))
+pub fn merchants(index: OwnerIndex, tenant: &Tenant) -> Query {
+    Query::by_owner(index, keys::merchants_partition(tenant))
 }
 
-/// The merchant's payments and refunds of a shard. One that was just written may be missing.
+/// The keys of the merchant's payments and refunds of a shard. One that was just written may be missing.
+///
+/// Read the items by their keys ([`super::items`]): an entry of [`OwnerIndex::ByOwner`] also has a copy of its item,
+/// which may be of an earlier state.
 #[must_use]
-pub fn merchant_records(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
-    Query::by_owner(keys::owner_partition(tenant, merchant, shard))
+pub fn merchant_records(index: OwnerIndex, tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
+    Query::by_owner(index, keys::owner_partition(tenant, merchant, shard))
 }
 
 /// The merchant's settlements, newest first, after the settlement `after`.

@@ -3,7 +3,7 @@
 //! One place in the runtime executes them, and each has golden vectors (`golden/reads`). A single item needs no
 //! function of its own: `keys` lists the keys, and [`item`] reads any of them.
 //!
-//! Every read is strongly consistent, except queries of an index, which DynamoDB offers eventually consistent only.
+//! Every read is strongly consistent, except queries and scans of an index, which DynamoDB offers eventually consistent only.
 
 mod accounts;
 mod due;
@@ -29,7 +29,7 @@ pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{merchant_records, merchants, settled_batches, settlements};
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
-pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, table_segment};
+pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, listed_entries, listed_items, table_segment};
 pub use tenants::{acts_from, audit_records, breaks_of, migration_passes, reconciliations};
 pub use trail::{payment_items, sealed_days, segments, steps_of, topup_items, topup_refunds};
 

@@ -3,14 +3,14 @@
 use super::range::{Bounds, SortRange};
 use super::request::{QueryRequest, Request};
 use crate::dynamo::{Item, Value};
-use crate::keys::{INDEX_BY_OWNER, INDEX_DUE, Partition, attr};
+use crate::keys::{INDEX_DUE, OwnerIndex, Partition, attr};
 use std::collections::BTreeMap;
 
 /// The table or index that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Table,
-    ByOwner,
+    Owner(OwnerIndex),
     Due,
 }
 
@@ -33,9 +33,9 @@ impl Query {
         Self::of(Source::Table, partition.as_str().to_owned(), range)
     }
 
-    /// Items of a partition of the index `by_owner`.
-    pub(super) fn by_owner(partition: String) -> Self {
-        Self::of(Source::ByOwner, partition, SortRange::ALL)
+    /// Entries of a partition of an index by owner.
+    pub(super) fn by_owner(index: OwnerIndex, partition: String) -> Self {
+        Self::of(Source::Owner(index), partition, SortRange::ALL)
     }
 
     /// Items of a partition of the index `due`.
@@ -144,7 +144,7 @@ impl Query {
     fn index(&self) -> Option<&'static str> {
         match self.source {
             Source::Table => None,
-            Source::ByOwner => Some(INDEX_BY_OWNER),
+            Source::Owner(index) => Some(index.name()),
             Source::Due => Some(INDEX_DUE),
         }
     }
@@ -152,7 +152,7 @@ impl Query {
     fn key_attributes(&self) -> (&'static str, &'static str) {
         match self.source {
             Source::Table => (attr::PK, attr::SK),
-            Source::ByOwner => (attr::OWNER_PK, attr::OWNER_SK),
+            Source::Owner(_) => (attr::OWNER_PK, attr::OWNER_SK),
             Source::Due => (attr::DUE_PK, attr::DUE_SK),
         }
     }

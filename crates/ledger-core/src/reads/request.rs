@@ -15,7 +15,7 @@ pub enum Request {
     TransactGetItems(Vec<Key>),
     /// A page of a partition of the table or of an index.
     Query(QueryRequest),
-    /// A page of the table.
+    /// A page of the table or of an index.
     Scan(ScanRequest),
 }
 
@@ -41,10 +41,12 @@ pub struct QueryRequest {
 /// A `Scan` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanRequest {
+    /// The index; `None` for the table itself, which is read consistently.
+    pub index: Option<&'static str>,
     /// `Segment` and `TotalSegments`; `None` for a scan without segments.
     pub segment: Option<(i32, i32)>,
     /// `FilterExpression`.
-    pub filter: &'static str,
+    pub filter: Option<&'static str>,
     /// `ProjectionExpression`.
     pub projection: Option<&'static str>,
     /// `ExpressionAttributeNames`.

@@ -112,13 +112,32 @@ impl Dynamo {
             }
         }
         for request in reads::items(&wanted) {
-            self.get_batch(request, &mut found).await?;
+            for item in self.get_batch(request).await? {
+                let item = convert::item_from_sdk(item)?;
+                if let (Some(Value::S(pk)), Some(Value::S(sk))) = (item.get(attr::PK), item.get(attr::SK)) {
+                    found.insert((pk.clone(), sk.clone()), item);
+                }
+            }
         }
         Ok(keys.iter().map(|key| found.get(&(key.pk().to_owned(), key.sk().to_owned())).cloned()).collect())
     }
 
-    async fn get_batch(&self, request: Request, found: &mut BTreeMap<(String, String), Item>) -> Result<(), ReadError> {
-        let mut requests = vec![request];
+    /// Reads those items that exist, in no order, as far as they are readable, with one round trip per 100.
+    ///
+    /// Each item is read under its own key, whatever the tenant's layout.
+    ///
+    /// # Errors
+    /// [`ReadError`] if a read fails.
+    pub async fn stored_many(&self, keys: &[Key]) -> Result<Vec<Readable>, ReadError> {
+        let mut found = Vec::with_capacity(keys.len());
+        for request in reads::items(keys) {
+            found.extend(self.get_batch(request).await?.into_iter().map(convert::readable));
+        }
+        Ok(found)
+    }
+
+    async fn get_batch(&self, request: Request) -> Result<Vec<Stored>, ReadError> {
+        let (mut found, mut requests) = (Vec::new(), vec![request]);
         for round in 0..ROUNDS_MAX {
             if round > 0 {
                 tokio::time::sleep(retry::backoff(round, self.entropy.jitter())).await;
@@ -127,16 +146,11 @@ impl Dynamo {
             for request in std::mem::take(&mut requests) {
                 let answer = self.ask(request).await?;
                 unprocessed.extend(answer.unprocessed);
-                for item in answer.items.into_iter().flatten() {
-                    let item = convert::item_from_sdk(item)?;
-                    if let (Some(Value::S(pk)), Some(Value::S(sk))) = (item.get(attr::PK), item.get(attr::SK)) {
-                        found.insert((pk.clone(), sk.clone()), item);
-                    }
-                }
+                found.extend(answer.items.into_iter().flatten());
             }
             requests = reads::items(&unprocessed);
             if requests.is_empty() {
-                return Ok(());
+                return Ok(found);
             }
         }
         Err(ReadError::Throttled)

@@ -106,8 +106,7 @@ impl<'a> Gather<'a> {
         let shards = self.shards_of(merchant).await?;
         let mut wanted = vec![partition.balance(asset)];
         for shard in 0..shards {
-            let listed = self.pages(&reads::merchant_records(tenant, merchant, shard)).await?;
-            wanted.extend(listed.iter().filter_map(|item| self.of.key_of(item)));
+            wanted.extend(self.listed(merchant, shard).await?);
         }
         self.get(wanted).await
     }
@@ -230,7 +229,7 @@ impl<'a> Gather<'a> {
     async fn stamped(&mut self, merchant: MerchantId, id: SettlementId) -> Result<(), Stopped> {
         let id = id.to_string();
         for shard in 0..self.shards_of(merchant).await? {
-            let listed = match self.pages(&reads::merchant_records(self.of.tenant, merchant, shard)).await {
+            let listed = match self.listed(merchant, shard).await {
                 Ok(listed) => listed,
                 Err(Stopped::Unsettled) => {
                     self.is_complete = false;
@@ -238,10 +237,19 @@ impl<'a> Gather<'a> {
                 }
                 Err(stopped @ Stopped::Problem(_)) => return Err(stopped),
             };
-            let stamped = listed.iter().filter(|item| opt_text(item, "settlement_id") == Some(&id));
-            self.get(stamped.filter_map(|item| self.of.key_of(item)).collect()).await?;
+            // The index has no stamps: each record is read.
+            let records = self.of.app.dynamo().stored_many(&listed).await.map_err(Problem::from)?;
+            let records = records.iter().map(with_unsupported_marked);
+            self.take(records.filter(|record| opt_text(record, "settlement_id") == Some(&id)).collect())?;
         }
         Ok(())
+    }
+
+    /// The keys of a merchant's records of a shard.
+    async fn listed(&self, merchant: MerchantId, shard: u32) -> Result<Vec<Key>, Stopped> {
+        let index = self.of.app.dynamo().owner_index();
+        let entries = self.pages(&reads::merchant_records(index, self.of.tenant, merchant, shard)).await?;
+        Ok(entries.iter().filter_map(|entry| self.of.key_of(entry)).collect())
     }
 
     fn named<T, E>(&self, text: &str, kind: &str, parse: impl FnOnce(&str) -> Result<T, E>) -> Option<T> {

@@ -1,5 +1,7 @@
 //! The cases of the vectors of reads: the expected items are written by hand.
 
+mod merchants;
+
 use super::judge;
 use super::question::{Page, Question};
 use super::vector::ReadVector;
@@ -16,6 +18,8 @@ const PARTITION_M: &str = "demo#merchant#019a0000-0000-7000-8000-0000000000e1";
 const TERMINAL: &str = "019a0000-0000-7000-8000-000000000071";
 const TOPUP: &str = "019a0000-0000-7000-8000-000000000081";
 const PAYMENT_1: &str = "019a0000-0000-7000-8000-000000000091";
+/// The index by owner that holds keys alone.
+const KEYS: &str = "by_owner_keys";
 const ENTRIES: [&str; 5] = [
     "01a1f941-c700-7000-8000-000000000001",
     "01a1f978-b580-7000-8000-000000000002",
@@ -40,6 +44,8 @@ const NOW: &str = "2026-11-21T03:00:00.000Z";
 pub struct Case {
     /// The id of its vector.
     pub id: &'static str,
+    /// The version of its vector.
+    version: &'static str,
     why: &'static str,
     world: &'static str,
     question: Question,
@@ -48,6 +54,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// The name of its vector's file: `<version>/<question>/<case>`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.version, self.id)
+    }
+
     /// The case's vector; panics if the engine does not return the case's items.
     #[must_use]
     pub fn vector(&self) -> ReadVector {
@@ -70,7 +82,15 @@ impl Case {
 fn case(id: &'static str, why: &'static str, arguments: Json, items: &[&'static str]) -> Case {
     let (name, _) = id.split_once('/').unwrap();
     let question = serde_json::from_value(json!({ name: arguments })).unwrap_or_else(|error| panic!("{id}: {error}"));
-    Case { id, why, world: TOWN, question, page: None, items: items.iter().map(|label| Some(*label)).collect() }
+    Case {
+        id,
+        version: "v1",
+        why,
+        world: TOWN,
+        question,
+        page: None,
+        items: items.iter().map(|label| Some(*label)).collect(),
+    }
 }
 
 fn paged(page: Json, case: Case) -> Case {
@@ -84,7 +104,7 @@ fn of_one_customer(case: Case) -> Case {
 /// Every case.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    [keyed(), due(), accounts(), merchants(), tenants(), trail(), table()].into_iter().flatten().collect()
+    [keyed(), due(), accounts(), merchants::cases(), tenants(), trail(), table()].into_iter().flatten().collect()
 }
 
 fn keyed() -> Vec<Case> {
@@ -242,41 +262,6 @@ fn accounts() -> Vec<Case> {
     ]
 }
 
-fn merchants() -> Vec<Case> {
-    let shard = |shard: u32| json!({ "tenant": "demo", "merchant": MERCHANT, "shard": shard });
-    let after = |after: Option<&str>| json!({ "tenant": "demo", "merchant": MERCHANT, "after": after });
-    vec![
-        case("merchants/all", "a tenant's merchants", json!({ "tenant": "demo" }), &["M profile", "M2 profile"]),
-        paged(
-            json!({ "after": MERCHANT, "limit": 1 }),
-            case("merchants/after", "after a merchant", json!({ "tenant": "demo" }), &["M2 profile"]),
-        ),
-        paged(
-            json!({ "newest_first": true }),
-            case(
-                "merchant_records/newest",
-                "payments and refunds, newest first",
-                shard(0),
-                &["payment 3", "payment 2", "payment 1", "payment 1 refund"],
-            ),
-        ),
-        case("merchant_records/other-shard", "of another shard", shard(1), &["payment 4"]),
-        case(
-            "settlements/newest",
-            "newest first",
-            after(None),
-            &["M settlement 3", "M settlement 2", "M settlement 1"],
-        ),
-        case("settlements/after", "older than one", after(Some(SETTLEMENTS[1])), &["M settlement 1"]),
-        case(
-            "settled_batches/settlement",
-            "the lists of one settlement",
-            json!({ "tenant": "demo", "merchant": MERCHANT, "settlement": SETTLEMENTS[0] }),
-            &["M batch 1-1", "M batch 1-2"],
-        ),
-    ]
-}
-
 fn tenants() -> Vec<Case> {
     let after = |after: Option<&str>| json!({ "tenant": "demo", "after": after });
     let breaks = |run: &str, after: Option<&str>| json!({ "tenant": "demo", "run": run, "after": after });
@@ -350,6 +335,16 @@ fn trail() -> Vec<Case> {
 }
 
 fn table() -> Vec<Case> {
+    const LISTED: &[&str] = &[
+        "M profile",
+        "M2 profile",
+        "payment 1",
+        "payment 1 refund",
+        "payment 2",
+        "payment 3",
+        "payment 4",
+        "payment 5",
+    ];
     let god_records = |after: Json| json!({ "tenant": "demo", "after": after });
     vec![
         case(
@@ -374,6 +369,23 @@ fn table() -> Vec<Case> {
             "customers_with_god_record/next-page",
             "nothing is left after the only God Record",
             god_records(json!([A, "customer"])),
+            &[],
+        )),
+        case("listed_items/all", "what an index by owner lists, of every tenant, in the table", json!({}), LISTED),
+        of_one_customer(case(
+            "listed_items/next-page",
+            "nothing is left after the only item",
+            json!({ "after": { "uuid": { "S": A }, "type": { "S": "customer" } } }),
+            &[],
+        )),
+        case("listed_entries/all", "the same in the index", json!({ "index": KEYS }), LISTED),
+        of_one_customer(case(
+            "listed_entries/next-page",
+            "the page after a merchant",
+            json!({ "index": KEYS, "after": {
+                "uuid": { "S": PARTITION_M }, "type": { "S": "PROFILE" },
+                "owner_pk": { "S": "demo#merchants#0" }, "owner_sk": { "S": MERCHANT },
+            } }),
             &[],
         )),
     ]

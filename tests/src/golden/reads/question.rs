@@ -2,7 +2,7 @@
 
 use crate::wire;
 use ledger_core::ids::{MerchantId, PaymentId, RunId, SettlementId, Tenant, TerminalId, TopupId};
-use ledger_core::keys::{Key, Partition, tenant_of};
+use ledger_core::keys::{Key, OwnerIndex, Partition, tenant_of};
 use ledger_core::reads::{self, Query, Request, Segment};
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use serde::{Deserialize, Serialize};
@@ -132,11 +132,26 @@ pub enum Question {
     },
     Merchants {
         tenant: String,
+        /// The index by owner; that of version 1 if it is absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<String>,
     },
     MerchantRecords {
         tenant: String,
         merchant: String,
         shard: u32,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<String>,
+    },
+    ListedItems {
+        /// The last key of the previous page.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Json>,
+    },
+    ListedEntries {
+        index: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        after: Option<Json>,
     },
     Settlements {
         tenant: String,
@@ -254,6 +269,10 @@ fn after(text: Option<&String>) -> Option<Uuid> {
     text.map(|text| id(text))
 }
 
+fn owner_index(name: Option<&str>) -> OwnerIndex {
+    name.map_or(OwnerIndex::ByOwner, |name| OwnerIndex::parse(name).unwrap())
+}
+
 fn merchant(text: &str) -> MerchantId {
     MerchantId::parse(text).unwrap()
 }
@@ -335,9 +354,16 @@ impl Question {
             Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
             Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
             Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
-            Self::Merchants { tenant } => reads::merchants(&slug(tenant)),
-            Self::MerchantRecords { tenant, merchant: of, shard } => {
-                reads::merchant_records(&slug(tenant), merchant(of), *shard)
+            Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
+            Self::MerchantRecords { tenant, merchant: of, shard, index } => {
+                reads::merchant_records(owner_index(index.as_deref()), &slug(tenant), merchant(of), *shard)
+            }
+            Self::ListedItems { after } => {
+                return Err(vec![reads::listed_items(after.as_ref().map(wire::item_from_json))]);
+            }
+            Self::ListedEntries { index, after } => {
+                let after = after.as_ref().map(wire::item_from_json);
+                return Err(vec![reads::listed_entries(owner_index(Some(index)), after)]);
             }
             Self::Settlements { tenant, merchant: of, after: from } => {
                 reads::settlements(&slug(tenant), merchant(of), after(from.as_ref()))

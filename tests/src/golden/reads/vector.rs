@@ -38,26 +38,34 @@ impl ReadVector {
         text_of(&json!(self), &["id", "why", "world", "question", "page", "requests", "items"])
     }
 
-    /// Reads a file's text; panics on unknown fields, another layout or another id.
+    /// Reads the text of the file of this name, `<version>/<question>/<case>`; panics on unknown fields, another layout
+    /// or another id.
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
         let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         layout::assert_laid_out(name, text, &vector.text());
-        assert_eq!(vector.id, name, "{name} holds another id");
+        assert!(name.ends_with(&format!("/{}", vector.id)), "{name} holds another id");
         vector
     }
 }
 
-/// The path of a vector's file.
+/// The versions of reads, oldest first. A request of each is sent by a release that is still in use.
+const VERSIONS: [&str; 2] = ["v1", "v2"];
+
+/// The path of the file of this name, `<version>/<question>/<case>`.
 #[must_use]
-pub fn path(id: &str) -> PathBuf {
-    directory("reads").join("v1").join(format!("{id}.json"))
+pub fn path(name: &str) -> PathBuf {
+    directory("reads").join(format!("{name}.json"))
 }
 
-/// The file text of every vector of a read, by id.
+/// The file text of every vector of a read, by its file's name.
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
-    crate::golden::vector::files("reads/v1")
+    let of = |version: &str| {
+        let files = crate::golden::vector::files(&format!("reads/{version}")).into_iter();
+        files.map(|(id, text)| (format!("{version}/{id}"), text)).collect::<Vec<_>>()
+    };
+    VERSIONS.into_iter().flat_map(of).collect()
 }
 
 /// A world by its name.

@@ -1,0 +1,71 @@
+//! Cases of merchants, their records and their settlements.
+
+use super::{Case, KEYS, MERCHANT, SETTLEMENTS, case, paged};
+use serde_json::json;
+
+const PAYMENT_2: &str = "019a0000-0000-7000-8000-000000000092";
+
+pub(super) fn cases() -> Vec<Case> {
+    let shard = |shard: u32| json!({ "tenant": "demo", "merchant": MERCHANT, "shard": shard });
+    let keys_of = |shard: u32| json!({ "tenant": "demo", "merchant": MERCHANT, "shard": shard, "index": KEYS });
+    let after = |after: Option<&str>| json!({ "tenant": "demo", "merchant": MERCHANT, "after": after });
+    vec![
+        case("merchants/all", "a tenant's merchants", json!({ "tenant": "demo" }), &["M profile", "M2 profile"]),
+        paged(
+            json!({ "after": MERCHANT, "limit": 1 }),
+            case("merchants/after", "after a merchant", json!({ "tenant": "demo" }), &["M2 profile"]),
+        ),
+        paged(
+            json!({ "newest_first": true }),
+            case(
+                "merchant_records/newest",
+                "payments and refunds, newest first",
+                shard(0),
+                &["payment 3", "payment 2", "payment 1", "payment 1 refund"],
+            ),
+        ),
+        case("merchant_records/other-shard", "of another shard", shard(1), &["payment 4"]),
+        second(case(
+            "merchants/all",
+            "the keys of a tenant's merchants",
+            json!({ "tenant": "demo", "index": KEYS }),
+            &["M profile", "M2 profile"],
+        )),
+        second(paged(
+            json!({ "after": MERCHANT, "limit": 1 }),
+            case("merchants/after", "after a merchant", json!({ "tenant": "demo", "index": KEYS }), &["M2 profile"]),
+        )),
+        second(paged(
+            json!({ "newest_first": true }),
+            case(
+                "merchant_records/newest",
+                "the keys of payments and refunds, newest first",
+                keys_of(0),
+                &["payment 3", "payment 2", "payment 1", "payment 1 refund"],
+            ),
+        )),
+        second(paged(
+            json!({ "newest_first": true, "after": PAYMENT_2, "limit": 1 }),
+            case("merchant_records/older", "older than a payment, one at most", keys_of(0), &["payment 1"]),
+        )),
+        second(case("merchant_records/other-shard", "of another shard", keys_of(1), &["payment 4"])),
+        case(
+            "settlements/newest",
+            "newest first",
+            after(None),
+            &["M settlement 3", "M settlement 2", "M settlement 1"],
+        ),
+        case("settlements/after", "older than one", after(Some(SETTLEMENTS[1])), &["M settlement 1"]),
+        case(
+            "settled_batches/settlement",
+            "the lists of one settlement",
+            json!({ "tenant": "demo", "merchant": MERCHANT, "settlement": SETTLEMENTS[0] }),
+            &["M batch 1-1", "M batch 1-2"],
+        ),
+    ]
+}
+
+/// The case in version 2, beside the one of version 1 with this id.
+fn second(case: Case) -> Case {
+    Case { version: "v2", ..case }
+}
