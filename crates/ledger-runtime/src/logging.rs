@@ -4,7 +4,7 @@
 
 use crate::execute::Ledger;
 use crate::gateway::GatewayContext;
-use crate::metrics::Metric;
+use crate::metrics::{Metric, RequestLine};
 use crate::notes::{RequestNotes, ResponseNotes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
@@ -76,28 +76,31 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
     let path = request.extensions().get::<MatchedPath>().cloned();
     let request_id = request_id(&request, &ledger);
 
-    let mut response = next.run(request).await;
-
-    let response_notes = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
-    let tenant = notes.tenant();
-    if !response_notes.counted {
-        for metric in Metric::of_fault(response.status()).into_iter().chain(response_notes.metric) {
-            ledger.metrics().count_of(metric, tenant.as_ref(), response_notes.operation);
+    let handled = async {
+        let response = next.run(request).await;
+        let response_notes = response.extensions().get::<ResponseNotes>().cloned().unwrap_or_default();
+        let tenant = notes.tenant();
+        if !response_notes.counted {
+            for metric in Metric::of_fault(response.status()).into_iter().chain(response_notes.metric) {
+                ledger.metrics().count_of(metric, tenant.as_ref(), response_notes.operation);
+            }
         }
-    }
-    let latency_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::info!(
-        method = method.as_str(),
-        path = path.as_ref().map_or("-", MatchedPath::as_str),
-        status = response.status().as_u16(),
-        code = response_notes.code,
-        replayed = response_notes.replayed,
-        latency_ms,
-        tenant = tenant.as_ref().map(|tenant| tenant.as_str()),
-        operation = response_notes.operation.map(|operation| operation.name()),
-        request_id,
-        "request"
-    );
+        (response, response_notes, tenant)
+    };
+    let ((mut response, response_notes, tenant), recorded) = ledger.metrics().around(handled).await;
+
+    let line = tracing::enabled!(tracing::Level::INFO).then(|| RequestLine {
+        method: method.as_str(),
+        path: path.as_ref().map_or("-", MatchedPath::as_str),
+        status: response.status().as_u16(),
+        code: response_notes.code,
+        replayed: response_notes.replayed,
+        latency_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        tenant: tenant.as_ref().map(|tenant| tenant.as_str()),
+        operation: response_notes.operation.map(|operation| operation.name()),
+        request_id: request_id.as_deref(),
+    });
+    ledger.metrics().end_request(line.as_ref(), recorded);
     if let Some(Ok(id)) = request_id.map(HeaderValue::try_from) {
         response.headers_mut().insert(REQUEST_ID, id);
     }

@@ -4,12 +4,15 @@
 
 mod counting;
 mod emf;
+mod line;
 
 pub use counting::Counting;
 pub use emf::Emf;
+pub use line::RequestLine;
 
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,10 +164,36 @@ impl Metric {
     }
 }
 
+/// A recorded count, or a duration in the metric's unit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// What was measured.
+    pub metric: Metric,
+    /// The tenant, where it is known.
+    pub tenant: Option<Tenant>,
+    /// The operation, where it is known.
+    pub operation: Option<Operation>,
+    /// The count or duration.
+    pub value: u64,
+}
+
 /// The port that counters write to.
 pub trait Sink: Send + Sync {
-    /// Records a count, or a duration in the metric's unit. Never fails and never waits for the network.
-    fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64);
+    /// Records a value. Never fails and never waits for the network.
+    fn take(&self, recorded: Recorded);
+
+    /// Whether a request's values are written with its log line, by [`Sink::write_line`].
+    fn joins_lines(&self) -> bool {
+        false
+    }
+
+    /// Writes a request's log line with the values that were recorded for the request.
+    fn write_line(&self, _line: &RequestLine<'_>, _recorded: Vec<Recorded>) {}
+}
+
+tokio::task_local! {
+    /// What was recorded for the request that this task handles.
+    static OF_REQUEST: RefCell<Vec<Recorded>>;
 }
 
 /// The counters. Cheap to clone.
@@ -184,12 +213,12 @@ impl Metrics {
 
     /// Counts one, where tenant or operation may be unknown.
     pub fn count_of(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>) {
-        self.0.take(metric, tenant, operation, 1);
+        self.record(metric, tenant, operation, 1);
     }
 
     /// Counts `count` at once, for an operation of a tenant.
     pub fn count_many(&self, metric: Metric, tenant: &Tenant, operation: Operation, count: u64) {
-        self.0.take(metric, Some(tenant), Some(operation), count);
+        self.record(metric, Some(tenant), Some(operation), count);
     }
 
     /// Records a duration, rounded down to the metric's unit.
@@ -198,7 +227,38 @@ impl Metrics {
             Unit::Seconds => lasted.as_secs(),
             Unit::Milliseconds | Unit::Count => u64::try_from(lasted.as_millis()).unwrap_or(u64::MAX),
         };
-        self.0.take(metric, Some(tenant), Some(operation), value);
+        self.record(metric, Some(tenant), Some(operation), value);
+    }
+
+    /// Handles a request. Returns with its result what was recorded for it and is not written yet.
+    pub(crate) async fn around<T>(&self, request: impl Future<Output = T>) -> (T, Vec<Recorded>) {
+        if !self.0.joins_lines() {
+            return (request.await, Vec::new());
+        }
+        let handled = async { (request.await, OF_REQUEST.with(RefCell::take)) };
+        OF_REQUEST.scope(RefCell::default(), handled).await
+    }
+
+    /// Writes a request's log line with what was recorded for it. `None` of a line that is not logged.
+    pub(crate) fn end_request(&self, line: Option<&RequestLine<'_>>, recorded: Vec<Recorded>) {
+        match line {
+            Some(line) if self.0.joins_lines() => self.0.write_line(line, recorded),
+            line => {
+                recorded.into_iter().for_each(|recorded| self.0.take(recorded));
+                line.into_iter().for_each(RequestLine::log);
+            }
+        }
+    }
+
+    fn record(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) {
+        let mut recorded = Some(Recorded { metric, tenant: tenant.cloned(), operation, value });
+        if self.0.joins_lines() {
+            // Fails where no request is handled.
+            let _ = OF_REQUEST.try_with(|of_request| of_request.borrow_mut().extend(recorded.take()));
+        }
+        if let Some(recorded) = recorded {
+            self.0.take(recorded);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Old minutes are dropped, which bounds the memory of a stack that runs for weeks.
 
-use super::{Metric, Sink, Unit};
+use super::{Metric, Recorded, Sink, Unit};
 use crate::clock::Clock;
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
@@ -79,17 +79,17 @@ impl Counting {
 }
 
 impl Sink for Counting {
-    fn take(&self, metric: Metric, tenant: Option<&Tenant>, operation: Option<Operation>, value: u64) {
+    fn take(&self, Recorded { metric, tenant, operation, value }: Recorded) {
         let count = match metric.unit() {
             Unit::Count => value,
             Unit::Milliseconds | Unit::Seconds => {
-                lock(&self.measured).insert((metric, tenant.cloned()), value);
+                lock(&self.measured).insert((metric, tenant.clone()), value);
                 1
             }
         };
         let now = minute(self.clock.now());
         let mut counts = lock(&self.counts);
-        let slot = counts.entry((now, metric, tenant.cloned(), operation)).or_default();
+        let slot = counts.entry((now, metric, tenant, operation)).or_default();
         *slot = slot.saturating_add(count);
         let oldest = now.saturating_sub(MINUTES_KEPT);
         while let Some(first) = counts.first_entry().filter(|first| first.key().0 < oldest) {
@@ -119,16 +119,19 @@ mod tests {
         let counting = Counting::new(Clock::from_fn(move || Timestamp::from_millis(read.load(Ordering::SeqCst))));
         let tenant = Tenant::parse("demo").unwrap();
         let start = Timestamp::from_millis(time.load(Ordering::SeqCst));
-        counting.take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Pay), 2);
-        counting.take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Refund), 1);
-        counting.take(Metric::KeyedRequest, None, None, 5);
+        let take = |metric, tenant: Option<&Tenant>, operation, value| {
+            counting.take(Recorded { metric, tenant: tenant.cloned(), operation, value });
+        };
+        take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Pay), 2);
+        take(Metric::KeyedRequest, Some(&tenant), Some(Operation::Refund), 1);
+        take(Metric::KeyedRequest, None, None, 5);
         let sum = |operation, until| counting.sum_between(Metric::KeyedRequest, &tenant, operation, start, until);
         assert_eq!(sum(None, start), 3);
         assert_eq!(sum(Some(Operation::Pay), start), 2);
         assert_eq!(sum(None, start.minus(Duration::from_secs(120))), 0);
         assert_eq!(counting.total(Metric::KeyedRequest), 8);
         time.fetch_add((MINUTES_KEPT + 1) * MINUTE_MS, Ordering::SeqCst);
-        counting.take(Metric::Broken, None, None, 1);
+        take(Metric::Broken, None, None, 1);
         assert_eq!(counting.total(Metric::KeyedRequest), 0);
     }
 }
