@@ -182,10 +182,17 @@ pub fn crediting() -> Key {
     key(Kind::Merchant, 0, 1)
 }
 
-/// The item with the lease on sealing the tenant's trail, the progress of the day, and segment `number`.
+/// The head of a lane of the tenant's audit trail.
 #[must_use]
-pub fn sealing(number: u32) -> [Key; 3] {
-    [key(Kind::Tenant, 0, 0), key(Kind::Tenant, 0, 1), key(Kind::Tenant, 0, u64::from(number).saturating_add(2))]
+pub fn lane_head(lane: usize) -> Key {
+    key(Kind::Tenant, 0, u64::try_from(lane).unwrap_or(u64::MAX))
+}
+
+/// A segment of a lane of the tenant's audit trail.
+#[must_use]
+pub fn lane_segment(lane: usize, number: u32) -> Key {
+    let after_heads = u64::from(number).saturating_add(1).saturating_mul(1 << 8);
+    key(Kind::Tenant, 0, after_heads.saturating_add(u64::try_from(lane).unwrap_or(u64::MAX)))
 }
 
 /// One write of an index entry.
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn keys_of_different_kinds_differ() {
-        let keys = [balance(1), points(1), payment_record(1), journal_entry(1, 1), crediting(), sealing(0)[2]];
+        let keys = [balance(1), points(1), payment_record(1), journal_entry(1, 1), crediting(), lane_segment(0, 0)];
         for (at, key) in keys.iter().enumerate() {
             assert!(keys.iter().skip(at + 1).all(|other| other != key));
         }

@@ -24,7 +24,9 @@ pub use due::{Work, credit_mark, due_from, due_partition, due_until};
 pub use owner::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, merchants_partition, owner_partition};
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub use settlement::{payout_file_resend, payout_return, returned, settled, settlement, settling};
-pub use trail::{Recorded, publish_mark, seal, sealed_day, sealing, trail};
+pub use trail::{
+    Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
+};
 
 /// Names of attributes that more than one file uses.
 pub mod attr {
@@ -261,8 +263,14 @@ pub mod sk {
     pub const SETTLEMENT: &str = "SETTLEMENT#";
     /// Trail records: steps of operations that call outside.
     pub const TRAIL: &str = "TRAIL#";
-    /// Segments of the audit trail's chain.
+    /// Segments of the audit trail's chain of days, and all of its lanes.
     pub const SEAL: &str = "SEAL#";
+    /// The head of the audit trail's lanes; the heads of the lanes continue it.
+    pub const SEAL_HEAD: &str = "SEAL#head";
+    /// Segments of the audit trail's lanes.
+    pub const SEAL_LANE: &str = "SEAL#lane#";
+    /// Bindings of the audit trail's lanes.
+    pub const SEAL_BINDING: &str = "SEAL#bind#";
     /// How far the audit trail of each day is sealed.
     pub const SEALED: &str = "SEALED#";
     /// Passes of a migration.

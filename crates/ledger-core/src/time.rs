@@ -113,6 +113,18 @@ impl UtcDay {
         BusinessDate::parse(text).map(|BusinessDate(date)| Self(date))
     }
 
+    /// The day before; `None` before [`UtcDay::MIN`].
+    #[must_use]
+    pub fn previous(self) -> Option<Self> {
+        self.0.yesterday().ok().map(Self).filter(|day| *day >= Self::MIN)
+    }
+
+    /// The day after; `None` after [`UtcDay::MAX`].
+    #[must_use]
+    pub fn next(self) -> Option<Self> {
+        self.0.tomorrow().ok().map(Self)
+    }
+
     /// The first instant after the day.
     #[must_use]
     pub fn end(self) -> Timestamp {

@@ -23,7 +23,7 @@ pub struct VerifyCommand {
     pub from: Option<String>,
     /// The last day, included; `None` ends with the last sealed day.
     pub to: Option<String>,
-    /// The hash of a segment that must be in the chain.
+    /// The hash of a segment or binding that must be in the chain.
     pub head: Option<String>,
     /// The table.
     pub place: Place,
@@ -123,6 +123,9 @@ fn text(verified: &Verified) -> String {
     }
     for head in &verified.heads {
         let _ = writeln!(text, "day {head}");
+    }
+    for lane in &verified.lanes {
+        let _ = writeln!(text, "lane {lane}");
     }
     if let Some(last) = &verified.last {
         let _ = writeln!(text, "head {last}");

@@ -6,12 +6,14 @@ use crate::problem::Problem;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
-use ledger_core::keys::{self, Partition, attr, sk};
+use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::reads;
-use ledger_core::sealing::{SealedDay, Sealing};
+use ledger_core::sealing::lanes::{Binding, Heads, LaneLink};
+use ledger_core::sealing::{Link, SealedDay, Sealing};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::topups::TopupRecord;
+use std::collections::BTreeMap;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -73,10 +75,14 @@ impl Resource {
 /// The state of the sealing of a tenant's trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seals {
-    /// The end of the chain; `None` if nothing is sealed.
-    pub chain: Option<Sealing>,
-    /// The sealed days, newest first.
+    /// The number of segments, in both forms of chains.
+    pub segments: u64,
+    /// The end of the whole chain; `None` if nothing is sealed.
+    pub last: Option<Link>,
+    /// The sealed days, newest first. Once a trail has lanes, a day is one of bindings.
     pub days: Vec<SealedDay>,
+    /// The last segment of each lane.
+    pub lanes: Vec<LaneLink>,
 }
 
 impl App {
@@ -142,14 +148,47 @@ impl App {
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
+        let (from, to) = (day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
         let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
-        let days = reads::sealed_days(tenant, day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
+        let chain = chain.as_ref().map(Sealing::read).transpose()?;
+        let heads = Heads::read(tenant, &self.dynamo().query(&reads::seal_heads(tenant)).await?)?;
+        let days = reads::sealed_days(tenant, from, to);
         let days = self.dynamo().query(&days.newest_first().limit(PAGE_ITEMS)).await?;
+        let mut by_day = BTreeMap::new();
+        for day in &days {
+            let day = SealedDay::read(day)?;
+            let _ = by_day.insert(day.last.day, day);
+        }
+        if heads.is_some() {
+            let bindings = reads::bindings(tenant, from, to).newest_first().limit(PAGE_ITEMS);
+            let mut bound = BTreeMap::new();
+            // Oldest first: the last of a day stays.
+            for item in self.dynamo().query(&bindings).await?.iter().rev() {
+                let binding = read_binding(tenant, item)?;
+                let _ = bound.insert(binding.link.day, binding);
+            }
+            for (day, binding) in bound {
+                // Records of the same day in the chain of days.
+                let earlier = by_day.get(&day).map_or(0, |day| day.records);
+                let records = earlier.saturating_add(u32::try_from(binding.day_records).unwrap_or(u32::MAX));
+                let _ = by_day.insert(day, SealedDay { last: binding.link, records });
+            }
+        }
+        let segments = chain.as_ref().map_or(0, |chain| u64::try_from(chain.segments).unwrap_or(0));
+        let last = chain.and_then(|chain| chain.last);
+        let lanes = heads.iter().flat_map(|heads| &heads.lanes).map(|lane| lane.link);
         Ok(Seals {
-            chain: chain.as_ref().map(Sealing::read).transpose()?,
-            days: days.iter().map(SealedDay::read).collect::<Result<_, _>>()?,
+            segments: segments.saturating_add(heads.as_ref().map_or(0, Heads::segments)),
+            last: heads.as_ref().map(|heads| heads.trail.last.clone()).or(last),
+            days: by_day.into_values().rev().take(PAGE_ITEMS).collect(),
+            lanes: lanes.filter(|link| link.number > 0).collect(),
         })
     }
+}
+
+fn read_binding(tenant: &Tenant, item: &Item) -> Result<Binding, ItemError> {
+    let key = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?);
+    Binding::read(tenant, &key.ok_or_else(|| ItemError::invalid(attr::PK))?, item)
 }
 
 /// The earliest and the latest time in the records.

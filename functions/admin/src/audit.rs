@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use ledger_core::keys::attr;
+use ledger_core::sealing::lanes::LaneLink;
 use ledger_core::sealing::{Link, SealedDay, segment_of};
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
@@ -78,7 +79,8 @@ pub(crate) struct AuditView {
     states: BTreeMap<String, String>,
     /// The time of the act, entry or step.
     created_at: String,
-    /// The segment of the audit chain that seals the record, for example `2026-11-21/3`; absent until then.
+    /// The segment of the audit chain that seals the record: lane and number, for example `L0/12`, or day and number,
+    /// for example `2026-11-21/3`; absent until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed: Option<String>,
 }
@@ -88,25 +90,41 @@ pub(crate) struct AuditView {
 pub(crate) struct SealsView {
     /// The number of segments in the chain.
     segments: i64,
-    /// The last segment of the chain, of any day; absent if there is none.
+    /// The end of the chain: of a trail in lanes the last binding, else the last segment of any day; absent if there is
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<HeadView>,
-    /// The last segment of each day, newest day first.
+    /// The end of the chain on each day, newest day first.
     days: Vec<HeadView>,
+    /// The last segment of each lane, of which the next binding covers those that `last` does not; absent if the trail
+    /// has none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lanes: Vec<LaneView>,
 }
 
-/// A segment of the audit chain.
+/// The end of the audit chain: a segment, or a binding of all lanes.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HeadView {
-    /// The day of its records, in UTC.
+    /// The day of a segment's records, or of a binding's writing, in UTC.
     day: String,
-    /// Its number in that day, from 1.
+    /// The segment's number in that day, or the binding's of all days, from 1.
     number: u32,
-    /// Its hash, 64 hexadecimal digits. It covers this segment and every earlier one: keep a copy outside this system.
+    /// Its hash, 64 hexadecimal digits. It covers everything that was sealed before: keep a copy outside this system.
     hash: String,
-    /// The number of records in all segments of the day; absent for the chain's last segment.
+    /// The number of records that were sealed on the day; absent for the chain's last segment.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<u32>,
+}
+
+/// The last segment of a lane of the audit chain.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct LaneView {
+    /// The lane, from 0.
+    lane: u32,
+    /// The segment's number in the lane, from 1.
+    number: u64,
+    /// Its hash, 64 hexadecimal digits. It covers every earlier segment of the lane.
+    hash: String,
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/audit")
@@ -158,9 +176,10 @@ pub(crate) async fn seals(State(app): State<App>, who: Admin, mut params: Params
     params.finish()?;
     let seals = app.seals(who.tenant(), of).await?;
     Ok(Json(SealsView {
-        segments: seals.chain.as_ref().map_or(0, |chain| chain.segments),
-        last: seals.chain.and_then(|chain| chain.last).map(HeadView::of),
+        segments: i64::try_from(seals.segments).unwrap_or(i64::MAX),
+        last: seals.last.map(HeadView::of),
         days: seals.days.into_iter().map(HeadView::of_day).collect(),
+        lanes: seals.lanes.into_iter().map(LaneView::of).collect(),
     }))
 }
 
@@ -177,6 +196,12 @@ impl HeadView {
 
     fn of_day(day: SealedDay) -> Self {
         Self { records: Some(day.records), ..Self::of(day.last) }
+    }
+}
+
+impl LaneView {
+    fn of(link: LaneLink) -> Self {
+        Self { lane: link.lane, number: link.number, hash: link.hash.to_string() }
     }
 }
 

@@ -5,6 +5,7 @@ mod grants;
 mod holds;
 
 use ledger_core::ids::Tenant;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::sealing::{self, Sealed};
@@ -48,6 +49,15 @@ pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) ->
 /// 503 if the store did not answer; a later run continues. 500 if a record could not be sealed, or the chain was
 /// changed.
 pub async fn seal_trail(app: &App, tenant: &Tenant) -> Result<Sealed, Problem> {
-    let shards = app.terms(tenant).await?.due_shards;
-    sealing::run(app, tenant, shards).await
+    let terms = app.terms(tenant).await?;
+    sealing::run(app, tenant, terms.due_shards, opens_lanes(&terms)).await
+}
+
+/// Whether a tenant's trail that has no lanes yet gets them: once every environment reads them, as the version of the
+/// tenant's records says.
+fn opens_lanes(terms: &TenantTerms) -> bool {
+    match terms.records {
+        RecordVersion::V1 => false,
+        RecordVersion::V2 => true,
+    }
 }

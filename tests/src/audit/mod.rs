@@ -33,6 +33,7 @@ mod migration;
 mod payments;
 mod postings;
 mod rows;
+mod seals;
 mod settlements;
 mod topup_refunds;
 mod topups;
@@ -93,6 +94,14 @@ const RULES_WHEN_CREDITED: [(&str, Rule); 2] = [
     ("records are due until settled", merchants::records_are_due_until_settled),
 ];
 
+/// The rules that hold while nothing is being sealed.
+const RULES_WHEN_SEALED: [(&str, Rule); 4] = [
+    ("sealed records are in one segment", seals::sealed_records_are_in_one_segment),
+    ("segments follow one another", seals::segments_follow_one_another),
+    ("bindings cover every lane", seals::bindings_cover_every_lane),
+    ("segments of days name segments", seals::segments_of_days_name_segments),
+];
+
 /// The names of all rules that hold at any moment.
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     RULES.iter().map(|(name, _)| *name)
@@ -125,6 +134,13 @@ impl Audit<'_> {
     #[must_use]
     pub fn findings_when_credited(&self) -> Vec<Finding> {
         self.findings_of(&RULES_WHEN_CREDITED)
+    }
+
+    /// The first finding of each rule about seals that does not hold. Not valid for rows that were read while records
+    /// were being sealed.
+    #[must_use]
+    pub fn findings_when_sealed(&self) -> Vec<Finding> {
+        self.findings_of(&RULES_WHEN_SEALED)
     }
 
     /// Checks all rules.
@@ -160,6 +176,20 @@ impl Books {
     /// With the findings, if a rule does not hold.
     pub fn check(&self) {
         none(&self.findings());
+    }
+
+    /// As [`Audit::findings_when_sealed`].
+    #[must_use]
+    pub fn findings_when_sealed(&self) -> Vec<Finding> {
+        self.audit().findings_when_sealed()
+    }
+
+    /// Checks the rules about seals. Not valid for rows that were read while records were being sealed.
+    ///
+    /// # Panics
+    /// With the findings, if a rule does not hold.
+    pub fn check_sealed(&self) {
+        none(&self.findings_when_sealed());
     }
 
     /// Checks the rules about credits. Not valid for rows that were read while merchants were being credited.

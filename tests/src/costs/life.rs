@@ -150,8 +150,7 @@ async fn after(shop: &Shop<'_>, workers: &Workers, made: Vec<Seen>) -> Life {
     let steps = calls.iter().map(|(name, calls)| (*name, units(calls)));
     let steps = steps.filter(|(_, units)| *units != Units::default()).collect();
     let written = calls.iter().flat_map(|(_, calls)| calls).filter(|seen| seen.is_written());
-    // A day's count of segments is put again with each segment.
-    let created = written.flat_map(Seen::created).filter(|(_, sk)| !sk.starts_with("SEALED#"));
+    let created = written.flat_map(Seen::created);
     Life { steps, settlement, left: left(shop.world, created.collect()).await }
 }
 

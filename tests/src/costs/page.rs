@@ -130,7 +130,7 @@ fn payment(costs: &Costs) -> String {
         "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
         "credited" => "`PAYMENT` 2, moved in `due` 2; a share of the balance and the lease, which take 8",
         "published" => "`TXN` 2, moved in `due` 2",
-        "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment, the day and the lease",
+        "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment and the lane's head",
         "settled" => "`PAYMENT` 2, removed from `due` 1; a share of the list and the settlement",
         _ => panic!("an unknown step {step}"),
     };

@@ -18,9 +18,9 @@ use ledger_runtime::worker::Due;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sealing lists each act once more until it is ten minutes old. With workers that far ahead, a run lists no act that
+/// Sealing lists each act once more until it is fifteen minutes old. With workers that far ahead, a run lists no act that
 /// an earlier run has sealed.
-const AHEAD: Duration = Duration::from_secs(10 * 60);
+const AHEAD: Duration = Duration::from_secs(15 * 60);
 
 pub(super) struct Workers {
     tap: Tap,

@@ -5,8 +5,8 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_crediting, build_decision, build_hold, build_migration, build_more, build_reconcile, build_scale,
-    build_settlement, build_topup, build_trail,
+    build_crediting, build_decision, build_hold, build_lanes, build_migration, build_more, build_reconcile,
+    build_scale, build_settlement, build_topup, build_trail,
 };
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::aggregates::MetricsChange;
@@ -263,6 +263,7 @@ fn make(
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),
+        Does::Lanes(does) => return Ok(build_lanes::make(world, does)),
     };
     Ok(Made::Draft(draft))
 }

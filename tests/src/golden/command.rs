@@ -3,6 +3,7 @@
 
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
+use super::build_lanes::LanesDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
@@ -363,6 +364,8 @@ pub enum Does {
     Hold(HoldDoes),
     Scale(ScaleDoes),
     Trail(TrailDoes),
+    // The lanes of the audit trail.
+    Lanes(LanesDoes),
     Migration(MigrationDoes),
     Reconcile(ReconcileDoes),
     // Settlements, which are read from the state.

@@ -246,7 +246,8 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         }
         ("sealed", "attribute_exists(#sealed)") => vec![(Old::Absent, stale), (Old::Without("sealed"), stale)],
         ("sealing", "#segments = :segments") => vec![(Old::With("segments", n("98")), stale)],
-        ("seal", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
+        ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
+        ("seal" | "sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],
         ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::KeyOnly, stale)],
         (

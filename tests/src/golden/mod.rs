@@ -6,6 +6,7 @@ pub mod build;
 pub mod build_crediting;
 pub mod build_decision;
 mod build_hold;
+pub mod build_lanes;
 mod build_migration;
 mod build_more;
 pub mod build_reconcile;

@@ -1,5 +1,5 @@
-//! The audit trail records every act, attempt and answer, and each record is sealed once, through crashes too.
-use futures::future::{join, join_all};
+//! The audit trail records every act, attempt and answer, and verification finds what is planted.
+use futures::future::join;
 use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::Tenant;
 use ledger_core::sealing::Fault as Wrong;
@@ -7,15 +7,14 @@ use ledger_core::time::UtcDay;
 use ledger_local::audit_command::{self, Place, VerifyCommand};
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::sealing::{OVERDUE_AFTER, Sealed, Verified, Verify, verify};
+use ledger_runtime::sealing::{self, OVERDUE_AFTER, Sealed, Verified, Verify, verify};
 use ledger_tests::audit::{Books, n, opt_text, s, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::null;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
-use ledger_tests::http::tap::Fault;
-use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, until};
+use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig};
 use ledger_tests::http::{Call, Host, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -23,13 +22,23 @@ use std::time::Duration;
 
 const RECORDS: [&str; 3] = ["TXN#", "AUDIT#", "TRAIL#"];
 
-async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
+pub(crate) async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
     let tenant = Tenant::parse(tenant).expect("a slug");
     gate::as_function("jobs", jobs::seal_trail(&actor.app, &tenant)).await
 }
 
+/// Runs a sealing worker of a release that knows the chain of days alone.
+pub(crate) async fn seal_by_days(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
+    let tenant = Tenant::parse(tenant).expect("a slug");
+    let run = async {
+        let shards = actor.app.terms(&tenant).await?.due_shards;
+        sealing::run_by_days(&actor.app, &tenant, shards).await
+    };
+    gate::as_function("jobs", run).await
+}
+
 /// Verifies the tenant's whole trail as of `later` from now.
-async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Verified {
+pub(crate) async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Verified {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let shards = gate::as_test(world.app.terms(&tenant)).await.expect("terms").due_shards;
     let (from, to, now) = (UtcDay::MIN, UtcDay::MAX, world.app.now().plus(later));
@@ -37,18 +46,18 @@ async fn verified_in(world: &World, later: Duration, head: Option<&str>) -> Veri
     gate::as_test(verify(world.app.dynamo(), &request)).await.expect("the store is available")
 }
 
-async fn verified(world: &World) -> Verified {
+pub(crate) async fn verified(world: &World) -> Verified {
     verified_in(world, Duration::ZERO, None).await
 }
 
 /// Keys of all records of the trail.
-fn records(books: &Books) -> Vec<(String, String)> {
+pub(crate) fn records(books: &Books) -> Vec<(String, String)> {
     let under = RECORDS.into_iter().flat_map(|prefix| books.under(prefix));
     under.map(|(pk, sk, _)| (pk.to_owned(), sk.to_owned())).collect()
 }
 
 /// A world with payments, acts and a top-up, all published.
-async fn busy(rig: &Rig, name: &str) -> World {
+pub(crate) async fn busy(rig: &Rig, name: &str) -> World {
     let scene = rig.scene(name).await;
     let (merchant, customer) = join(scene.world.merchant(), scene.world.customer_with("1000")).await;
     let _ = scene.paid().await;
@@ -60,10 +69,11 @@ async fn busy(rig: &Rig, name: &str) -> World {
 }
 
 /// Asserts that every record is sealed once, its due index entry is removed, and verification finds nothing.
-async fn assert_all_sealed(world: &World, name: &str) {
+pub(crate) async fn assert_all_sealed(world: &World, name: &str) {
     let found = verified_in(world, OVERDUE_AFTER * 2, None).await;
     assert_eq!(found.findings, [], "{name}");
     let books = world.books().await;
+    books.check_sealed();
     let all = records(&books);
     assert_eq!(found.records, all.len() as u64, "{name}");
     for (pk, sk) in all {
@@ -157,60 +167,6 @@ async fn every_topup_attempt_and_answer_is_on_record() {
     let _ = scene.world.check_books().await;
 }
 
-/// A sealing worker crashes at one of its writes; another worker finishes once the lease is over.
-async fn cell(rig: &Rig, write: usize, fault: Fault) {
-    let name = format!("seal-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
-    let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
-    let is_after = matches!(fault, Fault::AnswerLost);
-    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
-    let (actor, tenant) = (victim.clone(), world.tenant.clone());
-    let running = tokio::spawn(async move { seal(&actor, &tenant).await });
-    victim.met().await;
-    if is_after {
-        let done = async || {
-            let books = world.books().await;
-            let sealing = books.row(&format!("{}#tenant#root", world.tenant), "SEALING").cloned();
-            let (segments, free) = (books.under("SEAL#").count(), victim.app.now().rfc3339());
-            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || *text(&row, "lease_until") <= *free))
-        };
-        until("the write is done", done).await;
-    }
-    running.abort();
-    // Verification passes between the crash and the recovery.
-    assert_eq!(verified(&world).await.findings, [], "{name}");
-    rescuer.clock.ahead(LEASE_OVER);
-    let _ = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
-    assert_all_sealed(&world, &name).await;
-    let again = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
-    assert_eq!((again.records, again.segments), (0, 0), "{name}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chain_verifies_after_crash_at_any_sealing_write() {
-    let rig = Rig::new().await;
-    let cells = (0..3).flat_map(|write| [(write, Fault::Held), (write, Fault::AnswerLost)]);
-    let _ = join_all(cells.map(|(write, fault)| cell(&rig, write, fault))).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn concurrent_sealing_seals_each_record_once() {
-    let rig = Rig::new().await;
-    let (world, one, two) = (busy(&rig, "two-seal").await, rig.actor().await, rig.actor().await);
-    let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
-    let sealed = by_one.expect("the run succeeds").records + by_two.expect("the run succeeds").records;
-    assert_eq!(sealed, records(&world.books().await).len());
-    assert_all_sealed(&world, "two at once").await;
-    // A late publication restores the due index entry; the next run removes it.
-    let books = world.books().await;
-    let (_, sk, row) = books.under("TXN#").next().expect("an entry");
-    let mark = s(format!("{}#due#seal#0", world.tenant));
-    let id = s(sk.trim_start_matches("TXN#"));
-    world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
-    one.clock.ahead(LEASE_OVER);
-    assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
-    assert_all_sealed(&world, "a late due index entry").await;
-}
-
 /// The faults found, each with the sort key of its record.
 async fn wrong(world: &World) -> BTreeSet<(&'static str, String)> {
     verified(world).await.findings.iter().map(|found| (found.fault.name(), found.key.sk().to_owned())).collect()
@@ -222,12 +178,17 @@ async fn planted_edits_and_deletions_are_found() {
     let (world, worker) = (busy(&rig, "planted").await, rig.actor().await);
     let overdue = verified_in(&world, OVERDUE_AFTER * 2, None).await.findings;
     assert!(!overdue.is_empty() && overdue.iter().all(|found| found.fault == Wrong::Unsealed), "{overdue:?}");
-    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    // Some records are in the chain of days, the later ones in lanes.
+    let _ = seal_by_days(&worker, &world.tenant).await.expect("the run succeeds");
     let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
-    world.grant(&world.customer().await, "POINT", "5").await;
-    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
-    worker.clock.ahead(LEASE_OVER);
+    for _ in 0..2 {
+        world.grant(&world.customer().await, "POINT", "5").await;
+        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
+        let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    }
+    worker.clock.ahead(Duration::from_secs(60 * 60));
     let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    worker.clock.ahead(Duration::ZERO);
     assert_all_sealed(&world, "planted").await;
 
     let books = world.books().await;
@@ -239,26 +200,46 @@ async fn planted_edits_and_deletions_are_found() {
         (first("AUDIT#"), "more", null()),
         (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
         (first("TRAIL#"), "sealed", s("2026-11-21/9")),
-        (first("SEAL#"), "records", dynamo::Value::L(Vec::new())),
+        (first("TRAIL#"), "sealed", s("L0/9")),
+        (first("SEAL#2"), "records", dynamo::Value::L(Vec::new())),
         (first("SEALED#"), "records", n("1")),
+        (first("SEAL#lane#"), "records", dynamo::Value::B(vec![4])),
+        (first("SEAL#lane#"), "sealed_at", s("2026-11-21T03:00:00.000Z")),
+        (first("SEAL#bind#"), "day_records", n("77")),
     ] {
         world.plant(with(&row, attribute, value)).await;
         let found = wrong(&world).await;
         assert!(found.contains(&("edited", text(&row, "type").to_owned())), "{attribute}: {found:?}");
+        // The tests' audit computes everything again. It knows nothing of a day's progress.
+        let by_audit = world.books().await.findings_when_sealed();
+        assert!(text(&row, "type").starts_with("SEALED#") || !by_audit.is_empty(), "{attribute}");
         world.plant(row).await;
         assert_eq!(wrong(&world).await, BTreeSet::new());
     }
-    for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEAL#", "SEALING"] {
-        let row = first(prefix);
+    // A head that is set back, or that has one lane less than there are.
+    for (head, attribute, value) in [("SEAL#head#00", "number", n("1")), ("SEAL#head", "number", n("0"))] {
+        let row = books.under(head).map(|(_, _, row)| row.clone()).next().expect("a row");
+        world.plant(with(&row, attribute, value)).await;
+        let found = wrong(&world).await;
+        assert!(found.contains(&("broken_link", head.to_owned())), "{head}: {found:?}");
+        assert!(!world.books().await.findings_when_sealed().is_empty(), "{head}");
+        world.plant(row).await;
+    }
+    for prefix in ["TXN#", "AUDIT#", "TRAIL#", "SEAL#2", "SEALING", "SEAL#lane#", "SEAL#bind#", "SEAL#head"] {
+        // The day of a binding that another follows is not known when it is gone.
+        let last = || books.under(prefix).map(|(_, _, row)| row.clone()).last().expect("a row");
+        let row = if prefix == "SEAL#bind#" { last() } else { first(prefix) };
         world.remove(text(&row, "uuid"), text(&row, "type")).await;
         let found = wrong(&world).await;
         assert!(found.contains(&("missing", text(&row, "type").to_owned())), "{prefix}: {found:?}");
+        let by_audit = world.books().await.findings_when_sealed();
+        assert!(prefix == "SEALING" || !by_audit.is_empty(), "{prefix}");
         world.plant(row).await;
     }
     assert_eq!(wrong(&world).await, BTreeSet::new());
 }
 
-fn with(row: &Item, attribute: &str, value: dynamo::Value) -> Item {
+pub(crate) fn with(row: &Item, attribute: &str, value: dynamo::Value) -> Item {
     let mut row = row.clone();
     let _ = row.insert(attribute.to_owned(), value);
     row
@@ -285,9 +266,12 @@ async fn verify_command_reports_the_head_of_the_seals_endpoint() {
     };
     let (report, whole) = audit_command::run(&command(Some(&head), None)).await.expect("the run succeeds");
     assert!(whole && report.contains(&head) && report.ends_with("nothing is wrong"), "{report}");
+    assert!(report.contains("\nlane L0/1 "), "{report}");
     let (report, whole) = audit_command::run(&command(Some(&"0".repeat(64)), None)).await.expect("the run succeeds");
-    assert!(!whole && report.starts_with("other_head chain commanded#tenant#root SEALING"), "{report}");
-    let (report, whole) = audit_command::run(&command(None, Some("2999-01-01"))).await.expect("the run succeeds");
+    assert!(!whole && report.starts_with("other_head chain commanded#tenant#root SEAL#head"), "{report}");
+    // A segment counts to the day of the binding after it, which is still to be written.
+    let early = VerifyCommand { to: Some("2020-01-01".to_owned()), ..command(None, Some("2020-01-01")) };
+    let (report, whole) = audit_command::run(&early).await.expect("the run succeeds");
     assert!(whole && report.contains("0 segments, 0 records"), "{report}");
     assert!(audit_command::run(&command(None, Some("yesterday"))).await.is_err());
     let no_table = Place::File { data: "/nowhere/ledger.db".into(), table: TABLE_DEFAULT.to_owned() };

@@ -6,5 +6,6 @@ mod costs;
 mod idle;
 mod publishing;
 mod reconciliation;
+mod sealing;
 mod settlement;
 mod topup_faults;

@@ -1,47 +1,71 @@
-//! The sealing worker, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time.
+//! The sealing worker, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time, all lanes at once.
 
 use super::{Answer, Simulation, Worker, of_worker};
 use crate::chance::{Micros, SECOND};
-use crate::designs::{Kind, Payment, entry, journal_entry, replace, sealing};
+use crate::designs::{Kind, Payment, entry, journal_entry, lane_head, lane_segment, replace};
 use crate::model::table::{Action, Index, Transaction};
 use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
 use std::collections::VecDeque;
 
 /// `sealing::RUN_TIME_MAX`.
 const RUN_TIME_MAX: Micros = 15 * SECOND;
-/// `RECORDS_MAX` of `ledger_core::sealing`.
-const RECORDS_MAX: usize = 97;
+/// `LANE_RECORDS_MAX` of `ledger_core::sealing::lanes`.
+const RECORDS_MAX: usize = 98;
 /// `sealing::read::PAGE_ITEMS`.
 const PAGE_ITEMS: usize = 100;
-/// Started KB of a full segment: 97 hashes and keys.
-const SEGMENT_KILOBYTES: u64 = 17;
+/// `sealing::read::SHARDS_AT_ONCE`.
+const SHARDS_AT_ONCE: usize = 4;
+/// `Lanes::MAX` of `ledger_core::sealing::lanes`.
+const LANES_MAX: usize = 16;
+/// Started KB of a full segment: 98 records of 65 bytes.
+const SEGMENT_KILOBYTES: u64 = 7;
 /// The ticks: `rate(1 minute)`; the first comes late in the first minute.
 const TICK: Micros = 60 * SECOND;
 
 pub(super) enum Event {
     Tick,
-    /// The records of a segment are read.
+    /// The records of the next segments are read.
     Read,
-    /// A segment's transaction is to be sent again.
-    Again,
-    /// A segment's transaction is answered.
-    Written(Answer),
+    /// A lane's transaction is to be sent again.
+    Again(usize),
+    /// A lane's transaction is answered.
+    Written(usize, Answer),
 }
 
 pub(super) struct Sealing {
     /// Published entries by shard, oldest first.
     due: Vec<VecDeque<u32>>,
     ends_at: Micros,
-    batch: Vec<u32>,
-    sent: Option<Transaction>,
+    lanes: Vec<Lane>,
+    /// The number of lanes whose segment is not answered.
+    writing: usize,
+}
+
+/// A lane, and its entries that are read and not sealed.
+#[derive(Default)]
+struct Lane {
+    waiting: VecDeque<u32>,
+    sent: Option<(Transaction, usize)>,
     retries: u32,
     segments: u32,
+    /// Whether this run seals nothing more in it.
+    is_stopped: bool,
 }
 
 impl Sealing {
     pub(super) fn new(tenant_shards: u32) -> Self {
         let due = (0..tenant_shards.max(1)).map(|_| VecDeque::new()).collect();
-        Self { due, ends_at: 0, batch: Vec::new(), sent: None, retries: 0, segments: 0 }
+        Self { due, ends_at: 0, lanes: vec![Lane::default()], writing: 0 }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.due.iter().all(VecDeque::is_empty)
+    }
+
+    /// Doubles the lanes.
+    fn raise(&mut self) {
+        let count = self.lanes.len().saturating_mul(2).min(LANES_MAX);
+        self.lanes.resize_with(count, Lane::default);
     }
 }
 
@@ -62,78 +86,132 @@ impl Simulation {
             Event::Tick => {
                 self.after(TICK, super::Event::Sealing(Event::Tick));
                 self.sealing.ends_at = self.now.saturating_add(RUN_TIME_MAX);
-                self.next_segment();
+                // What the run before has read and not sealed is listed again.
+                let left: Vec<u32> = self.sealing.lanes.iter_mut().flat_map(|lane| lane.waiting.drain(..)).collect();
+                for lane in &mut self.sealing.lanes {
+                    lane.is_stopped = false;
+                }
+                for id in left.into_iter().rev() {
+                    let shard = self.payment(id).map_or(0, |it| it.payment.tenant_shard);
+                    let shard = usize::try_from(shard).unwrap_or(usize::MAX);
+                    if let Some(due) = self.sealing.due.get_mut(shard) {
+                        due.push_front(id);
+                    }
+                }
+                self.next_segments();
             }
-            Event::Read => self.send_segment(),
-            Event::Again => self.resend_segment(),
-            Event::Written(answer) => self.segment_written(answer),
+            Event::Read => self.send_segments(),
+            Event::Again(lane) => self.resend_segment(lane),
+            Event::Written(lane, answer) => self.segment_written(lane, answer),
         }
     }
 
-    /// Reads the records of the next segment: pages of the index until it is full, each page's records, and the day.
-    fn next_segment(&mut self) {
+    /// Reads pages of several shards at once, and their records, until each lane may have a full segment.
+    fn next_segments(&mut self) {
         if self.now >= self.sealing.ends_at {
+            if !self.sealing.is_listed() {
+                self.sealing.raise();
+            }
             return;
         }
-        let mut pages = 0_usize;
+        let lanes = self.sealing.lanes.len();
+        let waiting: usize = self.sealing.lanes.iter().map(|lane| lane.waiting.len()).sum();
+        let wanted = lanes.saturating_mul(RECORDS_MAX).saturating_sub(waiting);
+        let (mut found, mut pages) = (Vec::new(), 0_usize);
         for due in &mut self.sealing.due {
-            let count = due.len().min(PAGE_ITEMS).min(RECORDS_MAX.saturating_sub(self.sealing.batch.len()));
-            self.sealing.batch.extend(due.drain(..count));
-            pages = pages.saturating_add(1);
-            if self.sealing.batch.len() >= RECORDS_MAX {
+            if found.len() >= wanted {
                 break;
             }
+            found.extend(due.drain(..due.len().min(PAGE_ITEMS)));
+            pages = pages.saturating_add(1);
         }
-        if self.sealing.batch.is_empty() {
+        for id in found {
+            let customer = self.payment(id).map_or(0, |it| it.payment.customer);
+            let lane = usize::try_from(customer).unwrap_or(0).checked_rem(lanes).unwrap_or(0);
+            if let Some(lane) = self.sealing.lanes.get_mut(lane) {
+                lane.waiting.push_back(id);
+            }
+        }
+        if self.sealing.lanes.iter().all(|lane| lane.waiting.is_empty()) {
             return;
         }
-        let reads = pages.saturating_mul(2).saturating_add(1);
-        let time = (0..reads).map(|_| self.read.draw(&mut self.chance)).fold(0, Micros::saturating_add);
+        // A query and a read of the records for each page, those of several shards at once.
+        let rounds = pages.div_ceil(lanes.max(SHARDS_AT_ONCE)).saturating_mul(2);
+        let time = (0..rounds).map(|_| self.read.draw(&mut self.chance)).fold(0, Micros::saturating_add);
         self.after(time, super::Event::Sealing(Event::Read));
     }
 
-    fn send_segment(&mut self) {
-        let number = self.sealing.segments;
-        let [lease, day, segment] = sealing(number);
-        let seen = |key| (key, self.table.get(key), i64::from(number).saturating_add(1));
-        let mut actions: Vec<Action> =
-            [lease, day].map(seen).into_iter().map(|(key, seen, to)| replace(key, seen, to, Vec::new())).collect();
-        actions.push(Action { kilobytes: SEGMENT_KILOBYTES, ..replace(segment, None, 0, Vec::new()) });
-        let payments = self.sealing.batch.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment);
+    /// Sends the full segments of all lanes, or all that is left once everything is listed.
+    fn send_segments(&mut self) {
+        let is_last = self.sealing.is_listed();
+        for lane in 0..self.sealing.lanes.len() {
+            let Some(of) = self.sealing.lanes.get(lane) else { continue };
+            let is_ready = of.waiting.len() >= RECORDS_MAX || (is_last && !of.waiting.is_empty());
+            if is_ready && !of.is_stopped {
+                self.send_segment(lane);
+            }
+        }
+        if self.sealing.writing == 0 && !is_last {
+            self.next_segments();
+        }
+    }
+
+    fn send_segment(&mut self, lane: usize) {
+        let Some(of) = self.sealing.lanes.get(lane) else { return };
+        let (number, ids) = (of.segments, of.waiting.iter().take(RECORDS_MAX).copied().collect::<Vec<_>>());
+        let head = lane_head(lane);
+        let seen = self.table.get(head);
+        let segment = replace(lane_segment(lane, number), None, 0, Vec::new());
+        let mut actions = vec![
+            replace(head, seen, i64::from(number).saturating_add(1), Vec::new()),
+            Action { kilobytes: SEGMENT_KILOBYTES, ..segment },
+        ];
+        let payments = ids.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment);
         actions.extend(payments.map(|payment| {
             let entries = vec![entry(Index::Due, Kind::DueSeal, payment.tenant_shard)];
             replace(journal_entry(payment.customer, payment.id), Some(1), 2, entries)
         }));
-        self.sealing.sent = Some(of_worker(actions));
-        self.sealing.retries = 0;
-        self.resend_segment();
+        if let Some(of) = self.sealing.lanes.get_mut(lane) {
+            of.sent = Some((of_worker(actions), ids.len()));
+            of.retries = 0;
+            self.sealing.writing = self.sealing.writing.saturating_add(1);
+            self.resend_segment(lane);
+        }
     }
 
-    fn resend_segment(&mut self) {
-        let Some(transaction) = self.sealing.sent.take() else { return };
+    fn resend_segment(&mut self, lane: usize) {
+        let Some((transaction, count)) = self.sealing.lanes.get_mut(lane).and_then(|of| of.sent.take()) else { return };
         let (time, answer) = self.send_of_worker(Worker::Sealing, &transaction);
-        self.sealing.sent = Some(transaction);
-        self.after(time, super::Event::Sealing(Event::Written(answer)));
+        if let Some(of) = self.sealing.lanes.get_mut(lane) {
+            of.sent = Some((transaction, count));
+        }
+        self.after(time, super::Event::Sealing(Event::Written(lane, answer)));
     }
 
-    fn segment_written(&mut self, answer: Answer) {
+    fn segment_written(&mut self, lane: usize, answer: Answer) {
+        let Some(of) = self.sealing.lanes.get_mut(lane) else { return };
         match answer {
             Ok(()) => {
-                let Some(transaction) = self.sealing.sent.take() else { return };
+                let Some((transaction, count)) = of.sent.take() else { return };
+                drop(of.waiting.drain(..count));
+                of.segments = of.segments.saturating_add(1);
                 self.table.commit(&transaction);
-                let sealed = u64::try_from(self.sealing.batch.len()).unwrap_or(0);
-                self.sealing.batch.clear();
-                self.sealing.segments = self.sealing.segments.saturating_add(1);
-                self.counts.sealed = self.counts.sealed.saturating_add(sealed);
-                self.next_segment();
+                self.counts.sealed = self.counts.sealed.saturating_add(u64::try_from(count).unwrap_or(0));
             }
-            Err(Verdict::Conflict) if self.sealing.retries < CONFLICT_RETRIES => {
-                let pause = backoff(self.sealing.retries, &mut self.chance);
-                self.sealing.retries = self.sealing.retries.saturating_add(1);
-                self.after(pause, super::Event::Sealing(Event::Again));
+            Err(Verdict::Conflict) if of.retries < CONFLICT_RETRIES => {
+                let pause = backoff(of.retries, &mut self.chance);
+                of.retries = of.retries.saturating_add(1);
+                return self.after(pause, super::Event::Sealing(Event::Again(lane)));
             }
-            // The run ends; the next tick takes the same records.
-            Err(_) => self.sealing.sent = None,
+            // The lane stops; the next tick lists the same records.
+            Err(_) => {
+                of.sent = None;
+                of.is_stopped = true;
+            }
+        }
+        self.sealing.writing = self.sealing.writing.saturating_sub(1);
+        if self.sealing.writing == 0 {
+            self.next_segments();
         }
     }
 }
@@ -149,5 +227,9 @@ mod tests {
         assert_source_has(run, &format!("RUN_TIME_MAX: Duration = Duration::from_secs({});", RUN_TIME_MAX / SECOND));
         let read = "crates/ledger-runtime/src/sealing/read.rs";
         assert_source_has(read, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
+        assert_source_has(read, &format!("SHARDS_AT_ONCE: usize = {SHARDS_AT_ONCE};"));
+        let lanes = "crates/ledger-core/src/sealing/lanes/mod.rs";
+        assert_source_has(lanes, &format!("MAX: Self = Self({LANES_MAX});"));
+        assert_source_has(lanes, &format!("ITEMS_BESIDE_RECORDS: usize = {};", 100 - RECORDS_MAX));
     }
 }

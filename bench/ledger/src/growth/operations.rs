@@ -10,8 +10,6 @@ const ALL_BETWEEN: &str = "the trail searches the payer's entries from the payme
                            10,000 of them";
 const READ_AGAIN: &str = "the entries that an account wrote in the last ten minutes are read again for each hundred \
                           that are published";
-const ACTS_AGAIN: &str = "a run that ends after 15 seconds leaves the place from which acts of the staff are listed, \
-                          and the next run lists again those that are sealed";
 
 /// The shape of an operation while a family grows.
 #[must_use]
@@ -21,7 +19,6 @@ pub fn shape(family: &str, operation: &str) -> Shape {
         "crediting" | "crediting of 10 payments" | "crediting, nothing due" if is(Family::Merchants) => {
             Shape::linear_because(EVERY_MERCHANT)
         }
-        "sealing" if is(Family::Customers) => Shape::quadratic_because(ACTS_AGAIN),
         "crediting" | "sealing" | "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
         "publishing" if is(Family::Burst) => Shape::quadratic_because(READ_AGAIN),
         // Of one account the due index names the first 100 entries of each shard; a page of later ones is read twice.

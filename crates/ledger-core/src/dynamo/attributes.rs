@@ -247,6 +247,23 @@ pub trait Attributes {
         self.parsed_number(name, Rate::from_stored)
     }
 
+    /// Bytes that `parse` reads; bytes that it rejects are not valid.
+    ///
+    /// # Errors
+    /// [`ItemError`] if they are absent or wrong.
+    fn parsed_bytes<T>(&self, name: &str, parse: impl FnOnce(&[u8]) -> Option<T>) -> Result<T, ItemError> {
+        required(name, self.opt_parsed_bytes(name, parse)?)
+    }
+
+    /// Bytes that `parse` reads; `None` if they are absent.
+    ///
+    /// # Errors
+    /// [`ItemError`] if they are wrong.
+    fn opt_parsed_bytes<T>(&self, name: &str, parse: impl FnOnce(&[u8]) -> Option<T>) -> Result<Option<T>, ItemError> {
+        let bytes = typed(self.item().get(name), name, AttributeKind::Bytes, as_bytes)?;
+        valid(name, bytes, parse)
+    }
+
     /// A boolean; false if the attribute is absent.
     ///
     /// # Errors
@@ -392,6 +409,14 @@ fn as_flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
         Value::S(_) | Value::N(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+    }
+}
+
+/// Empty bytes stand for a type that the ledger does not store.
+fn as_bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::B(bytes) if !bytes.is_empty() => Some(bytes),
+        Value::B(_) | Value::S(_) | Value::N(_) | Value::Bool(_) | Value::L(_) | Value::M(_) => None,
     }
 }
 

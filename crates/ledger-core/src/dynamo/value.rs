@@ -87,6 +87,8 @@ pub enum AttributeKind {
     WholeNumber,
     /// A boolean.
     Flag,
+    /// Bytes.
+    Bytes,
     /// A list.
     List,
     /// A map.
@@ -102,6 +104,7 @@ impl AttributeKind {
             Self::Number => "a number",
             Self::WholeNumber => "a whole number",
             Self::Flag => "a boolean",
+            Self::Bytes => "bytes",
             Self::List => "a list",
             Self::Map => "a map",
         }
@@ -148,7 +151,7 @@ impl Value {
 
     /// A placeholder for a value of a type that the ledger does not store: a set, or null.
     ///
-    /// It exists, and every typed read rejects it, because no attribute of the ledger holds bytes.
+    /// It exists, and every typed read rejects it, because no attribute of the ledger holds empty bytes.
     #[must_use]
     pub fn of_unknown_type() -> Self {
         Self::B(Vec::new())

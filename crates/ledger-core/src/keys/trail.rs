@@ -14,10 +14,34 @@ pub fn trail(partition: &Partition, resource: Uuid, at: Timestamp, place: &str) 
     partition.item(format!("{}{resource}#{at}#{place}", sk::TRAIL))
 }
 
-/// The lease of sealing a tenant's audit trail, with the head of its chain.
+/// The lease of sealing a tenant's audit trail by days, with the head of that chain.
 #[must_use]
 pub fn sealing(tenant: &Tenant) -> Key {
     Partition::tenant(tenant).item("SEALING")
+}
+
+/// The head of a tenant's lanes: their number, and the last binding.
+#[must_use]
+pub fn seal_head(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item(sk::SEAL_HEAD)
+}
+
+/// The head of a lane: its last segment.
+#[must_use]
+pub fn lane_head(tenant: &Tenant, lane: u32) -> Key {
+    Partition::tenant(tenant).item(format!("{}#{lane:02}", sk::SEAL_HEAD))
+}
+
+/// A segment of a lane; `number` counts from 1.
+#[must_use]
+pub fn lane_segment(tenant: &Tenant, lane: u32, number: u64) -> Key {
+    Partition::tenant(tenant).item(format!("{}{number:010}", Partition::segments_of(lane)))
+}
+
+/// A binding of a day; `number` counts from 1 through all days.
+#[must_use]
+pub fn binding(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
+    Partition::tenant(tenant).item(format!("{}{day}#{number:010}", sk::SEAL_BINDING))
 }
 
 /// A segment of a day; `number` counts from 1.
@@ -86,6 +110,18 @@ impl Partition {
         (format!("{}{from}#", sk::SEAL), format!("{}{to}#~", sk::SEAL))
     }
 
+    /// The prefix of the segments of a lane.
+    #[must_use]
+    pub fn segments_of(lane: u32) -> String {
+        format!("{}{lane:02}#", sk::SEAL_LANE)
+    }
+
+    /// The smallest and the largest sort key of the bindings of these days, inclusive.
+    #[must_use]
+    pub fn bindings_between(from: UtcDay, to: UtcDay) -> (String, String) {
+        (format!("{}{from}#", sk::SEAL_BINDING), format!("{}{to}#~", sk::SEAL_BINDING))
+    }
+
     /// The smallest and the largest sort key of the seals' progress on these days, inclusive.
     #[must_use]
     pub fn sealed_between(from: UtcDay, to: UtcDay) -> (String, String) {
@@ -124,6 +160,27 @@ mod tests {
         let seal = seal(&tenant, entry.born().unwrap().utc_day(), 7);
         assert_eq!((seal.sk(), seal.recorded()), ("SEAL#2024-12-03#00000007", None));
         assert_eq!(sealing(&tenant).recorded(), None);
+    }
+
+    #[test]
+    fn lanes_are_outside_the_range_of_all_days() {
+        // An earlier release reads the segments of all days by this range, and must not meet a lane's.
+        let tenant = Tenant::parse("demo").unwrap();
+        let (low, high) = Partition::seals_between(UtcDay::MIN, UtcDay::MAX);
+        let (sealed_low, sealed_high) = Partition::sealed_between(UtcDay::MIN, UtcDay::MAX);
+        let day = UtcDay::parse("2026-11-21").unwrap();
+        let keys = [
+            (seal_head(&tenant), "SEAL#head"),
+            (lane_head(&tenant, 3), "SEAL#head#03"),
+            (lane_segment(&tenant, 3, 12), "SEAL#lane#03#0000000012"),
+            (binding(&tenant, day, 7), "SEAL#bind#2026-11-21#0000000007"),
+        ];
+        for (key, text) in keys {
+            assert_eq!((key.sk(), key.recorded()), (text, None));
+            assert!(!(low.as_str()..=high.as_str()).contains(&text), "{text}");
+            assert!(!(sealed_low.as_str()..=sealed_high.as_str()).contains(&text), "{text}");
+            assert!(text.starts_with(sk::SEAL), "{text}");
+        }
     }
 
     #[test]

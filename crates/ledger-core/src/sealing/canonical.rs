@@ -10,26 +10,60 @@ use crate::dynamo::{Item, Value};
 use crate::keys::attr;
 use crate::money::stored_text;
 use sha2::{Digest, Sha256};
+use std::fmt;
 
 /// The name and version of the encoding. A changed encoding gets another name, and segments record theirs.
 const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
 /// The attributes of a record that may change: its due index entry and its stamp.
 const CHANGING: [&str; 3] = [attr::DUE_PK, attr::DUE_SK, super::segment::STAMP];
 
-/// The hash of a stored record, in hexadecimal. It covers every attribute but the due index entry and the stamp.
+/// A SHA-256 hash, shown as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SealHash([u8; 32]);
+
+impl SealHash {
+    /// The number of its bytes.
+    pub const BYTES: usize = 32;
+    /// 32 zero bytes, where there is no segment.
+    pub const NONE: Self = Self([0; Self::BYTES]);
+
+    /// Reads 32 bytes; `None` for any other number.
+    #[must_use]
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub(super) fn value(self) -> Value {
+        Value::B(self.0.to_vec())
+    }
+}
+
+impl fmt::Display for SealHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&hex::encode(self.0))
+    }
+}
+
+/// The hash of a stored record. It covers every attribute but the due index entry and the stamp.
 #[must_use]
-pub fn digest(item: &Item) -> String {
+pub fn digest(item: &Item) -> SealHash {
     without(item, &CHANGING)
 }
 
 /// The hash of an item without some of its attributes.
-pub(super) fn without(item: &Item, left_out: &[&str]) -> String {
+pub(super) fn without(item: &Item, left_out: &[&str]) -> SealHash {
     let mut hash = Sha256::new();
     hash.update(ENCODING);
     hash.update([0]);
     let kept: Vec<(&String, &Value)> = item.iter().filter(|(name, _)| !left_out.contains(&name.as_str())).collect();
     map(&mut hash, &kept);
-    hex::encode(hash.finalize())
+    SealHash(hash.finalize().into())
 }
 
 fn map(hash: &mut Sha256, pairs: &[(&String, &Value)]) {

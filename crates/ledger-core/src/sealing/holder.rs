@@ -142,7 +142,8 @@ impl Leased<Trail> {
             Self::renewed(now).set("last", "last", Value::M(link.item())).add("segments", "one", Value::int(1));
         let mut items =
             vec![self.change(longer), segment.put(&self.tenant), self.counted(&link, sealed, records.len())];
-        items.extend(records.iter().map(|record| record.stamped(&link)));
+        let stamp = link.stamp();
+        items.extend(records.iter().map(|record| record.stamped(&stamp)));
         let next = self.with(Trail { last: Some(link), ..(**self).clone() });
         Ok(Some(Batch { transaction: Transaction::unkeyed(items)?, next, records: records.len() }))
     }

@@ -1,6 +1,6 @@
 //! Segments of the chain, the links between them, and the records that they list.
 
-use super::canonical;
+use super::canonical::{self, SealHash};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -9,10 +9,10 @@ use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::fmt;
 
-/// The attribute for the segment of a record: `2026-11-21/3`.
+/// The attribute for the segment of a record: `2026-11-21/3`, or `L0/12` in a lane.
 pub(super) const STAMP: &str = "sealed";
 /// The attribute for a segment's hash, which the hash itself does not cover.
-const HASH: &str = "hash";
+pub(super) const HASH: &str = "hash";
 
 /// A reference to a segment, with its hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,7 +30,7 @@ pub struct Link {
 pub struct Sealable {
     key: Key,
     at: Timestamp,
-    hash: String,
+    hash: SealHash,
 }
 
 /// A segment.
@@ -61,7 +61,7 @@ pub fn is_sealed(item: &Item) -> bool {
     item.contains_key(STAMP)
 }
 
-/// The segment in a record's stamp: `2026-11-21/3`. `None` without a stamp.
+/// The segment in a record's stamp: `2026-11-21/3`, or `L0/12` in a lane. `None` without a stamp.
 ///
 /// # Errors
 /// [`ItemError`] if the stamp is no string.
@@ -139,16 +139,27 @@ impl Sealable {
         self.at
     }
 
-    pub(super) fn stamped(&self, link: &Link) -> TransactItem {
-        let clause = |condition, failure| Clause { condition, failure };
-        let once = vec![
-            clause(Condition::exists(attr::PK), Failure::AccountMissing),
-            clause(Condition::absent(STAMP), Failure::AlreadyExists),
-        ];
-        let update =
-            Update::new().set(STAMP, "stamp", Value::S(link.stamp())).remove(attr::DUE_PK).remove(attr::DUE_SK);
-        TransactItem::update(Role::Sealed, self.key.clone(), update, once)
+    /// The hash of its content.
+    #[must_use]
+    pub fn hash(&self) -> SealHash {
+        self.hash
     }
+
+    /// The action that puts the record into the segment of this stamp, if it is in none.
+    pub(super) fn stamped(&self, stamp: &str) -> TransactItem {
+        stamped(&self.key, stamp)
+    }
+}
+
+/// The action that puts a record into the segment of this stamp, if it is in none.
+pub(super) fn stamped(record: &Key, stamp: &str) -> TransactItem {
+    let clause = |condition, failure| Clause { condition, failure };
+    let once = vec![
+        clause(Condition::exists(attr::PK), Failure::AccountMissing),
+        clause(Condition::absent(STAMP), Failure::AlreadyExists),
+    ];
+    let update = Update::new().set(STAMP, "stamp", Value::s(stamp)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    TransactItem::update(Role::Sealed, record.clone(), update, once)
 }
 
 impl Segment {
@@ -160,10 +171,10 @@ impl Segment {
         records: &[Sealable],
         now: Timestamp,
     ) -> Self {
-        let records = records.iter().map(|record| (record.key.clone(), record.hash.clone())).collect();
+        let records = records.iter().map(|record| (record.key.clone(), record.hash.to_string())).collect();
         let link = Link { day, number, hash: String::new() };
         let mut segment = Self { link, after, sealed_at: now, records };
-        segment.link.hash = canonical::without(&segment.whole(tenant), &[HASH]);
+        segment.link.hash = canonical::without(&segment.whole(tenant), &[HASH]).to_string();
         segment
     }
 
@@ -192,7 +203,7 @@ impl Segment {
     /// The hash of a stored segment, over all its attributes but the hash itself.
     #[must_use]
     pub fn digest(item: &Item) -> String {
-        canonical::without(item, &[HASH])
+        canonical::without(item, &[HASH]).to_string()
     }
 
     /// The action that writes the segment.

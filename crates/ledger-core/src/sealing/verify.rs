@@ -1,4 +1,4 @@
-//! Verifies the chain: a fold over segments, the records that they list, and the stored progress of the days and of
+//! Verifies the chain of days: a fold over segments, the records that they list, and the stored progress of the days and of
 //! the chain. The caller reads the items; this module reports what is wrong.
 
 use super::canonical::digest;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The most missing segments of a day that are named. A forged day could claim a billion.
-const GAPS_MAX: usize = 1000;
+pub(super) const GAPS_MAX: usize = 1000;
 
 /// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,9 @@ pub enum Kind {
     Segment,
     /// The progress of a day.
     Day,
-    /// The end of the chain.
+    /// A binding of the lanes.
+    Binding,
+    /// The end of a chain.
     Chain,
 }
 
@@ -108,6 +110,7 @@ impl Kind {
             Self::Record => "record",
             Self::Segment => "segment",
             Self::Day => "day",
+            Self::Binding => "binding",
             Self::Chain => "chain",
         }
     }
@@ -182,7 +185,7 @@ impl Chain {
             self.records = self.records.saturating_add(1);
             match items.get(at).and_then(Option::as_ref) {
                 None => self.finds(Fault::Missing, Kind::Record, key.clone()),
-                Some(item) if digest(item) != *hash || segment_of(item) != Ok(Some(stamp.as_str())) => {
+                Some(item) if digest(item).to_string() != *hash || segment_of(item) != Ok(Some(stamp.as_str())) => {
                     self.finds(Fault::Edited, Kind::Record, key.clone());
                 }
                 Some(_) => {}
@@ -210,10 +213,15 @@ impl Chain {
         self.outside.insert((link.day, link.number), item.map(Segment::digest));
     }
 
-    /// The faults, given the stored end of the chain. `expected` is the hash of a segment that must be among those
-    /// read.
+    /// Whether a segment of those read has this hash.
     #[must_use]
-    pub fn finish(mut self, sealing: Option<&Sealing>, read: Read, expected: Option<&str>) -> Vec<Finding> {
+    pub fn has_hash(&self, expected: &str) -> bool {
+        self.hashes.values().any(|hash| hash == expected)
+    }
+
+    /// The faults, given the stored end of the chain.
+    #[must_use]
+    pub fn finish(mut self, sealing: Option<&Sealing>, read: Read) -> Vec<Finding> {
         for (day, of) in std::mem::take(&mut self.days) {
             self.check_day(day, &of);
         }
@@ -224,9 +232,6 @@ impl Chain {
         }
         self.check_links();
         self.check_end(sealing, read.is_whole);
-        if expected.is_some_and(|head| !self.hashes.values().any(|hash| hash == head)) {
-            self.finds(Fault::OtherHead, Kind::Chain, keys::sealing(&self.tenant));
-        }
         self.found.into_iter().collect()
     }
 

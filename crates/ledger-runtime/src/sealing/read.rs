@@ -4,78 +4,188 @@
 use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError};
 use crate::problem::Problem;
-use ledger_core::dynamo::{Attributes, Item};
+use futures::future::try_join_all;
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{Key, Shards, attr};
-use ledger_core::reads;
-use ledger_core::sealing::{Sealable, is_sealed};
+use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::operation::Operation;
+use ledger_core::reads::{self, Query};
+use ledger_core::sealing::lanes::{Heads, Lanes};
+use ledger_core::sealing::{Sealable, is_sealed, unmark};
 use ledger_core::time::Timestamp;
+use ledger_core::transaction::MAX_ITEMS;
+use std::collections::VecDeque;
 
 /// The number of records per page.
 const PAGE_ITEMS: usize = 100;
+/// The fewest shards that are listed at once.
+pub(super) const SHARDS_AT_ONCE: usize = 4;
 
 /// A list of the due records.
 pub(super) struct Listed {
     tenant: Tenant,
-    /// The sources that are not read to their end. The last is read now.
-    sources: Vec<Source>,
+    /// The shards of the due index that are not read to their end.
+    shards: VecDeque<Page>,
+    /// The acts, which are read after them; `None` once they are read to their end.
+    acts: Option<Page>,
+}
+
+/// The next page of a source.
+struct Page {
+    query: Query,
     after: Option<String>,
 }
 
-enum Source {
-    /// A shard of the due index.
-    Marks(u32),
-    /// Acts whose ids were created at or after this time.
-    Acts(Timestamp),
-}
-
-/// The records of a page.
+/// The records of a few pages.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) waiting: Vec<Sealable>,
     /// Sealed records that still have a due index entry.
     pub(super) sealed: Vec<Key>,
+    /// The times in the ids of sealed acts.
+    pub(super) sealed_acts: Vec<Timestamp>,
+    /// The time in the id of the last act that was listed.
+    pub(super) last_act: Option<Timestamp>,
+    /// Whether an act cannot be read.
+    pub(super) has_unreadable_act: bool,
 }
 
 impl Listed {
     pub(super) fn of(tenant: &Tenant, shards: Shards, acts_from: Timestamp) -> Self {
-        let mut sources = vec![Source::Acts(acts_from)];
-        sources.extend((0..shards.count()).rev().map(Source::Marks));
-        Self { tenant: tenant.clone(), sources, after: None }
+        let page = |query| Page { query, after: None };
+        let shards = (0..shards.count()).map(|shard| page(reads::records_to_seal(tenant, shard))).collect();
+        Self { tenant: tenant.clone(), shards, acts: Some(page(reads::acts_from(tenant, acts_from))) }
     }
 
-    /// The next page; `None` after the last. A record that cannot be read is logged, set as `fault` and skipped.
-    pub(super) async fn next(&mut self, app: &App, fault: &mut Option<Problem>) -> Result<Option<Found>, Problem> {
-        let Some(source) = self.sources.last() else { return Ok(None) };
-        let (query, is_marked) = match source {
-            Source::Marks(shard) => (reads::records_to_seal(&self.tenant, *shard), true),
-            Source::Acts(from) => (reads::acts_from(&self.tenant, *from), false),
-        };
-        let sort_key = query.sort_attribute();
-        let rows = app.dynamo().query_readable(&query.after(self.after.take()).limit(PAGE_ITEMS)).await?;
-        match rows.last().and_then(|row| row.item.key_text(sort_key)) {
-            Some(last) if rows.len() >= PAGE_ITEMS => self.after = Some(last.to_owned()),
-            Some(_) | None => {
-                let _ = self.sources.pop();
-            }
-        }
-        let keys: Vec<Key> = rows.iter().filter_map(|row| key_of(&self.tenant, &row.item)).collect();
+    /// Whether everything is listed.
+    pub(super) fn is_done(&self) -> bool {
+        self.shards.is_empty() && self.acts_are_done()
+    }
+
+    /// Whether every act is listed.
+    pub(super) fn acts_are_done(&self) -> bool {
+        self.acts.is_none()
+    }
+
+    /// The next page of up to `at_once` shards, or of the acts after them; `None` after the last. A record that cannot
+    /// be read is logged, set as `fault` and skipped.
+    pub(super) async fn next(
+        &mut self,
+        app: &App,
+        at_once: usize,
+        fault: &mut Option<Problem>,
+    ) -> Result<Option<Found>, Problem> {
         let mut found = Found::default();
-        for (key, item) in keys.iter().zip(records(app.dynamo(), &keys).await?) {
-            // The index may lag: a missing record is skipped. A sealed act has no due index entry to remove.
-            match item.map(|item| item.map(|item| (is_sealed(&item), Sealable::read(&self.tenant, &item)))) {
-                Ok(None) => {}
-                Ok(Some((true, _))) if is_marked => found.sealed.push(key.clone()),
-                Ok(Some((_, Ok(record)))) => found.waiting.extend(record),
-                Ok(Some((_, Err(_)))) | Err(ReadError::Unreadable(_)) => {
-                    tracing::error!(tenant = %self.tenant, record = key.sk(), "a record cannot be sealed");
-                    *fault = Some(Problem::internal());
+        if !self.shards.is_empty() {
+            let pages: Vec<Page> = self.shards.drain(..self.shards.len().min(at_once.max(1))).collect();
+            let listed = try_join_all(pages.into_iter().map(|page| marked(app.dynamo(), &self.tenant, page))).await?;
+            for (next, records) in listed {
+                self.shards.extend(next);
+                for (key, item) in records {
+                    self.add_marked(&mut found, key, item, fault)?;
                 }
-                Err(error) => return Err(error.into()),
             }
+        } else if let Some(page) = self.acts.take() {
+            let (rows, next) = page.read(app.dynamo()).await?;
+            self.acts = next;
+            for row in &rows {
+                let Some(key) = key_of(&self.tenant, &row.item) else { continue };
+                found.last_act = key.born().or(found.last_act);
+                // The table is read consistently: what is listed is the record itself.
+                let record = row.whole().and_then(|item| Sealable::read(&self.tenant, item));
+                match record {
+                    Ok(Some(record)) => found.waiting.push(record),
+                    Ok(None) => found.sealed_acts.extend(key.born()),
+                    Err(_) => {
+                        found.has_unreadable_act = true;
+                        self.cannot_be_sealed(&key, fault);
+                    }
+                }
+            }
+        } else {
+            return Ok(None);
         }
         Ok(Some(found))
     }
+
+    fn add_marked(
+        &self,
+        found: &mut Found,
+        key: Key,
+        item: Result<Option<Item>, ReadError>,
+        fault: &mut Option<Problem>,
+    ) -> Result<(), Problem> {
+        let read = |item: Item| -> Result<_, ItemError> {
+            let is_left = is_sealed(&item) && item.contains_key(attr::DUE_PK);
+            Ok((is_left, Sealable::read(&self.tenant, &item)?))
+        };
+        // The index may lag: a record that is missing, or sealed by now, is skipped.
+        match item.map(|item| item.map(read).transpose()) {
+            Ok(Ok(None)) => {}
+            Ok(Ok(Some((true, _)))) => found.sealed.push(key),
+            Ok(Ok(Some((false, record)))) => found.waiting.extend(record),
+            Ok(Err(_)) | Err(ReadError::Unreadable(_)) => self.cannot_be_sealed(&key, fault),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn cannot_be_sealed(&self, key: &Key, fault: &mut Option<Problem>) {
+        tracing::error!(tenant = %self.tenant, record = key.sk(), "a record cannot be sealed");
+        *fault = Some(Problem::internal());
+    }
+}
+
+type Marked = Vec<(Key, Result<Option<Item>, ReadError>)>;
+
+/// The records that a page of a shard names, read consistently, and the page after it.
+async fn marked(dynamo: &Dynamo, tenant: &Tenant, page: Page) -> Result<(Option<Page>, Marked), Problem> {
+    let (rows, next) = page.read(dynamo).await?;
+    let keys: Vec<Key> = rows.iter().filter_map(|row| key_of(tenant, &row.item)).collect();
+    let items = records(dynamo, &keys).await?;
+    Ok((next, keys.into_iter().zip(items).collect()))
+}
+
+impl Page {
+    async fn read(mut self, dynamo: &Dynamo) -> Result<(Vec<crate::dynamo::Readable>, Option<Self>), ReadError> {
+        let query = self.query.clone().after(self.after.take()).limit(PAGE_ITEMS);
+        let rows = dynamo.query_readable(&query).await?;
+        let last = rows.last().and_then(|row| row.item.key_text(self.query.sort_attribute()));
+        self.after = last.filter(|_| rows.len() >= PAGE_ITEMS).map(str::to_owned);
+        let next = self.after.is_some().then_some(self);
+        Ok((rows, next))
+    }
+}
+
+/// The heads of a trail's lanes; `None` if they are not opened.
+pub(super) async fn heads(dynamo: &Dynamo, tenant: &Tenant) -> Result<Option<Heads>, ReadError> {
+    let items = dynamo.query(&reads::seal_heads(tenant)).await?;
+    match Heads::read(tenant, &items) {
+        Ok(None) => Ok(None),
+        Ok(Some(heads)) if heads.is_of_one_number() => Ok(Some(heads)),
+        // Their number was raised while they were read, or an item is wrong.
+        Ok(Some(_)) | Err(_) => Ok(heads_at_once(dynamo, tenant).await?.0),
+    }
+}
+
+/// The heads of a trail's lanes as of one moment, and the lanes beyond their number that have a head.
+pub(super) async fn heads_at_once(dynamo: &Dynamo, tenant: &Tenant) -> Result<(Option<Heads>, Vec<u32>), ReadError> {
+    let mut keys = vec![keys::seal_head(tenant)];
+    keys.extend((0..Lanes::MAX.count()).map(|lane| keys::lane_head(tenant, lane)));
+    let items = dynamo.get_together(&keys).await?;
+    let heads = Heads::read(tenant, &items.iter().flatten().cloned().collect::<Vec<_>>())?;
+    let count = heads.as_ref().map_or(0, |heads| heads.trail.lanes.count());
+    let beyond = (0..).zip(items.iter().skip(1)).filter(|(lane, item)| *lane >= count && item.is_some());
+    Ok((heads, beyond.map(|(lane, _)| lane).collect()))
+}
+
+/// Removes the due index entries that late publications have restored on sealed records.
+pub(super) async fn unmark_sealed(app: &App, tenant: &Tenant, sealed: &[Key]) -> Result<(), Problem> {
+    for few in sealed.chunks(MAX_ITEMS) {
+        let built = unmark(few).map_err(|error| app.ledger().broken(tenant, Operation::Sealing, &error.to_string()))?;
+        let _ = app.ledger().attempt(tenant, Operation::Sealing, &built).await?;
+    }
+    Ok(())
 }
 
 /// The items with these keys, in order. One that cannot be read does not fail the others.

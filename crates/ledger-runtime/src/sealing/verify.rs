@@ -1,12 +1,13 @@
 //! Verifies a tenant's chain and the records that it seals. It only reads: read-only credentials are enough.
 
-use super::read::{key_of, records};
+use super::read::{heads_at_once, key_of, records};
 use crate::dynamo::{Dynamo, ReadError};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Shards};
 use ledger_core::reads;
-use ledger_core::sealing::{Chain, Finding, Link, Read, Sealable, SealedDay, Sealing};
+use ledger_core::sealing::lanes::{Binding, Heads, LaneChecks, LaneHead, LaneLink};
+use ledger_core::sealing::{Chain, Fault, Finding, Kind, Link, Read, Sealable, SealedDay, Sealing, Segment};
 use ledger_core::time::{Timestamp, UtcDay};
 use std::time::Duration;
 
@@ -45,36 +46,36 @@ pub struct Verified {
     pub segments: usize,
     /// The number of records that they seal.
     pub records: u64,
-    /// The last segment of each sealed day.
+    /// The last segment of each sealed day in the chain of days, and the last binding of each day.
     pub heads: Vec<Link>,
-    /// The last segment of the whole chain.
+    /// The last segment of each lane.
+    pub lanes: Vec<LaneLink>,
+    /// The end of the whole chain: the last binding, or the last segment of the chain of days if there are no lanes.
     pub last: Option<Link>,
 }
 
-/// Verifies the days of a trail. What is sealed during the verification is left to the next one.
+/// Verifies the days of a trail, in both forms of chains. What is sealed during the verification is left to the next one.
 ///
 /// # Errors
 /// [`ReadError`] if the store cannot be read, or [`ReadError::Throttled`] if segments were written during each attempt.
 pub async fn verify(dynamo: &Dynamo, of: &Verify) -> Result<Verified, ReadError> {
     let reader = Reader { dynamo, of };
-    let (sealing, days) = reader.begin().await?;
-    let mut chain = Chain::new(&of.tenant);
-    let mut heads = Vec::new();
-    for (key, item) in &days {
-        chain.day(key, item);
-        heads.extend(SealedDay::read(item).map(|day| day.last));
+    let mut found = reader.verify_days().await?;
+    let has_expected = reader.verify_lanes(&mut found).await? || found.has_expected;
+    let mut verified = found.verified;
+    if of.head.is_some() && !has_expected {
+        let key = if found.has_lanes { keys::seal_head(&of.tenant) } else { keys::sealing(&of.tenant) };
+        verified.findings.push(Finding { fault: Fault::OtherHead, kind: Kind::Chain, key });
     }
-    reader.segments(&mut chain).await?;
-    for (link, key) in chain.named(sealing.as_ref()) {
-        chain.outside(&link, dynamo.get(&key).await?.as_ref());
-    }
-    reader.overdue(&mut chain, sealing.as_ref()).await?;
-    let (segments, records) = chain.looked_at();
-    let is_still = reader.sealing().await? == sealing;
-    let is_whole = (of.from, of.to) == (UtcDay::MIN, UtcDay::MAX);
-    let last = sealing.as_ref().and_then(|sealing| sealing.last.clone());
-    let findings = chain.finish(sealing.as_ref(), Read { is_whole, is_still }, of.head.as_deref());
-    Ok(Verified { findings, segments, records, heads, last })
+    verified.findings.sort();
+    Ok(verified)
+}
+
+/// The result of a verification so far.
+struct FoundSoFar {
+    verified: Verified,
+    has_expected: bool,
+    has_lanes: bool,
 }
 
 struct Reader<'a> {
@@ -83,6 +84,175 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Verifies the chain of days.
+    async fn verify_days(&self) -> Result<FoundSoFar, ReadError> {
+        let (dynamo, of) = (self.dynamo, self.of);
+        let (sealing, days) = self.begin().await?;
+        let mut chain = Chain::new(&of.tenant);
+        let mut heads = Vec::new();
+        for (key, item) in &days {
+            chain.day(key, item);
+            heads.extend(SealedDay::read(item).map(|day| day.last));
+        }
+        self.segments(&mut chain).await?;
+        for (link, key) in chain.named(sealing.as_ref()) {
+            chain.outside(&link, dynamo.get(&key).await?.as_ref());
+        }
+        let (segments, records) = chain.looked_at();
+        let is_still = self.sealing().await? == sealing;
+        let is_whole = (of.from, of.to) == (UtcDay::MIN, UtcDay::MAX);
+        let has_expected = of.head.as_ref().is_some_and(|head| chain.has_hash(head));
+        let last = sealing.as_ref().and_then(|sealing| sealing.last.clone());
+        // The acts are listed from where either form of chain has sealed them.
+        let heads_now = self.lane_heads().await?;
+        let acts_until = match &heads_now {
+            Some(heads) => heads.lanes.first().map(|lane| lane.acts_until),
+            None => sealing.as_ref().map(|sealing| sealing.acts_until),
+        };
+        for key in self.overdue(acts_until).await? {
+            chain.unsealed(key);
+        }
+        let findings = chain.finish(sealing.as_ref(), Read { is_whole, is_still });
+        let verified = Verified { findings, segments, records, heads, lanes: Vec::new(), last };
+        Ok(FoundSoFar { verified, has_expected, has_lanes: false })
+    }
+
+    /// Verifies the lanes. Returns whether the expected head is in them.
+    async fn verify_lanes(&self, found: &mut FoundSoFar) -> Result<bool, ReadError> {
+        let (dynamo, of) = (self.dynamo, self.of);
+        let (heads, beyond) = match heads_at_once(self.dynamo, &self.of.tenant).await {
+            Ok(heads) => heads,
+            Err(ReadError::Unreadable(_)) => {
+                found.has_lanes = true;
+                found.adds(Fault::Edited, keys::seal_head(&of.tenant));
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        };
+        let Some(heads) = heads else {
+            // Nothing of the lanes may be there without their head.
+            let bindings = reads::bindings(&of.tenant, UtcDay::MIN, UtcDay::MAX).limit(1);
+            let segments = reads::lane_segments(&of.tenant, 0).limit(1);
+            let left = !dynamo.query_readable(&bindings).await?.is_empty()
+                || !dynamo.query_readable(&segments).await?.is_empty();
+            if left || !beyond.is_empty() {
+                found.has_lanes = true;
+                found.adds(Fault::Missing, keys::seal_head(&of.tenant));
+            }
+            return Ok(false);
+        };
+        found.has_lanes = true;
+        let before = match of.from.previous() {
+            Some(day) => self.binding(reads::bindings(&of.tenant, UtcDay::MIN, day).newest_first()).await?,
+            None => None,
+        };
+        let until = match of.to.next() {
+            Some(day) => self.binding(reads::bindings(&of.tenant, day, UtcDay::MAX)).await?,
+            None => None,
+        };
+        let ranges = heads.between(before.as_ref(), until.as_ref());
+        let mut checks = LaneChecks::new(&of.tenant, heads.clone(), ranges.clone(), before, of.head.as_deref());
+        self.bindings(&mut checks, &mut found.verified.heads).await?;
+        for (lane, range) in heads.lanes.iter().zip(ranges) {
+            self.lane(&mut checks, lane, range.first).await?;
+        }
+        for (link, key) in checks.named() {
+            checks.outside(link, &key, dynamo.get(&key).await?.as_ref());
+        }
+        for (link, by) in checks.named_days() {
+            let item = dynamo.get(&keys::seal(&of.tenant, link.day, link.number)).await?;
+            checks.outside_day(&link, &by, item.as_ref().map(Segment::digest).as_deref());
+        }
+        if let Some(key) = checks.named_binding() {
+            checks.outside_binding(&key, dynamo.get(&key).await?.as_ref());
+        }
+        let (segments, records) = checks.looked_at();
+        let verified = &mut found.verified;
+        verified.segments = verified.segments.saturating_add(segments);
+        verified.records = verified.records.saturating_add(records);
+        verified.lanes = heads.lanes.iter().map(|lane| lane.link).filter(|link| link.number > 0).collect();
+        verified.last = Some(heads.trail.last.clone());
+        let has_expected = checks.has_expected();
+        // A head that cannot be read now is found by the next verification.
+        let again = heads_at_once(self.dynamo, &self.of.tenant)
+            .await
+            .ok()
+            .and_then(|(again, _)| again)
+            .unwrap_or_else(|| heads.clone());
+        verified.findings.extend(checks.finish(&again, &beyond));
+        Ok(has_expected)
+    }
+
+    async fn lane_heads(&self) -> Result<Option<Heads>, ReadError> {
+        match heads_at_once(self.dynamo, &self.of.tenant).await {
+            Ok((heads, _)) => Ok(heads),
+            Err(ReadError::Unreadable(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The first binding of a query.
+    async fn binding(&self, query: reads::Query) -> Result<Option<Binding>, ReadError> {
+        let rows = self.dynamo.query_readable(&query.limit(1)).await?;
+        let read = |item: &Item| Binding::read(&self.of.tenant, &key_of(&self.of.tenant, item)?, item).ok();
+        Ok(rows.first().and_then(|row| read(&row.item)))
+    }
+
+    async fn bindings(&self, checks: &mut LaneChecks, heads: &mut Vec<Link>) -> Result<(), ReadError> {
+        let mut after = None;
+        loop {
+            let bindings = reads::bindings(&self.of.tenant, self.of.from, self.of.to);
+            let rows = self.dynamo.query_readable(&bindings.after(after.take()).limit(LIST)).await?;
+            for row in &rows {
+                let Some(key) = key_of(&self.of.tenant, &row.item) else { continue };
+                after = Some(key.sk().to_owned());
+                let Some(binding) = checks.binding(&key, &row.item) else { continue };
+                // The last of each day, instead of the last segment of the chain of days.
+                heads.retain(|head| head.day != binding.link.day);
+                heads.push(binding.link);
+            }
+            if rows.len() < LIST {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Verifies the segments of a lane from a number on, and the records that they seal.
+    async fn lane(&self, checks: &mut LaneChecks, lane: &LaneHead, first: u64) -> Result<(), ReadError> {
+        let (tenant, number) = (&self.of.tenant, lane.link.lane);
+        let mut after = Some(keys::lane_segment(tenant, number, first.saturating_sub(1)).sk().to_owned());
+        loop {
+            let query = reads::lane_segments(tenant, number).after(after.take()).limit(PAGE_ITEMS);
+            let rows = self.dynamo.query_readable(&query).await?;
+            let mut is_over = rows.len() < PAGE_ITEMS;
+            for row in &rows {
+                let Some(key) = key_of(tenant, &row.item) else { continue };
+                after = Some(key.sk().to_owned());
+                let Some(segment) = checks.segment(&key, &row.item) else {
+                    // One beyond the range is enough; one that cannot be read is skipped.
+                    is_over |= checks.is_past(&key);
+                    continue;
+                };
+                let listed: Vec<Key> = segment.records.iter().map(|(key, _)| key.clone()).collect();
+                checks.records(&segment, &self.read_records(&listed).await?);
+            }
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The items with these keys, in order.
+    async fn read_records(&self, keys: &[Key]) -> Result<Vec<Option<Item>>, ReadError> {
+        let read = |item| match item {
+            Ok(item) => Ok(item),
+            // It has an attribute type that we never write, so it is not what was sealed.
+            Err(ReadError::Unreadable(_)) => Ok(Some(Item::new())),
+            Err(error) => Err(error),
+        };
+        records(self.dynamo, keys).await?.into_iter().map(read).collect()
+    }
+
     /// The state of the chain and of each day, as of one moment.
     async fn begin(&self) -> Result<(Option<Sealing>, Vec<(Key, Item)>), ReadError> {
         for _ in 0..TRIES {
@@ -118,15 +288,7 @@ impl Reader<'_> {
                 after = Some(key.sk().to_owned());
                 let Some(segment) = chain.segment(&key, &row.item) else { continue };
                 let listed: Vec<Key> = segment.records.iter().map(|(key, _)| key.clone()).collect();
-                let mut items = Vec::with_capacity(listed.len());
-                for item in records(self.dynamo, &listed).await? {
-                    items.push(match item {
-                        Ok(item) => item,
-                        // It has an attribute type that we never write, so it is not what was sealed.
-                        Err(ReadError::Unreadable(_)) => Some(Item::new()),
-                        Err(error) => return Err(error),
-                    });
-                }
+                let items = self.read_records(&listed).await?;
                 chain.records(&segment, &items);
             }
             if rows.len() < PAGE_ITEMS {
@@ -135,9 +297,10 @@ impl Reader<'_> {
         }
     }
 
-    /// Reports overdue records. Lists only the oldest of each shard's due index entries and of the acts.
-    async fn overdue(&self, chain: &mut Chain, sealing: Option<&Sealing>) -> Result<(), ReadError> {
-        let since = sealing.map_or(Timestamp::from_millis(0), |sealing| sealing.acts_until);
+    /// The overdue records. Lists only the oldest of each shard's due index entries and of the acts.
+    async fn overdue(&self, acts_until: Option<Timestamp>) -> Result<Vec<Key>, ReadError> {
+        let mut overdue = Vec::new();
+        let since = acts_until.unwrap_or(Timestamp::from_millis(0));
         let acts = reads::acts_from(&self.of.tenant, since).limit(LIST);
         let mut listed = self.dynamo.query_readable(&acts).await?;
         for shard in 0..self.of.shards.count() {
@@ -150,9 +313,15 @@ impl Reader<'_> {
             let Ok(Some(record)) = Sealable::read(&self.of.tenant, &item) else { continue };
             let is_in_range = (self.of.from..=self.of.to).contains(&record.at().utc_day());
             if is_in_range && self.of.now.since(record.at()) >= OVERDUE_AFTER {
-                chain.unsealed(key.clone());
+                overdue.push(key.clone());
             }
         }
-        Ok(())
+        Ok(overdue)
+    }
+}
+
+impl FoundSoFar {
+    fn adds(&mut self, fault: Fault, key: Key) {
+        self.verified.findings.push(Finding { fault, kind: Kind::Chain, key });
     }
 }

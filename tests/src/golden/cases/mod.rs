@@ -18,6 +18,7 @@ mod forms_marker;
 mod grants;
 mod holds;
 mod holds_ended;
+mod lanes;
 mod migrating;
 mod migration;
 mod migration_moves;
@@ -95,6 +96,7 @@ pub fn all() -> Vec<Case> {
         holds::cases(),
         holds_ended::cases(),
         trail::cases(),
+        lanes::cases(),
         settlements::cases(),
         settlements_admin::cases(),
         reconciliation::cases(),

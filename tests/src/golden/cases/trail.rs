@@ -32,7 +32,7 @@ fn id_of(number: u32) -> String {
 }
 
 /// An entry of a payment, with a due index entry.
-fn entry(number: u32, mark: &str) -> Json {
+pub(super) fn entry(number: u32, mark: &str) -> Json {
     let side =
         |account: &str, delta: &str| json!({ "M": { "account": s(account), "asset": s("ECOPAY"), "delta": n(delta) } });
     let attributes = json!({
@@ -44,12 +44,12 @@ fn entry(number: u32, mark: &str) -> Json {
     item("customer", A, &format!("TXN#{}", id_of(number)), attributes)
 }
 
-fn sealed(entry: Json) -> Json {
+pub(super) fn sealed(entry: Json) -> Json {
     with(without(without(entry, "due_pk"), "due_sk"), "sealed", s("2026-11-20/1"))
 }
 
 /// An act of the staff on that day.
-fn act() -> Json {
+pub(super) fn act() -> Json {
     let attributes = json!({
         "audit_id": s(AUDIT), "actor": s(BY_STAFF), "action": s("customer_patch"), "subject": s(OF_A),
         "details": { "M": {} }, "created_at": s(EARLIER),

@@ -104,7 +104,10 @@ fn of_one_customer(case: Case) -> Case {
 /// Every case.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    [keyed(), due(), accounts(), merchants::cases(), tenants(), trail(), table()].into_iter().flatten().collect()
+    [keyed(), due(), accounts(), merchants::cases(), tenants(), trail(), lanes(), table()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn keyed() -> Vec<Case> {
@@ -332,6 +335,33 @@ fn trail() -> Vec<Case> {
             case("segments/next-page", "after a segment", days("2026-11-19", "2026-11-20"), &["segment 20-2"]),
         ),
     ]
+}
+
+/// The chains of a tenant's lanes, beside its chain of days and a tenant whose name continues its name.
+fn lanes() -> Vec<Case> {
+    let days = |from: &str, to: &str| json!({ "tenant": "demo", "from": from, "to": to });
+    let lane = |lane: u32| json!({ "tenant": "demo", "lane": lane });
+    let all = vec![
+        case("seal_heads/two", "all heads", json!({ "tenant": "demo" }), &["head", "head of lane 0", "head of lane 1"]),
+        case("lane_segments/one-lane", "of one lane", lane(1), &["segment 1/1", "segment 1/2"]),
+        case("lane_segments/none", "of a lane that a longer number continues", lane(10), &[]),
+        paged(
+            json!({ "after": "SEAL#lane#01#0000000001", "limit": 20 }),
+            case("lane_segments/next-page", "after a segment", lane(1), &["segment 1/2"]),
+        ),
+        case("bindings/one-day", "of a day", days("2026-11-21", "2026-11-21"), &["binding 2", "binding 3"]),
+        paged(
+            json!({ "newest_first": true, "limit": 1 }),
+            case("bindings/newest", "the last of all", days("0001-01-01", "9999-12-31"), &["binding 3"]),
+        ),
+        case(
+            "segments/beside-lanes",
+            "the chain of all days, and nothing of the lanes",
+            days("0001-01-01", "9999-12-31"),
+            &["segment of a day"],
+        ),
+    ];
+    all.into_iter().map(|case| Case { world: "lanes", ..case }).collect()
 }
 
 fn table() -> Vec<Case> {

@@ -209,6 +209,18 @@ pub enum Question {
         from: String,
         to: String,
     },
+    SealHeads {
+        tenant: String,
+    },
+    LaneSegments {
+        tenant: String,
+        lane: u32,
+    },
+    Bindings {
+        tenant: String,
+        from: String,
+        to: String,
+    },
 }
 
 /// A query's direction and limits, unless it reads everything, oldest first.
@@ -388,6 +400,9 @@ impl Question {
             Self::StepsOf { account, resource } => reads::steps_of(&partition(account), id(resource)),
             Self::SealedDays { tenant, from, to } => reads::sealed_days(&slug(tenant), day(from), day(to)),
             Self::Segments { tenant, from, to } => reads::segments(&slug(tenant), day(from), day(to)),
+            Self::SealHeads { tenant } => reads::seal_heads(&slug(tenant)),
+            Self::LaneSegments { tenant, lane } => reads::lane_segments(&slug(tenant), *lane),
+            Self::Bindings { tenant, from, to } => reads::bindings(&slug(tenant), day(from), day(to)),
         })
     }
 }

@@ -60,6 +60,21 @@ fn text_is_any_string() {
 }
 
 #[test]
+fn parsed_bytes_that_are_refused_are_invalid() {
+    let two = |bytes: &[u8]| <[u8; 2]>::try_from(bytes).ok();
+    check_both(
+        |item| item.parsed_bytes(NAME, two),
+        |item| item.opt_parsed_bytes(NAME, two),
+        AttributeKind::Bytes,
+        [
+            (V::B(vec![1, 2]), Ok([1, 2])),
+            (V::B(vec![1]), Err(ItemFault::Invalid)),
+            (V::s("12"), Err(ItemFault::WrongType(AttributeKind::Bytes))),
+        ],
+    );
+}
+
+#[test]
 fn key_text_is_a_string_or_absent() {
     let item = Item::from([("pk".to_owned(), V::s("demo#customer"))]);
     assert_eq!((item.key_text("pk"), item.key_text("sk")), (Some("demo#customer"), None));

@@ -108,7 +108,7 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 42] = [
+const SORT_KEYS: [&str; 45] = [
     "TXN#",
     "TXNREF#",
     "card_op_idem#pay#k",
@@ -143,6 +143,9 @@ const SORT_KEYS: [&str; 42] = [
     "SEALING",
     "AUDIT#1",
     "SEAL#1",
+    "SEAL#head",
+    "SEAL#lane#00#0000000001",
+    "SEAL#bind#2026-11-21#0000000001",
     "SEALED#1",
     "MIGRATION#1",
     "RECONCILIATION#1",

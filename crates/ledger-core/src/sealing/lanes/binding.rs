@@ -1,0 +1,109 @@
+//! Bindings: the heads of all lanes in one hash.
+
+use super::super::canonical::SealHash;
+use super::super::segment::{HASH, Link};
+use super::{LaneLink, LaneSegment, Lanes, VERSION, check_key, check_version, hash_of, stored};
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::{self, Key, sk};
+use crate::time::{Timestamp, UtcDay};
+use crate::transaction::{Role, TransactItem};
+
+/// The bytes of a lane in a binding: the number of its last segment (8) and that segment's hash.
+const LANE_BYTES: usize = 8 + SealHash::BYTES;
+
+/// A binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The day of its writing, its number from 1 on through all days, and its hash.
+    pub link: Link,
+    /// The hash of the binding before it; `None` for the first.
+    pub after: Option<SealHash>,
+    /// When it was written, and not before the binding before it.
+    pub bound_at: Timestamp,
+    /// The last segment of each lane, by lane. Number 0 and a hash of zeros before a lane's first.
+    pub lanes: Vec<LaneLink>,
+    /// The end of the chain of days, as it was read; `None` without one.
+    pub days: Option<Link>,
+    /// The number of records in all segments of all lanes.
+    pub records: u64,
+    /// The number of them that were bound on its day.
+    pub day_records: u64,
+}
+
+impl Binding {
+    /// Reads a stored binding.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed, or the item is under another key.
+    pub fn read(tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, ItemError> {
+        let wrong_key = || ItemError::invalid(keys::attr::SK);
+        let place = key.sk().strip_prefix(sk::SEAL_BINDING).and_then(|place| place.split_once('#'));
+        let (day, number) = place.ok_or_else(wrong_key)?;
+        let day = UtcDay::parse(day).map_err(|_| wrong_key())?;
+        let number = number.parse().map_err(|_| wrong_key())?;
+        if *key != keys::binding(tenant, day, number) {
+            return Err(wrong_key());
+        }
+        check_key(item, key)?;
+        check_version(item)?;
+        let bound_at = item.timestamp("bound_at")?;
+        if bound_at.utc_day() != day {
+            return Err(ItemError::invalid("bound_at"));
+        }
+        Ok(Self {
+            link: Link { day, number, hash: hash_of(item, HASH)?.to_string() },
+            after: item.opt_parsed_bytes("after", SealHash::read)?,
+            bound_at,
+            lanes: item.parsed_bytes("heads", heads)?,
+            days: item.opt_map("days")?.map(Link::read).transpose()?,
+            records: item.int("records")?,
+            day_records: item.int("day_records")?,
+        })
+    }
+
+    /// The number of lanes.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.lanes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The action that writes the binding, and its hash, which is set.
+    pub(super) fn put(&mut self, tenant: &Tenant) -> (TransactItem, SealHash) {
+        let key = keys::binding(tenant, self.link.day, self.link.number);
+        let mut bytes = Vec::with_capacity(self.lanes.len().saturating_mul(LANE_BYTES));
+        for lane in &self.lanes {
+            bytes.extend(lane.number.to_be_bytes());
+            bytes.extend(lane.hash.bytes());
+        }
+        let mut item = Item::from([
+            ("v".to_owned(), Value::int(VERSION)),
+            ("bound_at".to_owned(), Value::s(self.bound_at)),
+            ("heads".to_owned(), Value::B(bytes)),
+            ("records".to_owned(), super::whole(self.records)),
+            ("day_records".to_owned(), super::whole(self.day_records)),
+        ]);
+        item.extend(self.after.map(|after| ("after".to_owned(), after.value())));
+        item.extend(self.days.as_ref().map(|days| ("days".to_owned(), Value::M(days.item()))));
+        let hash = LaneSegment::digest(&stored(&key, item.clone()));
+        item.insert(HASH.to_owned(), hash.value());
+        self.link.hash = hash.to_string();
+        (TransactItem::put_new(Role::Seal, key, item, Failure::StalePlan), hash)
+    }
+}
+
+/// The lanes of a binding; `None` unless there are as many as a trail may have, and each has a hash from its first
+/// segment on.
+fn heads(bytes: &[u8]) -> Option<Vec<LaneLink>> {
+    let mut lanes = Vec::new();
+    for (lane, bytes) in (0..).zip(bytes.chunks(LANE_BYTES)) {
+        let (number, hash) = bytes.split_at_checked(LANE_BYTES.checked_sub(SealHash::BYTES)?)?;
+        let (number, hash) = (u64::from_be_bytes(number.try_into().ok()?), SealHash::read(hash)?);
+        if (number == 0) != (hash == SealHash::NONE) {
+            return None;
+        }
+        lanes.push(LaneLink { lane, number, hash });
+    }
+    Lanes::new(u32::try_from(lanes.len()).ok()?).map(|_| lanes)
+}

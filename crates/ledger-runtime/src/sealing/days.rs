@@ -1,0 +1,164 @@
+//! The chain of days: one worker at a time seals a tenant's trail, by a lease.
+//!
+//! Tenants whose trail has no lanes are sealed by this, as the release before lanes did.
+
+use super::read::{Listed, SHARDS_AT_ONCE};
+use super::{ACTS_MARGIN, RUN_TIME_MAX, Sealed};
+use crate::app::App;
+use crate::execute::WriteOutcome;
+use crate::problem::Problem;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Shards};
+use ledger_core::lease::Leased;
+use ledger_core::operation::Operation;
+use ledger_core::sealing::{BatchRejection, RECORDS_MAX, Sealable, SealedDay, Sealing, Trail};
+use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::transaction::{BuildError, Transaction};
+use std::collections::BTreeMap;
+use tokio::time::Instant;
+
+pub(super) struct Run<'a> {
+    app: &'a App,
+    tenant: &'a Tenant,
+    began: Instant,
+    pub(super) done: Sealed,
+    /// The time of the oldest unsealed record that was found.
+    pub(super) oldest: Option<Timestamp>,
+    /// The problem of a record that could not be sealed; the others are sealed all the same.
+    pub(super) fault: Option<Problem>,
+    /// Whether the run's time ended before all listed records were sealed.
+    is_short: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(app: &'a App, tenant: &'a Tenant) -> Self {
+        let (began, done) = (Instant::now(), Sealed::default());
+        Self { app, tenant, began, done, oldest: None, fault: None, is_short: false }
+    }
+
+    pub(super) async fn seal(&mut self, shards: Shards) -> Result<(), Problem> {
+        let began = self.app.now();
+        let seen = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
+        let seen = seen.as_ref().map(Sealing::read).transpose()?;
+        let acts_until = seen.as_ref().map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
+        let mut listed = Listed::of(self.tenant, shards, acts_until);
+        let mut found = self.next(&mut listed).await?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        let taken = self.built(Trail::take(self.tenant, seen.as_ref(), began))?;
+        let Some((mut trail, take)) = taken else {
+            self.done.left = true;
+            return Ok(());
+        };
+        match self.write(&take).await? {
+            WriteOutcome::Applied => {}
+            // Another worker took the lease first.
+            WriteOutcome::Rejected(_) => {
+                self.done.left = true;
+                return Ok(());
+            }
+            WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease found a marker")),
+        }
+        while !found.is_empty() && !self.is_over() && !self.done.left {
+            for (day, records) in std::mem::take(&mut found) {
+                trail = self.seal_day(trail, day, records).await?;
+            }
+            if !self.done.left {
+                found = self.next(&mut listed).await?;
+            }
+        }
+        if self.done.left {
+            return Ok(());
+        }
+        // If a listed record was not sealed, `acts_until` stays, so that the record is listed again.
+        let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
+        let until = if is_done { began.minus(ACTS_MARGIN).max(acts_until) } else { acts_until };
+        let release = self.built(trail.release(until, self.app.now()))?;
+        self.write(&release).await.map(|_| ())
+    }
+
+    /// The next due records, by day, oldest first; empty if there are no more.
+    async fn next(&mut self, listed: &mut Listed) -> Result<BTreeMap<UtcDay, Vec<Sealable>>, Problem> {
+        let (mut found, mut count) = (BTreeMap::<UtcDay, Vec<Sealable>>::new(), 0_usize);
+        // Collected over several shards, so that segments are full.
+        while count < RECORDS_MAX {
+            let Some(page) = listed.next(self.app, SHARDS_AT_ONCE, &mut self.fault).await? else { break };
+            super::read::unmark_sealed(self.app, self.tenant, &page.sealed).await?;
+            count = count.saturating_add(page.waiting.len());
+            for record in page.waiting {
+                self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
+                found.entry(record.at().utc_day()).or_default().push(record);
+            }
+        }
+        for records in found.values_mut() {
+            records.sort_by(|a, b| (a.at(), a.key()).cmp(&(b.at(), b.key())));
+        }
+        Ok(found)
+    }
+
+    /// Seals records of one day, as many per segment as fit.
+    async fn seal_day(
+        &mut self,
+        mut trail: Leased<Trail>,
+        day: UtcDay,
+        mut records: Vec<Sealable>,
+    ) -> Result<Leased<Trail>, Problem> {
+        while !records.is_empty() && !self.is_over() && !self.done.left {
+            let sealed = self.app.dynamo().get(&keys::sealed_day(self.tenant, day)).await?;
+            let sealed = sealed.as_ref().map(SealedDay::read).transpose()?;
+            let batch = self.built(trail.batch(day, sealed.as_ref(), &records, self.app.now()))?;
+            let Some(batch) = batch else { break };
+            let rejection = match self.write(batch.transaction()).await? {
+                WriteOutcome::Applied => {
+                    self.done.records = self.done.records.saturating_add(batch.records());
+                    self.done.segments = self.done.segments.saturating_add(1);
+                    records.drain(..batch.records());
+                    trail = batch.into_next();
+                    continue;
+                }
+                WriteOutcome::Rejected(rejection) => rejection,
+                WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment found a marker")),
+            };
+            let dropped = match batch.explain(&rejection) {
+                Some(BatchRejection::LeaseLost) => {
+                    self.done.left = true;
+                    break;
+                }
+                Some(BatchRejection::Sealed(positions)) => positions,
+                Some(BatchRejection::Missing(positions)) => {
+                    self.fault = Some(self.broken("a record of the audit trail was removed before it was sealed"));
+                    positions
+                }
+                None => Vec::new(),
+            };
+            if dropped.is_empty() {
+                return Err(self.broken("the audit trail's chain was changed: verify it"));
+            }
+            let mut at = 0_usize;
+            records.retain(|_| {
+                let stays = !dropped.contains(&at);
+                at = at.saturating_add(1);
+                stays
+            });
+        }
+        self.is_short |= !records.is_empty();
+        Ok(trail)
+    }
+
+    async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {
+        self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
+    }
+
+    fn built<T>(&self, built: Result<T, BuildError>) -> Result<T, Problem> {
+        built.map_err(|error| self.broken(&error.to_string()))
+    }
+
+    fn broken(&self, what: &str) -> Problem {
+        self.app.ledger().broken(self.tenant, Operation::Sealing, what)
+    }
+
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= RUN_TIME_MAX
+    }
+}

@@ -1,0 +1,349 @@
+//! The lanes of a trail: each is sealed by itself, all at once, in full segments while there are records.
+//!
+//! A run lists what is due, reads it consistently, divides it by lanes, and writes a segment for each lane, until
+//! nothing is left or the run's time is over. At most a few segments' records for each lane are held at once.
+//!
+//! Nothing is held between two writes. A worker that stops anywhere leaves nothing to wait for, and of two workers that
+//! write the next segment of a lane, one is rejected and leaves the lane to the other.
+
+use super::read::{Found, Listed, SHARDS_AT_ONCE, heads as read_heads, heads_at_once, unmark_sealed};
+use super::{ACTS_MARGIN, RUN_TIME_MAX, Sealed};
+use crate::app::App;
+use crate::execute::WriteOutcome;
+use crate::problem::Problem;
+use futures::future::join_all;
+use ledger_core::ids::Tenant;
+use ledger_core::keys::{self, Key, Recorded, Shards};
+use ledger_core::operation::Operation;
+use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection, LaneSegment};
+use ledger_core::sealing::{Sealable, Sealing};
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{BuildError, Transaction};
+use tokio::time::Instant;
+
+/// Sealed acts that a run may list again: to read them each minute costs less than the write that skips them.
+const ACTS_LISTED_AGAIN_MAX: usize = 10;
+
+/// A run over a tenant's lanes.
+pub(super) struct Run<'a> {
+    app: &'a App,
+    tenant: &'a Tenant,
+    began: Instant,
+    /// The time of the beginning.
+    at: Timestamp,
+    heads: Option<Heads>,
+    lanes: Vec<Lane>,
+    acts: Acts,
+    /// The time of the oldest unsealed record that was found.
+    oldest: Option<Timestamp>,
+    /// The problem of a record that could not be sealed; the others are sealed all the same.
+    fault: Option<Problem>,
+}
+
+/// A lane in a run.
+struct Lane {
+    head: LaneHead,
+    /// Its records, in the order in which they were listed.
+    waiting: Vec<Sealable>,
+    done: Sealed,
+    /// A problem that stopped the lane, or of a record that was dropped.
+    fault: Option<Problem>,
+    /// Whether this run seals nothing more in it.
+    is_stopped: bool,
+}
+
+/// How far the acts are listed.
+struct Acts {
+    /// Every act whose id has a time before this is listed.
+    listed_until: Timestamp,
+    /// The number of sealed acts that were listed again and are old enough to be skipped.
+    sealed_again: usize,
+    /// Whether one could not be read. It is listed again by each run.
+    has_unreadable: bool,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>) -> Self {
+        let (began, at) = (Instant::now(), app.now());
+        let acts = Acts { listed_until: Timestamp::from_millis(0), sealed_again: 0, has_unreadable: false };
+        Self { app, tenant, began, at, heads, lanes: Vec::new(), acts, oldest: None, fault: None }
+    }
+
+    /// What was sealed, the time of the oldest record that was found, and the first problem.
+    pub(super) fn ended(self) -> (Sealed, Option<Timestamp>, Option<Problem>) {
+        let mut done = Sealed::default();
+        let mut fault = self.fault;
+        for lane in self.lanes {
+            done.records = done.records.saturating_add(lane.done.records);
+            done.segments = done.segments.saturating_add(lane.done.segments);
+            done.left |= lane.done.left;
+            fault = fault.or(lane.fault);
+        }
+        (done, self.oldest, fault)
+    }
+
+    pub(super) async fn seal(&mut self, shards: Shards) -> Result<(), Problem> {
+        let days = match &self.heads {
+            Some(_) => None,
+            None => self.days().await?,
+        };
+        let acts_from = match (&self.heads, &days) {
+            (Some(heads), _) => heads.lanes.first().map(|lane| lane.acts_until),
+            (None, days) => days.as_ref().map(|days| days.acts_until),
+        };
+        self.acts.listed_until = acts_from.unwrap_or(self.acts.listed_until);
+        let mut listed = Listed::of(self.tenant, shards, self.acts.listed_until);
+        let mut found = self.list(&mut listed).await?;
+        if self.heads.is_none() {
+            if found.is_empty() {
+                return Ok(());
+            }
+            self.open(days.as_ref()).await?;
+        }
+        let heads = self.heads.as_ref().map_or(&[][..], |heads| &heads.lanes);
+        self.lanes = heads.iter().cloned().map(Lane::new).collect();
+        loop {
+            self.divide(found);
+            self.write_segments(&listed).await;
+            if listed.is_done() || self.is_over() {
+                break;
+            }
+            found = self.list(&mut listed).await?;
+        }
+        let is_behind = !listed.is_done() || self.lanes.iter().any(Lane::is_behind);
+        self.skip_sealed_acts(&listed).await?;
+        self.bind(is_behind).await
+    }
+
+    /// The stored end of the chain of days.
+    async fn days(&self) -> Result<Option<Sealing>, Problem> {
+        let item = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
+        Ok(item.as_ref().map(Sealing::read).transpose()?)
+    }
+
+    /// Lists as many records as a segment of each lane holds, or all that are left.
+    async fn list(&mut self, listed: &mut Listed) -> Result<Vec<Sealable>, Problem> {
+        let lanes = self.heads.as_ref().map_or(1, |heads| heads.lanes.len());
+        let waiting = self.lanes.iter().map(|lane| lane.waiting.len()).fold(0, usize::saturating_add);
+        let wanted = lanes.saturating_mul(LANE_RECORDS_MAX).saturating_sub(waiting);
+        let mut found = Vec::new();
+        // A page is read in any case, so that a run comes to its end.
+        while let Some(page) = listed.next(self.app, lanes.max(SHARDS_AT_ONCE), &mut self.fault).await? {
+            let Found { waiting, sealed, sealed_acts, last_act, has_unreadable_act } = page;
+            unmark_sealed(self.app, self.tenant, &sealed).await?;
+            // An act that is committed late may have an earlier time in its id.
+            let bound = self.at.minus(ACTS_MARGIN);
+            let again = sealed_acts.iter().filter(|born| **born < bound).count();
+            self.acts.sealed_again = self.acts.sealed_again.saturating_add(again);
+            self.acts.has_unreadable |= has_unreadable_act;
+            let until = if listed.acts_are_done() { Some(bound) } else { last_act.map(|last| last.min(bound)) };
+            self.acts.listed_until = until.map_or(self.acts.listed_until, |until| until.max(self.acts.listed_until));
+            for record in &waiting {
+                self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
+            }
+            found.extend(waiting);
+            if found.len() >= wanted || self.is_over() {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Opens the trail's lanes. If another worker did so first, its lanes are taken.
+    async fn open(&mut self, days: Option<&Sealing>) -> Result<(), Problem> {
+        let (heads, transaction) = self.built(Heads::open(self.tenant, days, self.at))?;
+        self.heads = match self.write(&transaction).await? {
+            WriteOutcome::Applied => Some(heads),
+            WriteOutcome::Rejected(_) => {
+                let heads = read_heads(self.app.dynamo(), self.tenant).await?;
+                Some(heads.ok_or_else(|| self.broken("the audit trail's lanes were removed: verify it"))?)
+            }
+            WriteOutcome::MarkerExists(_) => return Err(self.broken("the audit trail's lanes found a marker")),
+        };
+        Ok(())
+    }
+
+    fn divide(&mut self, found: Vec<Sealable>) {
+        let Some(lanes) = self.heads.as_ref().map(|heads| heads.trail.lanes) else { return };
+        for record in found {
+            let at = usize::try_from(lanes.lane_of(record.key())).unwrap_or(0);
+            if let Some(lane) = self.lanes.get_mut(at).filter(|lane| !lane.is_stopped) {
+                lane.waiting.push(record);
+            }
+        }
+    }
+
+    /// Writes the full segments of all lanes, and the rest once everything is listed. One lane's problem does not stop
+    /// another.
+    async fn write_segments(&mut self, listed: &Listed) {
+        let (is_last, acts_until) = (listed.is_done(), self.acts_until());
+        let lanes = std::mem::take(&mut self.lanes);
+        let this = &*self;
+        let written = lanes.into_iter().map(|lane| this.write_lane(lane, is_last, acts_until));
+        self.lanes = join_all(written).await;
+    }
+
+    /// The time before which every act is sealed once all that are listed are sealed; `None` while one that is listed
+    /// could not be read, so that it is listed again.
+    fn acts_until(&self) -> Option<Timestamp> {
+        (!self.acts.has_unreadable).then_some(self.acts.listed_until)
+    }
+
+    async fn write_lane(&self, mut lane: Lane, is_last: bool, acts_until: Option<Timestamp>) -> Lane {
+        lane.waiting.sort_by(|a, b| (a.at(), a.key()).cmp(&(b.at(), b.key())));
+        // An index may list a record twice.
+        lane.waiting.dedup_by(|a, b| a.key() == b.key());
+        while !lane.is_stopped
+            && !self.is_over()
+            && (lane.waiting.len() >= LANE_RECORDS_MAX || (is_last && !lane.waiting.is_empty()))
+        {
+            if let Err(problem) = self.write_segment(&mut lane, acts_until).await {
+                // The outcome may be unknown: a later run reads the head again.
+                lane.stop();
+                lane.fault = Some(problem);
+            }
+        }
+        lane
+    }
+
+    async fn write_segment(&self, lane: &mut Lane, acts_until: Option<Timestamp>) -> Result<(), Problem> {
+        let until = acts_until.filter(|_| lane.head.link.lane == 0).map(|until| lane.acts_until(until));
+        let batch = lane.head.batch(self.tenant, &lane.waiting, until, self.app.now());
+        let Some(batch) = self.built(batch)? else { return Ok(()) };
+        let rejection = match self.write(batch.transaction()).await? {
+            WriteOutcome::Applied => {
+                lane.done.records = lane.done.records.saturating_add(batch.records());
+                lane.done.segments = lane.done.segments.saturating_add(1);
+                lane.waiting.drain(..batch.records());
+                lane.head = batch.into_next();
+                return Ok(());
+            }
+            WriteOutcome::Rejected(rejection) => rejection,
+            WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment found a marker")),
+        };
+        let dropped = match batch.explain(&rejection) {
+            Some(LaneRejection::HeadMoved) if rejection.old.is_some() => {
+                lane.done.left = true;
+                lane.stop();
+                return Ok(());
+            }
+            Some(LaneRejection::Sealed(positions)) => positions,
+            Some(LaneRejection::Missing(positions)) => {
+                lane.fault = Some(self.broken("a record of the audit trail was removed before it was sealed"));
+                positions
+            }
+            Some(LaneRejection::HeadSetBack) => return self.finish_restored(lane).await,
+            Some(LaneRejection::HeadMoved) | None => Vec::new(),
+        };
+        if dropped.is_empty() {
+            return Err(self.broken("the audit trail's chain was changed: verify it"));
+        }
+        let mut at = 0_usize;
+        lane.waiting.retain(|_| {
+            let stays = !dropped.contains(&at);
+            at = at.saturating_add(1);
+            stays
+        });
+        Ok(())
+    }
+
+    /// Finishes a segment that the lane's head does not know, if a restore has left a part of its transaction.
+    async fn finish_restored(&self, lane: &mut Lane) -> Result<(), Problem> {
+        let changed = || self.broken("the audit trail's chain was changed: verify it");
+        let number = lane.head.link.number.saturating_add(1);
+        let key = keys::lane_segment(self.tenant, lane.head.link.lane, number);
+        let item = self.app.dynamo().get(&key).await?.ok_or_else(changed)?;
+        let segment = LaneSegment::read(self.tenant, &key, &item).map_err(|_| changed())?;
+        let listed: Vec<Key> = segment.records.into_iter().map(|(key, _)| key).collect();
+        let items = self.app.dynamo().get_many(&listed).await?;
+        let batch = self.built(lane.head.finish_restored(self.tenant, &item, &items))?.ok_or_else(changed)?;
+        match self.write(batch.transaction()).await? {
+            WriteOutcome::Applied => {
+                tracing::warn!(tenant = %self.tenant, segment = key.sk(), "a restored segment was finished");
+                lane.done.records = lane.done.records.saturating_add(batch.records());
+                lane.waiting.retain(|record| !listed.contains(record.key()));
+                lane.head = batch.into_next();
+                Ok(())
+            }
+            WriteOutcome::Rejected(_) | WriteOutcome::MarkerExists(_) => Err(changed()),
+        }
+    }
+
+    /// Skips sealed acts that every later run would list again, where no segment has done so.
+    async fn skip_sealed_acts(&mut self, listed: &Listed) -> Result<(), Problem> {
+        let Some(until) = self.acts_until().filter(|_| listed.acts_are_done()) else { return Ok(()) };
+        let Some(lane) = self.lanes.first().filter(|lane| !lane.is_stopped && !lane.is_behind()) else { return Ok(()) };
+        if lane.head.acts_until < until && self.acts.sealed_again > ACTS_LISTED_AGAIN_MAX {
+            let moved = self.built(lane.head.acts_sealed_until(self.tenant, until))?;
+            let _ = self.write(&moved).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes a binding if one is due. Doubles the number of lanes if this run could not seal everything in its time.
+    async fn bind(&self, is_behind: bool) -> Result<(), Problem> {
+        let Some(heads) = &self.heads else { return Ok(()) };
+        let lanes = self.lanes.iter().map(|lane| lane.head.clone()).collect();
+        let known = Heads { lanes, ..heads.clone() };
+        let (now, is_raised) = (self.app.now(), is_behind && self.is_over());
+        if !is_raised && !known.is_binding_due(now) {
+            return Ok(());
+        }
+        // As of one moment: a binding that another worker has written may name segments that are not known here.
+        let (heads, _) = heads_at_once(self.app.dynamo(), self.tenant).await?;
+        let heads = heads.ok_or_else(|| self.broken("the audit trail's lanes were removed: verify it"))?;
+        let days = self.days().await?;
+        let raised = if is_raised { self.built(heads.raise(self.tenant, days.as_ref(), now))? } else { None };
+        let transaction = match raised {
+            Some((_, transaction)) => transaction,
+            None if heads.is_binding_due(now) => self.built(heads.bind(self.tenant, days.as_ref(), now))?.1,
+            None => return Ok(()),
+        };
+        match self.write(&transaction).await? {
+            // Another worker has written this binding, or a segment: a later run tries again.
+            WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
+            WriteOutcome::MarkerExists(_) => Err(self.broken("a binding found a marker")),
+        }
+    }
+
+    async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {
+        self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
+    }
+
+    fn built<T>(&self, built: Result<T, BuildError>) -> Result<T, Problem> {
+        built.map_err(|error| self.broken(&error.to_string()))
+    }
+
+    fn broken(&self, what: &str) -> Problem {
+        self.app.ledger().broken(self.tenant, Operation::Sealing, what)
+    }
+
+    fn is_over(&self) -> bool {
+        self.began.elapsed() >= RUN_TIME_MAX
+    }
+}
+
+impl Lane {
+    fn new(head: LaneHead) -> Self {
+        Self { head, waiting: Vec::new(), done: Sealed::default(), fault: None, is_stopped: false }
+    }
+
+    /// Seals nothing more in this run.
+    fn stop(&mut self) {
+        self.waiting.clear();
+        self.is_stopped = true;
+    }
+
+    /// Whether records are left that this run could have sealed.
+    fn is_behind(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The time before which every act is sealed once the next segment is written. `listed_until` is the time before
+    /// which every act is listed.
+    fn acts_until(&self, listed_until: Timestamp) -> Timestamp {
+        let later = self.waiting.iter().skip(LANE_RECORDS_MAX).map(Sealable::key);
+        let later = later.filter(|key| key.recorded() == Some(Recorded::Act)).filter_map(Key::born);
+        later.fold(listed_until, Timestamp::min)
+    }
+}

@@ -1,0 +1,285 @@
+//! The chains that seal the audit trail: of days, and of lanes with their bindings.
+//!
+//! Everything is computed again: hashes, the bytes of a lane's segment, and what each chain names.
+
+use super::rows::{Row, decimal};
+use super::{Audit, Checked};
+use ledger_core::dynamo::{Item, Value};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// A segment's records: partition, sort key and hash in hexadecimal.
+type Listed = Vec<(String, String, String)>;
+
+/// The records of each segment, by its stamp.
+fn segments(audit: &Audit<'_>) -> Result<BTreeMap<String, Listed>, String> {
+    let mut all = BTreeMap::new();
+    for row in audit.under("SEAL#") {
+        let parts: Vec<&str> = row.sk.split('#').collect();
+        let (stamp, listed) = match parts[1..] {
+            ["lane", lane, number] => {
+                let stamp = format!("L{}/{}", trimmed(lane), trimmed(number));
+                (stamp, listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?)
+            }
+            [day, number] if day.len() == 10 => (format!("{day}/{}", trimmed(number)), listed_in_list(&row)?),
+            _ => continue,
+        };
+        all.insert(stamp, listed);
+    }
+    Ok(all)
+}
+
+/// Each record with a stamp is listed once, by the segment of its stamp, with the hash of what is stored; and each
+/// listed record has that stamp.
+pub(super) fn sealed_records_are_in_one_segment(audit: &Audit<'_>) -> Checked {
+    let segments = segments(audit)?;
+    let mut listed = BTreeMap::new();
+    for (stamp, records) in &segments {
+        for (pk, sk, hash) in records {
+            let row = audit.row(pk, sk).ok_or(format!("segment {stamp} lists {pk} {sk}, which is missing"))?;
+            ensure_eq!(row.opt_text("sealed"), Some(stamp.as_str()), "the stamp of {row}");
+            ensure_eq!(record_hash(row.item), *hash, "the hash of {row}");
+            ensure!(listed.insert((row.pk, row.sk), stamp).is_none(), "{row} is in two segments");
+        }
+    }
+    for row in ["TXN#", "AUDIT#", "TRAIL#"].into_iter().flat_map(|prefix| audit.under(prefix)) {
+        let Some(stamp) = row.opt_text("sealed") else { continue };
+        ensure!(listed.contains_key(&(row.pk, row.sk)), "{row} is stamped {stamp}, and that segment does not list it");
+    }
+    Ok(())
+}
+
+/// Each lane's segments are numbered without a gap, each names the hash of the one before, its head names the last, and
+/// each has the records of its accounts alone.
+pub(super) fn segments_follow_one_another(audit: &Audit<'_>) -> Checked {
+    let mut last = BTreeMap::<String, (u64, Vec<u8>, Row<'_>)>::new();
+    for row in audit.under("SEAL#lane#") {
+        let (lane, number) = row.sk.trim_start_matches("SEAL#lane#").split_once('#').ok_or(format!("{row}"))?;
+        let number: u64 = trimmed(number).parse().map_err(|_| format!("{row} has no number"))?;
+        let before = last.get(lane);
+        ensure_eq!(number, before.map_or(0, |(number, ..)| *number) + 1, "the number of {row}");
+        if let Some((_, hash, _)) = before {
+            ensure_eq!(bytes(&row, "after")?, hash.as_slice(), "`after` of {row}");
+        }
+        let hash = own_hash(&row)?;
+        let lanes = whole(&row, "lanes")?;
+        for (pk, sk, _) in
+            listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?
+        {
+            let own = if sk.starts_with("AUDIT#") { 0 } else { first_word(&Sha256::digest(&pk)) % lanes };
+            ensure_eq!(format!("{own:02}"), lane, "the lane of {pk} {sk}, which {row} lists,");
+        }
+        last.insert(lane.to_owned(), (number, hash, row));
+    }
+    for (lane, (number, hash, row)) in &last {
+        let head = audit.row(row.pk, &format!("SEAL#head#{lane}")).ok_or(format!("{row} has no head of its lane"))?;
+        ensure_eq!(whole(&head, "number")?, *number, "the number of {head}");
+        ensure_eq!(bytes(&head, "hash")?, hash.as_slice(), "the hash of {head}");
+    }
+    for head in audit.under("SEAL#head#") {
+        let lane = head.sk.trim_start_matches("SEAL#head#");
+        let number = last.get(lane).map_or(0, |(number, ..)| *number);
+        ensure_eq!(whole(&head, "number")?, number, "the number of {head}");
+    }
+    Ok(())
+}
+
+/// Bindings are numbered without a gap, each names the one before, no lane is missing from one or is set back in it, and
+/// the head of all names the last.
+pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
+    let (mut number, mut hash, mut lanes) = (0, Vec::new(), Vec::<(u64, Vec<u8>)>::new());
+    for row in audit.under("SEAL#bind#") {
+        number += 1;
+        ensure!(row.sk.ends_with(&format!("#{number:010}")), "{row} is not binding {number}");
+        ensure!(row.sk.contains(&row.text("bound_at")?[..10]), "{row} is under another day");
+        if number > 1 {
+            ensure_eq!(bytes(&row, "after")?, hash.as_slice(), "`after` of {row}");
+        }
+        hash = own_hash(&row)?;
+        let bound: Vec<(u64, Vec<u8>)> =
+            bytes(&row, "heads")?.chunks(40).map(|lane| (word(&lane[..8]), lane[8..].to_vec())).collect();
+        ensure!(bound.len() >= lanes.len(), "{row} has {} lanes, fewer than before", bound.len());
+        for (lane, (last, hash)) in bound.iter().enumerate() {
+            ensure!(*last >= lanes.get(lane).map_or(0, |(last, _)| *last), "{row} sets lane {lane} back to {last}");
+            if *last > 0 {
+                let sk = format!("SEAL#lane#{lane:02}#{last:010}");
+                let segment = audit.row(row.pk, &sk).ok_or(format!("{row} names {sk}, which is missing"))?;
+                ensure_eq!(bytes(&segment, "hash")?, hash.as_slice(), "the hash of {segment}, which {row} names,");
+            }
+        }
+        if let Some(Value::M(days)) = row.item.get("days") {
+            let of = |name: &str| super::opt_text(days, name).unwrap_or_default();
+            let number = days.get("number").and_then(decimal).unwrap_or_default();
+            let sk = format!("SEAL#{}#{number:0>8}", of("day"));
+            let segment = audit.row(row.pk, &sk).ok_or(format!("{row} names {sk}, which is missing"))?;
+            ensure_eq!(segment.text("hash")?, of("hash"), "the hash of {segment}, which {row} names,");
+        }
+        lanes = bound;
+    }
+    let heads = audit.under("SEAL#head#").count();
+    let Some(head) = audit.named("SEAL#head").next() else {
+        ensure!(heads == 0 && number == 0, "SEAL#head is missing");
+        return Ok(());
+    };
+    ensure_eq!(whole(&head, "number")?, number, "the number of {head}");
+    ensure_eq!(bytes(&head, "hash")?, hash.as_slice(), "the hash of {head}");
+    ensure_eq!(whole(&head, "lanes")?, lanes.len() as u64, "the number of lanes of {head}");
+    ensure_eq!(heads, lanes.len(), "the number of heads of lanes beside {head}");
+    Ok(())
+}
+
+/// Each segment of a day has its own hash, and names a segment with the hash that it has.
+pub(super) fn segments_of_days_name_segments(audit: &Audit<'_>) -> Checked {
+    let days = audit.under("SEAL#").filter(|row| row.sk.as_bytes().get(5).is_some_and(u8::is_ascii_digit));
+    for row in days {
+        let without: Item =
+            row.item.iter().filter(|(name, _)| *name != "hash").map(|(n, v)| (n.clone(), v.clone())).collect();
+        ensure_eq!(row.text("hash")?, hex(&hash(&without)), "the hash of {row}");
+        let Some(Value::M(after)) = row.item.get("after") else { continue };
+        let number = after.get("number").and_then(decimal).unwrap_or_default();
+        let sk = format!("SEAL#{}#{number:0>8}", super::opt_text(after, "day").unwrap_or_default());
+        let before = audit.row(row.pk, &sk).ok_or(format!("{row} follows {sk}, which is missing"))?;
+        ensure_eq!(Some(before.text("hash")?), super::opt_text(after, "hash"), "the hash of {before}");
+    }
+    Ok(())
+}
+
+fn listed_in_list(row: &Row<'_>) -> Result<Listed, String> {
+    let Some(Value::L(records)) = row.item.get("records") else { return Err(format!("{row} has no records")) };
+    let read = |record: &Value| match record {
+        Value::M(map) => {
+            let of = |name: &str| super::opt_text(map, name).map(str::to_owned);
+            Some((of("pk")?, of("sk")?, of("hash")?))
+        }
+        _ => None,
+    };
+    records.iter().map(read).collect::<Option<_>>().ok_or(format!("{row} lists something else"))
+}
+
+/// The records of a lane's segment.
+fn listed_in_bytes(tenant: &str, bytes: &[u8]) -> Option<Listed> {
+    let (mut rest, mut listed) = (bytes, Vec::new());
+    while let Some((form, after)) = rest.split_first() {
+        rest = after;
+        let mut take = |count: usize| {
+            let (taken, after) = rest.split_at_checked(count)?;
+            rest = after;
+            Some(taken)
+        };
+        let id = |bytes: &[u8]| uuid::Uuid::from_slice(bytes).ok().map(|id| id.to_string());
+        let (pk, sk) = match form {
+            1..=3 => {
+                let kind = ["customer", "card", "merchant"][usize::from(*form) - 1];
+                (format!("{kind}#{}", id(take(16)?)?), format!("TXN#{}", id(take(16)?)?))
+            }
+            4 => ("tenant#root".to_owned(), format!("AUDIT#{}", id(take(16)?)?)),
+            5 | 6 => {
+                let kind = ["merchant", "payment", "topup"].get(usize::from(take(1)?[0]).checked_sub(1)?)?;
+                let own = id(take(16)?)?;
+                let resource = if *form == 5 { own.clone() } else { id(take(16)?)? };
+                let millis = take(6)?.iter().fold(0_i64, |sum, byte| sum * 256 + i64::from(*byte));
+                let at = ledger_core::time::Timestamp::from_millis(millis);
+                let length = usize::from(take(1)?[0]);
+                let place = String::from_utf8(take(length)?.to_vec()).ok()?;
+                (format!("{kind}#{own}"), format!("TRAIL#{resource}#{at}#{place}"))
+            }
+            255 => {
+                let mut text = || {
+                    let length = usize::try_from(word(take(2)?)).ok()?;
+                    String::from_utf8(take(length)?.to_vec()).ok()
+                };
+                (text()?, text()?)
+            }
+            _ => return None,
+        };
+        let hash = hex(take(32)?);
+        listed.push((format!("{tenant}#{pk}"), sk, hash));
+    }
+    Some(listed)
+}
+
+/// The hash of a segment or binding of lanes, which must be the one that it has.
+fn own_hash(row: &Row<'_>) -> Result<Vec<u8>, String> {
+    let mut item = row.item.clone();
+    item.remove("hash");
+    let own = hash(&item);
+    ensure_eq!(bytes(row, "hash")?, own.as_slice(), "the hash of {row}");
+    Ok(own)
+}
+
+fn record_hash(item: &Item) -> String {
+    let mut item = item.clone();
+    for changing in ["due_pk", "due_sk", "sealed"] {
+        item.remove(changing);
+    }
+    hex(&hash(&item))
+}
+
+fn hash(item: &Item) -> Vec<u8> {
+    let mut bytes = b"ecopay.ledger.seal.v1\0".to_vec();
+    add(&mut bytes, &Value::M(item.clone()));
+    Sha256::digest(bytes).to_vec()
+}
+
+fn add(bytes: &mut Vec<u8>, value: &Value) {
+    let mut head = |letter: u8, count: usize| {
+        bytes.push(letter);
+        bytes.extend((count as u64).to_be_bytes());
+    };
+    match value {
+        Value::S(text) => {
+            head(b'S', text.len());
+            bytes.extend(text.as_bytes());
+        }
+        Value::N(number) => {
+            let text = decimal(value).map_or(number.clone(), |number| number.normalize().to_string());
+            head(b'N', text.len());
+            bytes.extend(text.as_bytes());
+        }
+        Value::B(content) => {
+            head(b'B', content.len());
+            bytes.extend(content);
+        }
+        Value::Bool(truth) => head(if *truth { b'T' } else { b'F' }, 0),
+        Value::L(list) => {
+            head(b'L', list.len());
+            list.iter().for_each(|of| add(bytes, of));
+        }
+        Value::M(map) => {
+            head(b'M', map.len());
+            for (name, of) in map {
+                bytes.extend((name.len() as u64).to_be_bytes());
+                bytes.extend(name.as_bytes());
+                add(bytes, of);
+            }
+        }
+    }
+}
+
+fn bytes<'a>(row: &Row<'a>, name: &str) -> Result<&'a [u8], String> {
+    match row.item.get(name) {
+        Some(Value::B(bytes)) => Ok(bytes),
+        other => Err(format!("{row} has no bytes `{name}`: {other:?}")),
+    }
+}
+
+fn whole(row: &Row<'_>, name: &str) -> Result<u64, String> {
+    row.number(name)?.to_string().parse().map_err(|_| format!("{row} has no whole `{name}`"))
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum * 256 + u64::from(*byte))
+}
+
+fn first_word(hash: &[u8]) -> u64 {
+    word(&hash[..4])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn trimmed(number: &str) -> &str {
+    let trimmed = number.trim_start_matches('0');
+    if trimmed.is_empty() { "0" } else { trimmed }
+}

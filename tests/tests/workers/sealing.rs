@@ -1,0 +1,240 @@
+//! Sealing seals each record once: workers that crash at any write, two at once, of lanes and of the chain of days.
+use crate::audit_trail::{assert_all_sealed, busy, records, seal, seal_by_days, verified, verified_in, with};
+use futures::future::{join, join_all};
+use ledger_tests::audit::{s, text};
+use ledger_tests::http::books::null;
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::tap::Fault;
+use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, until};
+use ledger_tests::http::{Call, World};
+use serde_json::json;
+use std::time::Duration;
+
+/// The number of rows under a prefix.
+async fn count(world: &World, prefix: &'static str) -> usize {
+    world.books().await.under(prefix).count()
+}
+
+/// A sealing worker crashes at one of its writes: it opens the lanes, and writes a segment. Another finishes at once.
+async fn cell(rig: &Rig, write: usize, fault: Fault) {
+    let name = format!("seal-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
+    let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
+    let is_after = matches!(fault, Fault::AnswerLost);
+    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
+    let (actor, tenant) = (victim.clone(), world.tenant.clone());
+    let running = tokio::spawn(async move { seal(&actor, &tenant).await });
+    victim.met().await;
+    if is_after {
+        let written = if write == 0 { "SEAL#head#00" } else { "SEAL#lane#00#0000000001" };
+        until("the write is done", async || count(&world, written).await == 1).await;
+    }
+    running.abort();
+    // Verification passes between the crash and the recovery.
+    assert_eq!(verified(&world).await.findings, [], "{name}");
+    world.books().await.check_sealed();
+    // Nothing is held: there is no lease to wait for.
+    let _ = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
+    assert_all_sealed(&world, &name).await;
+    let again = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
+    assert_eq!((again.records, again.segments), (0, 0), "{name}");
+}
+
+/// A worker of a release without lanes crashes at one of its writes. A worker with lanes finishes at once, and the other
+/// takes nothing a second time when its lease is over.
+async fn cell_of_days(rig: &Rig, write: usize, fault: Fault) {
+    let name = format!("days-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
+    let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
+    let is_after = matches!(fault, Fault::AnswerLost);
+    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
+    let (actor, tenant) = (victim.clone(), world.tenant.clone());
+    let running = tokio::spawn(async move { seal_by_days(&actor, &tenant).await });
+    victim.met().await;
+    if is_after {
+        let done = async || {
+            let books = world.books().await;
+            let sealing = books.row(&format!("{}#tenant#root", world.tenant), "SEALING").cloned();
+            let (segments, free) = (books.under("SEAL#2").count(), victim.app.now().rfc3339());
+            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || *text(&row, "lease_until") <= *free))
+        };
+        until("the write is done", done).await;
+    }
+    running.abort();
+    assert_eq!(verified(&world).await.findings, [], "{name}");
+    let _ = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
+    let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
+    rescuer.clock.ahead(LEASE_OVER);
+    let by_days = seal_by_days(&rescuer, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(by_days.records, 0, "{name}");
+    assert_all_sealed(&world, &name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chain_verifies_after_crash_at_any_sealing_write() {
+    let rig = Rig::new().await;
+    let faults = || [Fault::Held, Fault::AnswerLost].into_iter();
+    let cells = (0..2).flat_map(|write| faults().map(move |fault| (write, fault)));
+    let _ = join_all(cells.map(|(write, fault)| cell(&rig, write, fault))).await;
+    let cells = (0..3).flat_map(|write| faults().map(move |fault| (write, fault)));
+    let _ = join_all(cells.map(|(write, fault)| cell_of_days(&rig, write, fault))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unknown_outcome_of_a_segment_is_resolved_by_the_next_run() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "unknown-seal").await, rig.actor().await);
+    worker.tap.next_writes([None, Some(Fault::AnswerCut)]);
+    let first = seal(&worker, &world.tenant).await;
+    // The SDK asks again under the same token, or the run fails: either way the next one finds what was written.
+    assert!(first.as_ref().map_or(true, |sealed| sealed.segments == 1), "{first:?}");
+    let again = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!((again.records, again.segments), (0, 0));
+    assert_all_sealed(&world, "an unknown outcome").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn concurrent_sealing_seals_each_record_once() {
+    let rig = Rig::new().await;
+    let (world, one, two) = (busy(&rig, "two-seal").await, rig.actor().await, rig.actor().await);
+    let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
+    let sealed = by_one.expect("the run succeeds").records + by_two.expect("the run succeeds").records;
+    assert_eq!(sealed, records(&world.books().await).len());
+    assert_all_sealed(&world, "two at once").await;
+    // A late publication restores the due index entry; the next run removes it.
+    let books = world.books().await;
+    let (_, sk, row) = books.under("TXN#").next().expect("an entry");
+    let mark = s(format!("{}#due#seal#0", world.tenant));
+    let id = s(sk.trim_start_matches("TXN#"));
+    world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
+    assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
+    assert_all_sealed(&world, "a late due index entry").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_of_both_forms_seal_each_record_once_and_both_chains_verify() {
+    let rig = Rig::new().await;
+    let (world, old, new) = (busy(&rig, "both-seal").await, rig.actor().await, rig.actor().await);
+    // The chain of days comes first, as in a deployment.
+    let earlier = seal_by_days(&old, &world.tenant).await.expect("the run succeeds").records;
+    assert!(earlier > 0);
+    let noted = verified(&world).await.last.expect("a head").hash;
+    for round in 0..4 {
+        world.grant(&world.customer().await, "POINT", "5").await;
+        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
+        old.clock.ahead(LEASE_OVER);
+        let (by_old, by_new) = join(seal_by_days(&old, &world.tenant), seal(&new, &world.tenant)).await;
+        let (by_old, by_new) = (by_old.expect("the run succeeds"), by_new.expect("the run succeeds"));
+        assert!(by_old.records + by_new.records > 0, "{round}: {by_old:?} {by_new:?}");
+        assert_all_sealed(&world, &format!("both, round {round}")).await;
+    }
+    // A head that was noted before is in the chain, and so is each that is noted since.
+    let found = verified_in(&world, Duration::ZERO, Some(&noted)).await;
+    assert_eq!(found.findings, []);
+    let last = found.last.expect("a head").hash;
+    assert_ne!(last, noted);
+    assert_eq!(verified_in(&world, Duration::ZERO, Some(&last)).await.findings, []);
+    for lane in found.lanes {
+        let head = lane.hash.to_string();
+        assert_eq!(verified_in(&world, Duration::ZERO, Some(&head)).await.findings, []);
+    }
+    // The API shows one chain.
+    let seals = world.api.send(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good().json();
+    assert_eq!(seals["last"]["hash"], json!(last));
+    assert_eq!(seals["segments"], json!(verified(&world).await.segments));
+    let days = seals["days"].as_array().expect("days");
+    assert!(days.iter().any(|day| day["hash"] == json!(last)), "{seals}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bad_record_does_not_stop_the_others_and_segments_are_full() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "many-due").await, rig.actor().await);
+    let books = world.books().await;
+    let entry = books.under("TXN#").map(|(_, _, row)| row.clone()).next().expect("an entry");
+    let mut bad = None;
+    for number in 0..210 {
+        let id = format!("019aa000-0000-7000-8000-{number:012}");
+        let mut row = with(&entry, "type", s(format!("TXN#{id}")));
+        for (name, value) in
+            [("transaction_id", s(&id)), ("due_pk", s(format!("{}#due#seal#0", world.tenant))), ("due_sk", s(&id))]
+        {
+            row = with(&row, name, value);
+        }
+        if number == 100 {
+            bad = Some(row.clone());
+            row = with(&row, "more", null());
+        }
+        world.plant(row).await;
+    }
+    let due = records(&world.books().await).len();
+    assert!(seal(&worker, &world.tenant).await.is_err(), "one record cannot be sealed");
+    let books = world.books().await;
+    let sealed =
+        records(&books).iter().filter(|(pk, sk)| books.row(pk, sk).expect("a row").contains_key("sealed")).count();
+    assert_eq!(sealed, due - 1);
+    // Segments are full but for the last.
+    assert_eq!(books.under("SEAL#lane#").count(), sealed.div_ceil(98));
+    assert_eq!(verified(&world).await.findings, []);
+    world.plant(bad.expect("a record")).await;
+    assert_eq!(seal(&worker, &world.tenant).await.expect("the run succeeds").records, 1);
+    assert_all_sealed(&world, "many due").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn binding_is_written_once_an_hour_and_covers_every_lane() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "bound").await, rig.actor().await);
+    let bindings = async || count(&world, "SEAL#bind#").await;
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(bindings().await, 1);
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(bindings().await, 1, "within the hour");
+    worker.clock.ahead(Duration::from_secs(60 * 60));
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(bindings().await, 2, "an hour later, though nothing is due");
+    worker.clock.ahead(Duration::from_secs(2 * 60 * 60));
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(bindings().await, 2, "nothing was sealed since");
+    assert_all_sealed(&world, "bound").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sealed_acts_are_listed_until_they_are_old_enough() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "acts-listed").await, rig.actor().await);
+    for _ in 0..12 {
+        world.grant(&world.customer().await, "POINT", "5").await;
+    }
+    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    let until = async || {
+        let books = world.books().await;
+        text(books.row(&format!("{}#tenant#root", world.tenant), "SEAL#head#00").expect("a head"), "acts_until")
+            .to_owned()
+    };
+    let (before, segments) = (until().await, count(&world, "SEAL#lane#").await);
+    // By a clock that is ten minutes ahead, an act that is being committed has an earlier time than the worker's.
+    assert!(*before <= *world.app.now().minus(Duration::from_secs(10 * 60)).rfc3339(), "{before}");
+    worker.clock.ahead(Duration::from_secs(20 * 60));
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    let after = until().await;
+    assert!(after > before, "{before} {after}");
+    assert_eq!(count(&world, "SEAL#lane#").await, segments, "without a segment");
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_eq!(until().await, after, "nothing is left to skip");
+    assert_all_sealed(&world, "acts").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clocks_ten_minutes_apart_leave_no_act_unsealed() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "skewed-seal").await, rig.actor().await);
+    for skew_s in [600, -600, 600] {
+        worker.clock.skew_s(skew_s);
+        // The act's id has the time of the API's clock.
+        world.grant(&world.customer().await, "POINT", "5").await;
+        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
+        let sealed = seal(&worker, &world.tenant).await.expect("the run succeeds");
+        assert!(sealed.records > 0, "{skew_s}");
+        assert_all_sealed(&world, &format!("{skew_s} s")).await;
+    }
+}
