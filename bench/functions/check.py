@@ -4,9 +4,9 @@
     target/bench/venv/bin/python bench/functions/check.py [FOLDER]
 
 FOLDER is the folder of `install` (default: target/bench). The table begins as the world of the golden vector
-`v1/pay/money`, and the transaction that a function sends is compared with that vector. Without LEDGER_ENGINE_URL the
-engine is ministack, installed from PyPI into target/engines. Prints a line for each function and check. Exits with 1 on
-a failure. It measures no time.
+`v1/pay/records-2-money`, and the transaction that a function sends is compared with that vector, later ones with other
+vectors of version 2 of the records. Without LEDGER_ENGINE_URL the engine is ministack, installed from PyPI into
+target/engines. Prints a line for each function and check. Exits with 1 on a failure. It measures no time.
 """
 
 import collections
@@ -24,10 +24,13 @@ from pathlib import Path
 import boto3
 
 from engine_proxy import EngineProxy
-from harness import CUSTOMER, MERCHANT, ROOT, TARGET, VARIABLES, Function, create_tables, start_engine
+from harness import CUSTOMER, MERCHANT, ROOT, TARGET, VARIABLES, Function, create_tables, start_engine, world_of
 
-VECTOR = json.loads((ROOT / "golden/v1/pay/money.json").read_text())
-VECTOR_WITH_POINTS = json.loads((ROOT / "golden/v1/pay/with-points.json").read_text())
+# Version 2 of the records: the customer's totals are beside the first balance that the payment changes.
+VECTOR, *OTHER_VECTORS = (
+    json.loads((ROOT / f"golden/v1/pay/records-2-{case}.json").read_text())
+    for case in ("money", "with-points", "points-only", "points-used-equal-earned", "earns-nothing")
+)
 PARTITION = f"demo#customer#{CUSTOMER}"
 # The calls of DynamoDB with warm caches, where the marker is in the payment's transaction, and where it is not.
 IN_ONE_TRANSACTION = {
@@ -89,12 +92,17 @@ class Table:
         """The items whose sort key begins with a prefix."""
         return [item for item in self.items() if item["type"]["S"].startswith(prefix)]
 
+    def put(self, *items: dict) -> None:
+        """Writes items over those that are there."""
+        for item in items:
+            self.dynamodb.put_item(TableName=self.name, Item=item)
+
     def balances(self) -> tuple[str, ...]:
-        """Money, points, and number and total of the payments in METRICS."""
+        """Money, points, and number and total of the payments, which are beside the money."""
         found = {item["type"]["S"]: item for item in self.items() if item["uuid"]["S"] == PARTITION}
-        numbers = [found["BALANCE#ECOPAY"]["balance"], found["BALANCE#POINT"]["balance"]]
-        metrics = found.get("METRICS", {"payments": {"N": "0"}, "paid_total": {"N": "0"}})
-        return tuple(str(int(Decimal(n["N"]))) for n in [*numbers, metrics["payments"], metrics["paid_total"]])
+        money, points = found["BALANCE#ECOPAY"], found["BALANCE#POINT"]
+        totals = [money.get(f"aggregate_{name}", {"N": "0"}) for name in ("payments", "paid_total")]
+        return tuple(str(int(Decimal(n["N"]))) for n in [money["balance"], points["balance"], *totals])
 
 
 def check(checks: Checks, function: Function, table: Table, proxy: EngineProxy, marker: bool) -> None:
@@ -109,7 +117,7 @@ def check(checks: Checks, function: Function, table: Table, proxy: EngineProxy, 
     checks.equal(
         name, "location", first["headers"].get("location"), f"/v1/me/transactions/{view.get('transaction_id')}"
     )
-    check_request(checks, name, transaction, marker)
+    check_request(checks, name, transaction, VECTOR, "k-1", marker)
     checks.equal(name, "balances after the payment", table.balances(), ("3260", "17", "1", "1740"))
 
     again = function.pay("k-1", amount="1740")
@@ -153,6 +161,7 @@ def check(checks: Checks, function: Function, table: Table, proxy: EngineProxy, 
     second = function.pay(str(uuid.uuid4()), amount="1000", points="10", memo="two coffees")
     checks.equal(name, "payment with points is 201", second["statusCode"], 201)
     checks.equal(name, "balances after the payment with points", table.balances(), ("2270", "16", "2", "2740"))
+    checks.equal(name, "no item METRICS", table.of_type("METRICS"), [])
 
     wallet = function.call("GET", "/v1/me/balances")
     body = json.loads(wallet["body"])
@@ -170,23 +179,24 @@ def problem(response: dict) -> tuple[int, str]:
     return response["statusCode"], json.loads(response["body"]).get("code")
 
 
-def check_request(checks: Checks, name: str, sent: list[dict], marker: bool) -> None:
-    """Compares the transaction of the first payment with the request of the golden vector, action by action."""
-    expected = [whole(action) for action in VECTOR["request"]][0 if marker else 1 :]
+def check_request(checks: Checks, name: str, sent: list[dict], vector: dict, key: str, marker: bool) -> None:
+    """Compares the transaction of a payment under a key with the request of a golden vector, action by action."""
+    expected = [whole(action) for action in vector["request"]][0 if marker else 1 :]
+    sent = json.loads(json.dumps(sent).replace(key, vector["command"]["claim"]["key"]))
     checks.equal(name, f"transaction has {len(expected)} actions", len(sent), len(expected))
     for found, action in zip(sent, expected, strict=False):
         kind, request = next(iter(action.items()))
-        key = request.get("Item", request.get("Key"))["type"]["S"]
+        sort = request.get("Item", request.get("Key"))["type"]["S"]
         found = found.get(kind, found)
         found.pop("TableName", None)
-        if key.startswith("card_op_idem#"):
+        if sort.startswith("card_op_idem#"):
             # The vector has no location and another body, its fields lack `paid`, and its time is another.
             for attribute in ("body", "fp", "location", "ttl"):
                 checks.equal(name, f"marker has {attribute}", attribute in found["Item"], True)
                 found["Item"].pop(attribute, None), request["Item"].pop(attribute, None)
             found["ExpressionAttributeValues"].pop(":expired_before")
             request["ExpressionAttributeValues"].pop(":expired_before")
-        what = f"{kind} {IDS.sub('...', key)} is as in golden/v1/pay/money.json"
+        what = f"{kind} {IDS.sub('...', sort)} is as in golden/v1/{vector['id']}.json"
         checks.equal(name, what, normal(found), normal(request))
 
 
@@ -279,6 +289,33 @@ def check_lost_answer(checks: Checks, function: Function, table: Table, proxy: E
     checks.equal(name, f"retry after a lost answer {what}", payments, expected)
 
 
+def check_vectors(checks: Checks, function: Function, table: Table, proxy: EngineProxy, marker: bool) -> None:
+    """Makes the payments of the other vectors, each with the balances of its world."""
+    for vector in OTHER_VECTORS:
+        table.put(*world_of(vector))
+        request, key = vector["command"]["does"]["pay"], f"key-of-{vector['id']}"
+        points = {} if request["points"] is None else {"points": request["points"]}
+        paid = function.pay(key, amount=request["amount"]["amount"], **points)
+        checks.equal(function.name, f"payment of {vector['id']} is 201", paid["statusCode"], 201)
+        check_request(checks, function.name, proxy.transaction, vector, key, marker)
+
+
+def check_totals(checks: Checks, function: Function, table: Table) -> None:
+    """The totals are the sums over METRICS, which has earlier payments, and all balances."""
+    parts = {
+        "METRICS": {"co2_total": "-32.4", "payments": "2", "paid_total": "3240", "refunds": "1", "refunded_total": "5"},
+        "BALANCE#ECOPAY": {"aggregate_co2_total": "17.4", "aggregate_payments": "1", "aggregate_paid_total": "1740"},
+        "BALANCE#POINT": {"aggregate_co2_total": "14.95", "aggregate_refunds": "1", "aggregate_refunded_total": "20"},
+    }
+    whole = {item["type"]["S"]: item for item in world_of(VECTOR) if item["uuid"]["S"] == PARTITION}
+    for sort, numbers in parts.items():
+        item = whole.get(sort, {"uuid": {"S": PARTITION}, "type": {"S": sort}})
+        table.put({**item, **{name: {"N": number} for name, number in numbers.items()}})
+    totals = {"co2_kg": "-0.05", "payments": "3", "paid_total": "4980", "refunds": "2", "refunded_total": "25"}
+    shown = json.loads(function.call("GET", "/v1/me/balances")["body"])["metrics"]
+    checks.equal(function.name, "totals are the sums over METRICS and the balances", shown, totals)
+
+
 def check_fingerprint(checks: Checks, folder: Path) -> None:
     """The canonical JSON of python-boto3 has the fingerprints of the golden vectors."""
     sys.path.insert(0, str(folder / "python-boto3"))
@@ -287,7 +324,7 @@ def check_fingerprint(checks: Checks, folder: Path) -> None:
 
     from ledger.request import canonical_json
 
-    for vector in (VECTOR, VECTOR_WITH_POINTS):
+    for vector in (VECTOR, *OTHER_VECTORS):
         claim = vector["command"]["claim"]
         digest = hashlib.sha256(canonical_json("demo", claim["principal"], claim["fields"]).encode()).hexdigest()
         stored = vector["request"][0]["Put"]["Item"]["fp"]["S"]
@@ -316,7 +353,7 @@ def main() -> int:
         )
         for name, (command, marker) in functions.items():
             table = f"bench-{name}-{uuid.uuid4().hex[:8]}"
-            create_tables(dynamodb, table)
+            create_tables(dynamodb, table, world_of(VECTOR))
             proxy = EngineProxy(url)
             tables = {"TABLE_NAME": table, "IDEMPOTENCY_TABLE_NAME": f"{table}-idempotency"}
             variables = {**VARIABLES, **tables, "LEDGER_ENDPOINT_URL": proxy.url}
@@ -329,6 +366,8 @@ def main() -> int:
                 check_calls(checks, function, proxy, marker)
                 check_race(checks, started, Table(dynamodb, table))
                 check_lost_answer(checks, function, Table(dynamodb, table), proxy, marker)
+                check_vectors(checks, function, Table(dynamodb, table), proxy, marker)
+                check_totals(checks, function, Table(dynamodb, table))
             finally:
                 for function in started:
                     function.close()

@@ -114,8 +114,25 @@ def start_engine() -> tuple[str, subprocess.Popen | None]:
     raise RuntimeError(f"the engine does not start: {TARGET}/engines/bench.log")
 
 
-def create_tables(dynamodb, table: str) -> None:
-    """Creates the ledger's table as in template.yaml, with the vector's world, and the utility's table."""
+def merged(value, patch):
+    """A value after a JSON merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    whole = {**value} if isinstance(value, dict) else {}
+    for name, change in patch.items():
+        whole[name] = merged(whole.get(name), change)
+    return {name: each for name, each in whole.items() if each is not None}
+
+
+def world_of(vector: dict) -> list[dict]:
+    """The table's items before a vector's request. Every balance has the time of its last change."""
+    items = {item["uuid"]["S"] + item["type"]["S"]: item for item in merged(WORLD, vector["given"]).values()}
+    changed = {"updated_at": {"S": "2026-11-21T03:00:00.000Z"}}
+    return [{**item, **(changed if item["type"]["S"].startswith("BALANCE#") else {})} for item in items.values()]
+
+
+def create_tables(dynamodb, table: str, items: list[dict]) -> None:
+    """Creates the ledger's table as in template.yaml, with these items, and the utility's table."""
     key = lambda name, kind: {"AttributeName": name, "KeyType": kind}  # noqa: E731
     index = lambda name, mark, projection: {  # noqa: E731
         "IndexName": name,
@@ -131,9 +148,7 @@ def create_tables(dynamodb, table: str) -> None:
         GlobalSecondaryIndexes=[index("by_owner_keys", "owner", "KEYS_ONLY"), index("due", "due", "ALL")],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )
-    for item in WORLD.values():
-        if item["type"]["S"].startswith("BALANCE#"):
-            item = {**item, "updated_at": {"S": "2026-11-21T03:00:00.000Z"}}
+    for item in items:
         dynamodb.put_item(TableName=table, Item=item)
     dynamodb.create_table(
         TableName=f"{table}-idempotency",

@@ -1,7 +1,7 @@
 // `POST /v1/me/payments` and `GET /v1/me/balances` with AWS Lambda Powertools for TypeScript, as its documentation
 // recommends.
 //
-// The Idempotency utility claims the key with a write to its table, the payment's five items are one
+// The Idempotency utility claims the key with a write to its table, the payment's items are one
 // TransactWriteItems, and the utility stores the response with a third write.
 //
 // Guarantee that it does NOT give: the key's record and the payment are not one transaction.

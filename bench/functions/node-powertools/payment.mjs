@@ -1,7 +1,8 @@
 // The payment's rules, the items that its transaction writes, and the balances.
 //
-// The attributes, expressions and conditions are those of `golden/v1/pay/`. It takes payments in ECOPAY with points,
-// the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's rate.
+// The attributes, expressions and conditions are those of `golden/v1/pay/records-2-*.json`. It takes payments in ECOPAY
+// with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
+// rate.
 
 import { randomFillSync } from 'node:crypto';
 import { Problem } from './problem.mjs';
@@ -9,6 +10,8 @@ import { TABLE, cachedItem, getItem, query } from './table.mjs';
 
 export const NAMESPACE = 'EcoPay/Payments';
 export const OPERATION = 'pay';
+const ADD_TOTALS =
+  '#aggregate_co2_total :aggregate_co2, #aggregate_payments :aggregate_one, #aggregate_paid_total :aggregate_amount';
 
 /** A UUIDv7 of an instant, with the operating system's randomness. */
 function uuid7(millis) {
@@ -28,19 +31,29 @@ function times(amount, rate) {
 
 /** The canonical decimal text: no trailing zeros. */
 function decimalText({ value, decimals }) {
-  const digits = String(value).padStart(decimals + 1, '0');
+  const sign = value < 0n ? '-' : '';
+  const digits = String(value < 0n ? -value : value).padStart(decimals + 1, '0');
   const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
   const whole = digits.slice(0, digits.length - decimals);
-  return decimals > 0 && fraction ? `${whole}.${fraction}` : whole;
+  return sign + (decimals > 0 && fraction ? `${whole}.${fraction}` : whole);
 }
 
-/** The canonical text of a stored number, which may have an exponent or trailing zeros. */
-function canonicalNumber(text) {
-  const [, sign, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+/** A stored number, which may have an exponent or trailing zeros, as an integer and its number of decimals. */
+function decimal(text) {
+  const [, whole, fraction = '', exponent = '0'] = /^(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   const shift = Number(exponent) - fraction.length;
-  const value = BigInt(whole + fraction) * 10n ** BigInt(Math.max(shift, 0));
-  return (value === 0n ? '' : sign) + decimalText({ value, decimals: Math.max(-shift, 0) });
+  return { value: BigInt(whole + fraction) * 10n ** BigInt(Math.max(shift, 0)), decimals: Math.max(-shift, 0) };
 }
+
+/** The exact sum of two decimals. */
+function plus(a, b) {
+  const decimals = Math.max(a.decimals, b.decimals);
+  const scaled = (each) => each.value * 10n ** BigInt(decimals - each.decimals);
+  return { value: scaled(a) + scaled(b), decimals };
+}
+
+/** The canonical text of a stored number. */
+const canonicalNumber = (text) => decimalText(decimal(text));
 
 /** The shard of an id among an index key's shards. */
 const shardOf = (id, shards) => Number.parseInt(id.slice(-8), 16) % Number(shards);
@@ -49,7 +62,7 @@ const customerPartition = (tenant, customer) => `${tenant}#customer#${customer}`
 const text = (value) => ({ S: value });
 const number = (value) => ({ N: String(value) });
 
-/** The payment's five effect items in the order of `golden/v1/pay/money.json`, and its response. */
+/** The payment's items in the order of `golden/v1/pay/records-2-money.json`, and its response. */
 export async function plan({ tenant, customer, key, request }) {
   const terms = await cachedItem(`${tenant}#tenant#root`, 'CONFIG');
   if (!terms) throw new Problem('tenant_unknown');
@@ -119,16 +132,12 @@ export async function plan({ tenant, customer, key, request }) {
     due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
     due_sk: text(transactionId),
   };
-  const metrics = {
-    Key: { uuid: text(partition), type: text('METRICS') },
-    UpdateExpression: 'ADD #co2_total :co2, #payments :one, #paid_total :amount SET #updated_at = :ua',
-    ExpressionAttributeValues: { ':co2': co2, ':one': number(1), ':amount': number(total), ':ua': text(at) },
-  };
+  // The payment counts in the customer's totals beside the first balance that it changes.
+  const totals = { ':aggregate_co2': co2, ':aggregate_one': number(1), ':aggregate_amount': number(total) };
   const items = [
-    ...(money ? [balanceUpdate(partition, 'ECOPAY', -money, money, at)] : []),
-    ...(used || earned ? [balanceUpdate(partition, 'POINT', earned - used, used, at)] : []),
+    ...(money ? [balanceUpdate(partition, 'ECOPAY', -money, money, at, totals)] : []),
+    ...(used || earned ? [balanceUpdate(partition, 'POINT', earned - used, used, at, money ? undefined : totals)] : []),
     putNew(payment),
-    action('Update', metrics),
     putNew(entry),
   ];
   const view = {
@@ -153,8 +162,8 @@ function posting(account, asset, delta) {
   return { M: { account: text(account), asset: text(asset), delta: number(delta) } };
 }
 
-/** Changes a balance; guarded on the amount that is spent from it, if any. */
-function balanceUpdate(partition, asset, delta, spent, at) {
+/** Changes a balance, and the totals beside it; guarded on the amount that is spent from it, if any. */
+function balanceUpdate(partition, asset, delta, spent, at, totals) {
   const Key = { uuid: text(partition), type: text(`BALANCE#${asset}`) };
   const guard = spent ? ' AND attribute_not_exists(#frozen) AND #balance >= :amount' : '';
   const ConditionExpression = `attribute_exists(#uuid)${guard}`;
@@ -162,9 +171,9 @@ function balanceUpdate(partition, asset, delta, spent, at) {
   if (!delta) return action('ConditionCheck', { Key, ConditionExpression, ExpressionAttributeValues: amount });
   return action('Update', {
     Key,
-    UpdateExpression: 'ADD #balance :delta, #exposure :delta SET #updated_at = :ua',
+    UpdateExpression: `ADD #balance :delta, #exposure :delta${totals ? `, ${ADD_TOTALS}` : ''} SET #updated_at = :ua`,
     ConditionExpression,
-    ExpressionAttributeValues: { ...amount, ':delta': number(delta), ':ua': text(at) },
+    ExpressionAttributeValues: { ...amount, ...totals, ':delta': number(delta), ':ua': text(at) },
   });
 }
 
@@ -193,13 +202,20 @@ export function refusal(item, { Item: old }) {
   return new Problem('insufficient_balance', undefined, { balance_short: String(short), asset });
 }
 
-/** The customer's balances and totals, by two consistent reads. */
+/**
+ * The customer's balances and totals, by two consistent reads.
+ *
+ * A total is the sum of METRICS, where earlier payments are, and of what is beside the balances.
+ */
 export async function balances({ tenant, customer }) {
   const partition = customerPartition(tenant, customer);
   const items = await query(partition, 'BALANCE#');
   if (items.length === 0) throw new Problem('not_found');
   const metrics = (await getItem(partition, 'METRICS')) ?? {};
-  const total = (name) => canonicalNumber(metrics[name]?.N ?? '0');
+  const total = (name) => {
+    const parts = [metrics[name], ...items.map((item) => item[`aggregate_${name}`])].filter((part) => part);
+    return decimalText(parts.map((part) => decimal(part.N)).reduce(plus, { value: 0n, decimals: 0 }));
+  };
   const names = ['payments', 'paid_total', 'refunds', 'refunded_total'];
   return {
     balances: items.map(balanceView),

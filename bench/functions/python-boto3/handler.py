@@ -1,6 +1,6 @@
 """`POST /v1/me/payments` and `GET /v1/me/balances` with boto3 alone.
 
-One TransactWriteItems holds the idempotency marker with the stored response, the five items of the payment, and nothing
+One TransactWriteItems holds the idempotency marker with the stored response, the items of the payment, and nothing
 else; a retry is answered from the marker that its refused condition brings back. The guarantees are those of the
 ledger's own function: at most one effect for a key, and the same bytes for every retry.
 """

@@ -1,6 +1,6 @@
 """`POST /v1/me/payments` and `GET /v1/me/balances` with AWS Lambda Powertools, as its documentation recommends.
 
-The Idempotency utility claims the key with a write to its table, the payment's five items are one TransactWriteItems,
+The Idempotency utility claims the key with a write to its table, the payment's items are one TransactWriteItems,
 and the utility stores the response with a third write.
 
 Guarantee that it does NOT give: the key's record and the payment are not one transaction.

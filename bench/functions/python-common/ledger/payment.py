@@ -1,7 +1,8 @@
 """The payment's rules, the items that its transaction writes, and the balances.
 
-The attributes, expressions and conditions are those of `golden/v1/pay/`. It takes payments in ECOPAY with points, the
-payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's rate.
+The attributes, expressions and conditions are those of `golden/v1/pay/records-2-*.json`. It takes payments in ECOPAY
+with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
+rate.
 """
 
 import os
@@ -16,6 +17,9 @@ from .table import TABLE, cached_item, dynamodb, get_item, read
 
 NAMESPACE = "EcoPay/Payments"
 OPERATION = "pay"
+ADD_TOTALS = (
+    "#aggregate_co2_total :aggregate_co2, #aggregate_payments :aggregate_one, #aggregate_paid_total :aggregate_amount"
+)
 
 
 def uuid7(millis: int) -> str:
@@ -41,7 +45,7 @@ def customer_partition(tenant: str, customer: str) -> str:
 
 
 def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
-    """The payment's five effect items in the order of `golden/v1/pay/money.json`, and its response."""
+    """The payment's items in the order of `golden/v1/pay/records-2-money.json`, and its response."""
     terms = cached_item(f"{tenant}#tenant#root", "CONFIG")
     if terms is None:
         raise Problem("tenant_unknown")
@@ -64,11 +68,13 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     if earned:
         postings += [posting("points_issued", "POINT", -earned), posting(payer, "POINT", earned)]
     partition = customer_partition(tenant, customer)
+    # The payment counts in the customer's totals beside the first balance that it changes.
+    totals = {"co2": co2, "one": {"N": "1"}, "amount": {"N": text_of(total)}}
     items = []
     if money:
-        items.append(balance_update(partition, "ECOPAY", -money, money, at))
+        items.append(balance_update(partition, "ECOPAY", -money, money, at, totals))
     if used or earned:
-        items.append(balance_update(partition, "POINT", earned - used, used, at))
+        items.append(balance_update(partition, "POINT", earned - used, used, at, None if money else totals))
     shared = {
         "payment_id": {"S": payment_id},
         "transaction_id": {"S": transaction_id},
@@ -115,17 +121,7 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
         "due_sk": {"S": transaction_id},
     }
-    metrics = {
-        "Key": {"uuid": {"S": partition}, "type": {"S": "METRICS"}},
-        "UpdateExpression": "ADD #co2_total :co2, #payments :one, #paid_total :amount SET #updated_at = :ua",
-        "ExpressionAttributeValues": {
-            ":co2": co2,
-            ":one": {"N": "1"},
-            ":amount": {"N": text_of(total)},
-            ":ua": {"S": at},
-        },
-    }
-    items += [put_new(payment), action("Update", metrics), put_new(entry)]
+    items += [put_new(payment), put_new(entry)]
     view = {
         "payment_id": payment_id,
         "transaction_id": transaction_id,
@@ -156,13 +152,19 @@ def posting(account: str, asset: str, delta: Decimal) -> dict:
     return {"M": {"account": {"S": account}, "asset": {"S": asset}, "delta": {"N": text_of(delta)}}}
 
 
-def balance_update(partition: str, asset: str, delta: Decimal, spent: Decimal, at: str) -> dict:
-    """Changes a balance; guarded on the amount that is spent from it, if any."""
+def balance_update(
+    partition: str, asset: str, delta: Decimal, spent: Decimal, at: str, totals: dict | None = None
+) -> dict:
+    """Changes a balance, and the totals beside it; guarded on the amount that is spent from it, if any."""
+    adds, values = "#balance :delta, #exposure :delta", {":delta": {"N": text_of(delta)}, ":ua": {"S": at}}
+    if totals:
+        adds += f", {ADD_TOTALS}"
+        values |= {f":aggregate_{name}": value for name, value in totals.items()}
     update = {
         "Key": {"uuid": {"S": partition}, "type": {"S": f"BALANCE#{asset}"}},
-        "UpdateExpression": "ADD #balance :delta, #exposure :delta SET #updated_at = :ua",
+        "UpdateExpression": f"ADD {adds} SET #updated_at = :ua",
         "ConditionExpression": "attribute_exists(#uuid)",
-        "ExpressionAttributeValues": {":delta": {"N": text_of(delta)}, ":ua": {"S": at}},
+        "ExpressionAttributeValues": values,
     }
     if spent:
         update["ConditionExpression"] += " AND attribute_not_exists(#frozen) AND #balance >= :amount"
@@ -203,7 +205,10 @@ def refusal(item: dict, reason: dict) -> Problem:
 
 
 def balances(tenant: str, customer: str) -> dict:
-    """The customer's balances and totals, by two consistent reads."""
+    """The customer's balances and totals, by two consistent reads.
+
+    A total is the sum of METRICS, where earlier payments are, and of what is beside the balances.
+    """
     partition = customer_partition(tenant, customer)
     page = read(
         dynamodb.query,
@@ -217,20 +222,29 @@ def balances(tenant: str, customer: str) -> dict:
         raise Problem("not_found")
     metrics = get_item(partition, "METRICS") or {}
     names = ("payments", "paid_total", "refunds", "refunded_total")
-    number = lambda item, name: text_of(Decimal(item.get(name, {"N": "0"})["N"]))  # noqa: E731
+
+    def total(name: str) -> str:
+        beside = (number(item, f"aggregate_{name}") for item in page["Items"])
+        return text_of(sum(beside, number(metrics, name)))
+
     return {
-        "balances": [balance_view(item, number) for item in page["Items"]],
-        "metrics": {"co2_kg": number(metrics, "co2_total"), **{name: number(metrics, name) for name in names}},
+        "balances": [balance_view(item) for item in page["Items"]],
+        "metrics": {"co2_kg": total("co2_total"), **{name: total(name) for name in names}},
     }
 
 
-def balance_view(item: dict, number) -> dict:
+def number(item: dict, name: str) -> Decimal:
+    """A number of an item; zero if the item does not have it."""
+    return Decimal(item[name]["N"]) if name in item else Decimal(0)
+
+
+def balance_view(item: dict) -> dict:
     """One balance, as the API shows it."""
-    extra = {name: number(item, name) for name in ("reserved", "owed")}
+    extra = {name: text_of(number(item, name)) for name in ("reserved", "owed")}
     return {
         "asset": item["type"]["S"].removeprefix("BALANCE#"),
-        "balance": number(item, "balance"),
-        "held": number(item, "held"),
+        "balance": text_of(number(item, "balance")),
+        "held": text_of(number(item, "held")),
         **{name: value for name, value in extra.items() if value != "0"},
         "frozen": "frozen" in item,
         "updated_at": item["updated_at"]["S"],
