@@ -157,7 +157,9 @@ async fn trade(
     stop: &AtomicBool,
     acknowledged: &Mutex<BTreeSet<String>>,
 ) {
-    let add = |id: String| drop(acknowledged.lock().expect("no panic").insert(id));
+    let add = |id: String| {
+        acknowledged.lock().expect("no panic").insert(id);
+    };
     for round in 0..rounds {
         if stop.load(Ordering::SeqCst) {
             return;
