@@ -181,7 +181,8 @@ async fn list(
         if start.is_none() {
             return Ok(listed);
         }
-        tokio::time::sleep_until(reporting.began + time_for(units, units_per_second)).await;
+        let due = reporting.began.checked_add(time_for(units, units_per_second));
+        tokio::time::sleep_until(due.unwrap_or(reporting.began)).await;
     }
 }
 
