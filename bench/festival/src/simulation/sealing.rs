@@ -119,7 +119,8 @@ impl Simulation {
         let wanted = lanes.saturating_mul(RECORDS_MAX).saturating_sub(waiting);
         let (mut found, mut pages) = (Vec::new(), 0_usize);
         for due in &mut self.sealing.due {
-            if found.len() >= wanted {
+            // A page is read in any case, so that a run comes to its end beside a lane that is stopped.
+            if pages > 0 && found.len() >= wanted {
                 break;
             }
             found.extend(due.drain(..due.len().min(PAGE_ITEMS)));
