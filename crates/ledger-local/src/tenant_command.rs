@@ -320,7 +320,7 @@ mod tests {
         for version in [0, 3] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
-        assert!(matches!(raise("nobody", 2).await, Err(TenantError::NotOpen(_))));
+        assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));
         let migrating = raise("legacy", 2).await.unwrap_err();
         assert!(matches!(migrating, TenantError::Migrating { .. }));
         assert!(migrating.to_string().contains("phase 0 of 28"), "{migrating}");
