@@ -105,10 +105,8 @@ pub enum Kind {
     Tenant,
     /// A shard of `by_owner_keys`.
     OwnerList,
-    /// A shard of `due` for journal entries to be published.
+    /// A shard of `due` for journal entries to be published and sealed.
     DuePublish,
-    /// For journal entries to be sealed.
-    DueSeal,
     /// For records to be credited.
     DueCredit,
     /// For credited records to be settled.
@@ -132,9 +130,8 @@ pub fn partition_key(kind: Kind, number: u32) -> u64 {
         Kind::Tenant => 5,
         Kind::OwnerList => 6,
         Kind::DuePublish => 7,
-        Kind::DueSeal => 8,
-        Kind::DueCredit => 9,
-        Kind::DueSettle => 10,
+        Kind::DueCredit => 8,
+        Kind::DueSettle => 9,
     };
     (kind << 40) | u64::from(number)
 }
@@ -161,7 +158,7 @@ pub fn payment_record(payment: u32) -> Key {
     key(Kind::Payment, payment, 0)
 }
 
-/// A payment's journal entry. Its number is 0, 1 once published, and 2 once sealed.
+/// A payment's journal entry. Its number is 0, and 1 once sealed.
 #[must_use]
 pub fn journal_entry(customer: u32, payment: u32) -> Key {
     key(Kind::Customer, customer, ENTRY | u64::from(payment))

@@ -92,7 +92,7 @@ pub fn findings(outcomes: &[Outcome]) -> Vec<String> {
             (conflicts > allowed).then(|| format!("{conflicts} in {} s", outcome.duration / SECOND))
         }),
         (
-            "Publishers read the index more often than its keys allow: throttled queries, and the longest delay",
+            "Workers read the index more often than its keys allow: throttled queries, and the longest delay of an event",
             |outcome| {
                 let (throttled, lag) = (outcome.reads_throttled, outcome.publishing_lag_max / SECOND);
                 (throttled > 0).then(|| format!("{throttled}, {lag} s"))

@@ -150,7 +150,7 @@ impl Simulation {
             payments: Vec::new(),
             open: 0,
             crediting: crediting::Crediting::new(setup.merchant_shards, stream_shards, placement),
-            publishing: publishing::Publishing::new(setup.tenant_shards, stream_shards, placement),
+            publishing: publishing::Publishing::new(stream_shards, placement),
             sealing: sealing::Sealing::new(setup.tenant_shards),
             counts: Counts::default(),
         };
@@ -165,7 +165,6 @@ impl Simulation {
         self.after(0, Event::Arrival);
         self.after(SECOND, Event::Second);
         self.begin_crediting();
-        self.begin_publishing();
         self.begin_sealing();
     }
 
@@ -231,7 +230,6 @@ impl Simulation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Worker {
     Crediting,
-    Publishing,
     Sealing,
 }
 

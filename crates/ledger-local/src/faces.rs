@@ -227,18 +227,15 @@ pub fn openapi_json() -> String {
     format!("{document:#}\n")
 }
 
-/// Runs bulk grants, releases expired holds, starts settlements and seals the audit trail of a tenant. On AWS a
-/// schedule does this.
+/// Runs bulk grants, releases expired holds and starts settlements of a tenant. On AWS a schedule does this.
 async fn run_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
-    let mut sealing_failures = WorkerFailures::of("sealing");
     loop {
         pace.wait(&app).await;
         let ends = [
             jobs_failures.watch(jobs::run_due(&app, &tenant)).await,
             settlement_failures.watch(jobs::start_settlements(&app, sagas.as_ref(), &tenant)).await,
-            sealing_failures.watch(jobs::seal_trail(&app, &tenant)).await,
         ];
         pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[reads::holds_due, reads::settlements_due])
             .await;
@@ -266,13 +263,12 @@ async fn recover(app: App, tenant: Tenant, mut pace: Pace) {
     }
 }
 
-/// Publishes a tenant's journal entries. On AWS the stream and a schedule do this.
+/// Publishes a tenant's journal entries and seals its audit trail. On AWS the stream and a schedule do this.
 async fn publish(app: App, publisher: Publisher, tenant: Tenant, mut pace: Pace) {
-    let due = Due::everything(tenant.clone());
-    let mut failures = WorkerFailures::of("publishing");
+    let mut failures = WorkerFailures::of("publishing and sealing");
     loop {
         pace.wait(&app).await;
-        let is_clean = failures.watch(outbox::publish_due(&app, Some(&publisher), &due)).await;
+        let is_clean = failures.watch(outbox::pass_due(&app, Some(&publisher), &tenant)).await;
         pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }

@@ -1,38 +1,44 @@
 //! Publishes the event of each journal entry: at least once, only after the commit, and in order per account.
 //!
-//! An entry has a due index entry until its event is sent; after that, it is due to be sealed.
+//! An entry has a due index entry until its event is sent and the entry is sealed. The table's stream brings new
+//! entries, which are sent and left as they are. A tick sends every entry that is still due, and hands it to the worker
+//! that seals it and removes its due index entry in one write ([`Sweep`]). What the stream has sent already is sent
+//! again by that; the queue drops the repetition.
 //!
 //! There is no lock. For each account, a run reads the due entries of the partition consistently, sends them in the
 //! order of their ids, and sends each only after the one before it was taken. Every publisher of an event has therefore
 //! seen each older event of its account as sent or due, and has sent the due ones first.
 
 mod home;
+mod memory;
 mod sink;
 mod sweep;
 #[cfg(test)]
 mod tests;
 
 pub use sink::{BATCH_ITEMS, EventSink, Sent, SinkError};
-pub use sweep::any_waits;
+pub use sweep::{Sweep, SweptEntry, any_waits};
 
 use crate::app::App;
 use crate::dynamo::Readable;
 use crate::execute::{Ledger, WriteOutcome};
 use crate::metrics::Metric;
 use crate::problem::Problem;
+use futures::future::try_join_all;
 use futures::stream::{self, StreamExt};
-use home::Home;
+use home::{DueEntry, Home};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published};
-use ledger_core::ids::{Tenant, TransactionId, least_born_at};
+use ledger_core::ids::{Tenant, TransactionId, least_born_at, parse_uuid};
 use ledger_core::keys::{self, Key, Shards, attr};
 use ledger_core::operation::Operation;
+use ledger_core::reads;
+use memory::Memory;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use sweep::Marks;
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -41,7 +47,7 @@ const RUN_TIME_MAX: Duration = Duration::from_secs(60);
 /// The longest time from an entry's id to its commit, and to its place in the index.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
 /// How many batches are sent concurrently.
-const CONCURRENCY: usize = 4;
+const CONCURRENCY: usize = 16;
 
 /// What a run published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -69,6 +75,7 @@ pub struct Publisher {
     ledger: Ledger,
     name: Arc<str>,
     sink: Arc<dyn EventSink>,
+    memory: Arc<Memory>,
 }
 
 impl fmt::Debug for Publisher {
@@ -77,24 +84,52 @@ impl fmt::Debug for Publisher {
     }
 }
 
-/// A tenant, and the number of shards of its due index entries.
-type Of<'a> = (&'a Tenant, Shards);
-
 /// The entries known to be due, by the partition of their account.
 type DueEntries = BTreeMap<String, BTreeSet<Key>>;
+
+/// The result of one read of each of some accounts, and of sending what it made ready.
+#[derive(Default)]
+struct Round {
+    /// The accounts that have more.
+    homes: Vec<Home>,
+    /// The entries that were sent or put aside.
+    sent: Vec<DueEntry>,
+    /// The entries that wait, of accounts whose next event was not taken.
+    unsent: Vec<DueEntry>,
+    done: Published,
+    /// The problem of accounts that could not be read.
+    fault: Option<Problem>,
+}
+
+/// Whether a round sends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    /// New entries, which the stream has brought.
+    New,
+    /// All that is due.
+    Due,
+    /// Nothing: no event is taken at present.
+    Nothing,
+}
 
 impl Publisher {
     /// Creates a publisher of the deployment's events into a sink.
     #[must_use]
     pub fn new(app: &App, sink: Arc<dyn EventSink>) -> Self {
-        Self { ledger: app.ledger().clone(), name: Arc::from(app.config().ledger.as_str()), sink }
+        Self {
+            ledger: app.ledger().clone(),
+            name: Arc::from(app.config().ledger.as_str()),
+            sink,
+            memory: Arc::default(),
+        }
     }
 
-    /// Publishes the due entries of the accounts whose items were added or changed.
+    /// Publishes the due entries of the accounts whose items were added or changed. Writes nothing.
     ///
     /// # Errors
-    /// 503 if the table did not answer, or the end of a publication was not written; the run can be repeated.
+    /// 503 if the table did not answer; the run can be repeated.
     pub async fn changed(&self, tenant: &Tenant, shards: Shards, changed: &[Item]) -> Result<Published, Problem> {
+        let began = Instant::now();
         let mut due_entries = DueEntries::new();
         for key in changed.iter().filter_map(|item| key_of(tenant, item)).filter(|key| key.entry().is_some()) {
             due_entries.entry(key.pk().to_owned()).or_default().insert(key);
@@ -103,43 +138,47 @@ impl Publisher {
             return Ok(Published::default());
         }
         // Entries that an earlier run left due in these accounts are sent first.
-        let mut marks = Marks::of(tenant, shards);
-        for key in marks.next(self.ledger.dynamo()).await?.iter().filter_map(|row| key_of(tenant, &row.item)) {
-            if let Some(known) = due_entries.get_mut(key.pk()) {
-                known.insert(key);
+        let floor = self.floor(tenant, shards).await?;
+        let mut homes: Vec<Home> = due_entries.into_values().filter_map(|keys| Home::of(keys, Some(floor))).collect();
+        let mut done = Published::default();
+        while !homes.is_empty() && began.elapsed() < RUN_TIME_MAX {
+            let round = self.round(tenant, homes, Sending::New).await;
+            done.add(round.done);
+            if let Some(fault) = round.fault {
+                return Err(fault);
             }
-        }
-        self.publish((tenant, shards), due_entries, marks.floor(), Instant::now()).await
-    }
-
-    /// Publishes all due entries of a tenant, oldest first, including those that the stream missed.
-    ///
-    /// # Errors
-    /// 503 if the table did not answer, or the end of a publication was not written; the run can be repeated.
-    pub async fn sweep(&self, tenant: &Tenant, shards: Shards) -> Result<Published, Problem> {
-        let began = Instant::now();
-        let (mut done, mut seen) = (Published::default(), BTreeSet::new());
-        let mut marks = Marks::of(tenant, shards);
-        let mut first = true;
-        while let Some(rows) = marks.more(self.ledger.dynamo()).await? {
-            if std::mem::take(&mut first) {
-                self.measure_oldest(tenant, &rows);
-            }
-            if began.elapsed() >= RUN_TIME_MAX {
-                break;
-            }
-            let mut due_entries = DueEntries::new();
-            for key in rows.iter().filter_map(|row| key_of(tenant, &row.item)) {
-                if key.entry().is_none() {
-                    done.add(self.put_aside((tenant, shards), &key).await?);
-                } else if !seen.contains(key.pk()) {
-                    due_entries.entry(key.pk().to_owned()).or_default().insert(key);
-                }
-            }
-            seen.extend(due_entries.keys().cloned());
-            done.add(self.publish((tenant, shards), due_entries, marks.floor(), began).await?);
+            homes = round.homes;
+            homes.retain(Home::has_more);
         }
         Ok(done)
+    }
+
+    /// Returns an id that no due entry of the tenant precedes, but those of the last ten minutes: an entry's id is
+    /// made at most that long before its commit.
+    async fn floor(&self, tenant: &Tenant, shards: Shards) -> Result<Uuid, Problem> {
+        if let Some(floor) = self.memory.floor(tenant) {
+            return Ok(floor);
+        }
+        // An entry that is committed after this read has a later id than this, less the margin.
+        let read_at = least_born_at(self.ledger.clock().now());
+        let firsts = (0..shards.count()).flat_map(|shard| {
+            let works = [reads::entries_to_publish_late(tenant, shard), reads::entries_to_publish(tenant, shard)];
+            works.map(|query| async move { self.ledger.dynamo().query_readable(&query.limit(1)).await })
+        });
+        let firsts = try_join_all(firsts).await?;
+        let id = |row: &Readable| row.item.key_text(attr::DUE_SK).and_then(|id| parse_uuid(id).ok());
+        // An index entry that is not an id gives no bound.
+        let oldest = firsts.iter().flatten().map(|row| id(row).unwrap_or(Uuid::nil())).min();
+        let floor = oldest.map_or(read_at, |oldest| oldest.min(read_at));
+        self.memory.set_floor(tenant, floor);
+        Ok(floor)
+    }
+
+    /// Begins to publish all due entries of a tenant, oldest first, including those that the stream missed.
+    /// `seals_late` says whether entries that must wait are returned too, to be sealed and published late.
+    #[must_use]
+    pub fn sweep(&self, tenant: &Tenant, shards: Shards, seals_late: bool) -> Sweep {
+        Sweep::new(self.clone(), tenant.clone(), shards, seals_late)
     }
 
     /// Publishes one entry again: one that was put aside, or whose event a receiver lost.
@@ -151,6 +190,7 @@ impl Publisher {
     pub async fn again(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
         let row = self.read_entry(key).await?.ok_or_else(Problem::not_found)?;
         if is_due(tenant, &row.item) && key.entry().is_some() {
+            self.memory.forget(key);
             return self.changed(tenant, shards, std::slice::from_ref(&row.item)).await;
         }
         let why = match self.event(tenant, key, &row) {
@@ -166,86 +206,89 @@ impl Publisher {
         Ok(Published { dead_letters: 1, ..Published::default() })
     }
 
-    /// Publishes the due entries of accounts, in several concurrent batches. A failed batch does not delay the others.
-    async fn publish(
-        &self,
-        of: Of<'_>,
-        due_entries: DueEntries,
-        floor: Option<Uuid>,
-        began: Instant,
-    ) -> Result<Published, Problem> {
-        let homes: Vec<Home> = due_entries.into_values().filter_map(|keys| Home::of(keys, floor)).collect();
+    /// Reads each account once and sends what is ready, in several concurrent batches. A failed batch does not delay
+    /// the others.
+    async fn round(&self, tenant: &Tenant, homes: Vec<Home>, sending: Sending) -> Round {
         let mut homes = homes.into_iter().peekable();
         let batches = std::iter::from_fn(|| {
             homes.peek()?;
             Some(homes.by_ref().take(BATCH_ITEMS).collect::<Vec<Home>>())
         });
-        let batches = batches.map(|batch| self.drain(of, batch, began));
-        let ended: Vec<Result<Published, Problem>> =
-            stream::iter(batches).buffer_unordered(CONCURRENCY).collect().await;
-        let mut done = Published::default();
+        let batches = batches.map(|batch| self.send_batch(tenant, batch, sending));
+        let ended: Vec<Result<Round, Problem>> = stream::iter(batches).buffer_unordered(CONCURRENCY).collect().await;
+        let mut whole = Round::default();
         for ended in ended {
-            done.add(ended?);
+            match ended {
+                Ok(round) => whole.add(round),
+                Err(problem) => whole.fault = Some(problem),
+            }
         }
-        Ok(done)
+        whole
     }
 
-    /// Publishes the due entries of at most [`BATCH_ITEMS`] accounts, until none is due or the time is over.
-    async fn drain(&self, of: Of<'_>, mut homes: Vec<Home>, began: Instant) -> Result<Published, Problem> {
-        let mut done = Published::default();
-        while !homes.is_empty() && began.elapsed() < RUN_TIME_MAX {
-            let passes = homes.iter_mut().map(|home| home.read(self, of.0));
-            futures::future::try_join_all(passes).await?;
-            self.send_ready(of, &mut homes, &mut done).await?;
-            homes.retain(Home::has_more);
-        }
-        Ok(done)
-    }
-
-    /// Sends the ready events, one of each account at a time.
+    /// Reads at most [`BATCH_ITEMS`] accounts and sends the ready events, one of each account at a time.
     ///
     /// Of two events of one account in a batch, the second might be taken without the first.
-    async fn send_ready(&self, of: Of<'_>, homes: &mut [Home], done: &mut Published) -> Result<(), Problem> {
-        let (tenant, _) = of;
-        let mut sent = Vec::new();
+    async fn send_batch(&self, tenant: &Tenant, mut homes: Vec<Home>, sending: Sending) -> Result<Round, Problem> {
+        try_join_all(homes.iter_mut().map(|home| home.read(self, tenant))).await?;
+        let mut round = Round::default();
+        if sending == Sending::Nothing {
+            homes.iter_mut().for_each(Home::wait);
+        }
         loop {
-            for home in homes.iter_mut() {
-                while let Some((key, why)) = home.unpublishable() {
-                    match self.keep(tenant, &key, why).await {
-                        Ok(()) => {
-                            home.take_next();
-                            sent.push(key);
-                            done.dead_letters = done.dead_letters.saturating_add(1);
-                        }
-                        Err(SinkError(code)) => self.wait(tenant, home, &code, done),
-                    }
-                }
+            for home in &mut homes {
+                self.end_sent(tenant, home, &mut round).await;
             }
             let (mut next, mut events) = (Vec::new(), Vec::new());
-            for home in homes.iter_mut() {
+            for home in &mut homes {
                 if let Some(event) = home.next().cloned() {
                     events.push(event);
                     next.push(home);
                 }
             }
             if events.is_empty() {
-                return self.move_marks(of, &sent).await;
+                break;
             }
             let mut fates = self.sink.send(&events).await.into_iter();
             for (home, event) in next.into_iter().zip(&events) {
                 match fates.next().unwrap_or_else(|| Sent::Later("no answer".to_owned())) {
                     Sent::Taken => {
-                        sent.extend(home.take_next());
-                        done.published = done.published.saturating_add(1);
-                        let lag = self.ledger.clock().now().since(event.created_at);
-                        self.ledger.metrics().measure(Metric::OutboxLag, tenant, Operation::Publish, lag);
+                        home.sent();
+                        round.done.published = round.done.published.saturating_add(1);
+                        // What a tick sends is mostly a repetition, which says nothing of the time until the first.
+                        if sending == Sending::New {
+                            let lag = self.ledger.clock().now().since(event.created_at);
+                            self.ledger.metrics().measure(Metric::OutboxLag, tenant, Operation::Publish, lag);
+                        }
                     }
                     Sent::Never(code) => home.refuse(code),
-                    Sent::Later(code) => self.wait(tenant, home, &code, done),
+                    Sent::Later(code) => self.wait(tenant, home, &code, &mut round.done),
                 }
             }
-            if sent.len() >= MARKS_MAX {
-                self.move_marks(of, &std::mem::take(&mut sent)).await?;
+        }
+        for home in &mut homes {
+            round.unsent.extend(home.take_unsent());
+        }
+        round.homes = homes;
+        Ok(round)
+    }
+
+    /// Moves the entries that an account has sent to the round's, and puts aside those that can never be published.
+    async fn end_sent(&self, tenant: &Tenant, home: &mut Home, round: &mut Round) {
+        loop {
+            if let Some(entry) = home.take_sent() {
+                self.memory.remember(&entry.key);
+                round.sent.push(entry);
+            } else if let Some((key, why)) = home.unpublishable() {
+                match self.keep(tenant, &key, why).await {
+                    Ok(()) => {
+                        home.sent();
+                        round.done.dead_letters = round.done.dead_letters.saturating_add(1);
+                    }
+                    Err(SinkError(code)) => self.wait(tenant, home, &code, &mut round.done),
+                }
+            } else {
+                return;
             }
         }
     }
@@ -262,14 +305,13 @@ impl Publisher {
     }
 
     /// Puts aside an item that has a due index entry but is no journal entry. No later entry waits for it.
-    async fn put_aside(&self, of: Of<'_>, key: &Key) -> Result<Published, Problem> {
-        let (tenant, _) = of;
+    async fn put_aside(&self, tenant: &Tenant, shards: Shards, key: &Key) -> Result<Published, Problem> {
         // The index may be behind: the item may have been put aside already.
         if !self.read_entry(key).await?.is_some_and(|row| is_due(tenant, &row.item)) {
             return Ok(Published::default());
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
-            Ok(()) => self.move_marks(of, std::slice::from_ref(key)).await?,
+            Ok(()) => move_to_sealing(&self.ledger, tenant, shards, std::slice::from_ref(key)).await?,
             Err(SinkError(code)) => {
                 let _ = self.not_taken(tenant, &code);
                 return Ok(Published { waiting: 1, ..Published::default() });
@@ -293,23 +335,36 @@ impl Publisher {
     fn event(&self, tenant: &Tenant, key: &Key, row: &Readable) -> Result<Event, Unpublishable> {
         Event::of_entry(&self.name, tenant, key, row.whole()?)
     }
+}
 
-    async fn move_marks(&self, of: Of<'_>, entries: &[Key]) -> Result<(), Problem> {
-        for entries in entries.chunks(MARKS_MAX) {
-            self.move_some(of, entries).await?;
-        }
-        Ok(())
+impl Round {
+    fn add(&mut self, other: Self) {
+        self.homes.extend(other.homes);
+        self.sent.extend(other.sent);
+        self.unsent.extend(other.unsent);
+        self.done.add(other.done);
+        self.fault = self.fault.take().or(other.fault);
     }
+}
 
-    async fn move_some(&self, (tenant, shards): Of<'_>, entries: &[Key]) -> Result<(), Problem> {
-        let broken = |what: &str| self.ledger.broken(tenant, Operation::Publish, what);
+/// Moves the due index entries of published entries to the work of sealing: of those that the run which published them
+/// could not seal. They are not published again.
+pub(crate) async fn move_to_sealing(
+    ledger: &Ledger,
+    tenant: &Tenant,
+    shards: Shards,
+    entries: &[Key],
+) -> Result<(), Problem> {
+    let broken = |what: &str| ledger.broken(tenant, Operation::Publish, what);
+    for entries in entries.chunks(MARKS_MAX) {
         let transaction = published(tenant, entries, shards).map_err(|error| broken(&error.to_string()))?;
-        match self.ledger.attempt(tenant, Operation::Publish, &transaction).await? {
-            WriteOutcome::Applied => Ok(()),
-            WriteOutcome::Rejected(_) => Err(broken("an entry no longer exists")),
-            WriteOutcome::MarkerExists(_) => Err(broken("an update of an index entry found a marker")),
+        match ledger.attempt(tenant, Operation::Publish, &transaction).await? {
+            WriteOutcome::Applied => {}
+            WriteOutcome::Rejected(_) => return Err(broken("an entry no longer exists")),
+            WriteOutcome::MarkerExists(_) => return Err(broken("an update of an index entry found a marker")),
         }
     }
+    Ok(())
 }
 
 /// Returns the key of a tenant's item.
@@ -318,7 +373,7 @@ fn key_of(tenant: &Tenant, item: &Item) -> Option<Key> {
     Key::stored(tenant, text(attr::PK)?, text(attr::SK)?)
 }
 
-/// Whether an item has a due index entry for publishing.
+/// Whether an item is an entry whose event is due.
 fn is_due(tenant: &Tenant, item: &Item) -> bool {
     item.key_text(attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark))
 }

@@ -3,8 +3,9 @@
 //! A tick runs it, outside of any request. However many workers run at once, of either form of chain, each record gets
 //! into one segment only.
 //!
-//! Journal entries are due once they are published, trail records from the start. Acts of the operator's staff have no
-//! due index entry: they are listed by the time in their ids.
+//! Journal entries are published and then sealed, in one pass: the transaction that seals an entry removes its due index
+//! entry. One whose event was not taken for [`LATE_AFTER`] is sealed all the same, and published late. Trail records are
+//! due from the start. Acts of the operator's staff have no due index entry: they are listed by the time in their ids.
 
 mod days;
 mod lanes;
@@ -16,6 +17,7 @@ pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;
+use crate::publishing::{Published, Sweep};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
@@ -24,12 +26,35 @@ use serde::Serialize;
 use std::time::Duration;
 
 /// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
-const RUN_TIME_MAX: Duration = Duration::from_secs(15);
+const RUN_TIME_MAX: Duration = Duration::from_secs(40);
 /// The longest time between the instant in an act's id and its commit, by this worker's clock: ten minutes for clocks
 /// that differ, and five for the request.
 const ACTS_MARGIN: Duration = Duration::from_secs(15 * 60);
 
+/// How long an entry waits for its publication before it is sealed without.
+pub const LATE_AFTER: Duration = Duration::from_secs(5 * 60);
+
+/// What a run does.
+#[derive(Debug)]
+pub struct Pass {
+    /// The number of shards of the tenant's due index entries.
+    pub shards: Shards,
+    /// Whether a trail without lanes gets them. One with lanes keeps them, whatever this says.
+    pub opens_lanes: bool,
+    /// The journal entries to publish and seal; `None` to seal only what was published before.
+    pub entries: Option<Sweep>,
+}
+
 /// The result of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Passed {
+    /// Events of journal entries.
+    pub events: Published,
+    /// Records of the trail.
+    pub sealed: Sealed,
+}
+
+/// What a run sealed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Sealed {
     /// The number of records that were sealed.
@@ -40,39 +65,40 @@ pub struct Sealed {
     pub left: bool,
 }
 
-/// Seals what is due in a tenant's trail. `opens_lanes` says whether a trail without lanes gets them. One with lanes
-/// keeps them, whatever it says.
+/// Publishes and seals what is due for a tenant.
 ///
 /// # Errors
 /// 503 if the store cannot be read or written; a later run continues. 500 if a record could not be sealed, after all
 /// others.
-pub async fn run(app: &App, tenant: &Tenant, shards: Shards, opens_lanes: bool) -> Result<Sealed, Problem> {
+pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
     let heads = read::heads(app.dynamo(), tenant).await?;
-    if !opens_lanes && heads.is_none() {
-        return run_by_days(app, tenant, shards).await;
+    if !pass.opens_lanes && heads.is_none() {
+        return run_by_days(app, tenant, pass).await;
     }
     let mut run = lanes::Run::new(app, tenant, heads);
-    run.seal(shards).await?;
-    ended(app, tenant, run.ended())
+    let ended = run.seal(pass).await;
+    passed(app, tenant, ended, run.ended())
 }
 
-/// Seals what is due in a tenant's trail in the chain of days, as a release does that does not know lanes.
+/// Publishes and seals what is due for a tenant in the chain of days, as a release does that does not know lanes.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_by_days(app: &App, tenant: &Tenant, shards: Shards) -> Result<Sealed, Problem> {
+pub async fn run_by_days(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
     let mut run = days::Run::new(app, tenant);
-    run.seal(shards).await?;
-    ended(app, tenant, (run.done, run.oldest, run.fault))
+    let ended = run.seal(pass).await;
+    passed(app, tenant, ended, (run.done, run.oldest, run.fault))
 }
 
-fn ended(
+fn passed(
     app: &App,
     tenant: &Tenant,
-    (done, oldest, fault): (Sealed, Option<Timestamp>, Option<Problem>),
-) -> Result<Sealed, Problem> {
+    ended: Result<Published, Problem>,
+    (sealed, oldest, fault): (Sealed, Option<Timestamp>, Option<Problem>),
+) -> Result<Passed, Problem> {
+    let events = ended?;
     // A lag of 0 is reported too: without it the alarm would not clear.
     let lag = oldest.map_or(Duration::ZERO, |since| app.now().since(since));
     app.metrics().measure(Metric::SealingLag, tenant, Operation::Sealing, lag);
-    fault.map_or(Ok(done), Err)
+    fault.map_or(Ok(Passed { events, sealed }), Err)
 }

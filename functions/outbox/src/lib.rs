@@ -1,13 +1,15 @@
-//! Publishes journal entries as events, and recovers operations in flight at the PSP.
+//! Publishes journal entries as events, seals the audit trail, and recovers operations in flight at the PSP.
 //!
 //! Recovery covers operations whose lease has ended, top-ups that were not paid, and refunds whose events were lost. A
 //! schedule calls this worker for a tenant, the table's stream calls it for new entries, and it may be called by hand.
 //! Concurrent runs do nothing twice, and keep each account's events in order.
 
 use ledger_core::ids::Tenant;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{self, Published, Publisher};
+use ledger_runtime::sealing::{self, Pass, Passed, Sealed};
 use ledger_runtime::topups::{self, Recovered};
 use ledger_runtime::worker::Due;
 use serde::Serialize;
@@ -19,44 +21,83 @@ pub struct Done {
     pub recovered: Recovered,
     /// Events of journal entries.
     pub events: Published,
+    /// Records of the audit trail.
+    pub sealed: Sealed,
 }
 
-/// Publishes and recovers what is due for a tenant. A failure of one does not stop the other.
+/// Publishes, seals and recovers what is due for a tenant. A failure of one does not stop the other.
 ///
 /// # Errors
 /// 503 if the store did not answer, or events were not accepted; a later run continues. 500 if there is work, but no
-/// queue or no PSP is configured.
+/// queue or no PSP is configured, or if a record could not be sealed.
 pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Done, Problem> {
-    // The stream and calls by hand name entries. Operations in flight are recovered by schedule only.
+    // The stream and calls by hand name entries. Everything else is done by schedule only.
     if !due.changed.is_empty() || !due.named.is_empty() {
         return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
-    let (events, recovered) = tokio::join!(publish_due(app, publisher, due), run_due(app, &due.tenant));
-    Ok(Done { events: events?, recovered: recovered? })
+    let (passed, recovered) = tokio::join!(pass_due(app, publisher, &due.tenant), run_due(app, &due.tenant));
+    let (Passed { events, sealed }, recovered) = (passed?, recovered?);
+    Ok(Done { recovered, events, sealed })
 }
 
 /// Publishes the journal entries that are due: those of the accounts in a stream batch, those named by hand, or all of
-/// them.
+/// them, which are then sealed.
 ///
 /// # Errors
 /// 503 if the store did not answer, or an event was not accepted. 500 if there are events and no queue.
 pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<Published, Problem> {
+    if due.changed.is_empty() && due.named.is_empty() {
+        return pass_due(app, publisher, &due.tenant).await.map(|passed| passed.events);
+    }
     let shards = app.terms(&due.tenant).await?.due_shards;
-    let Some(publisher) = publisher else {
-        let waits = publishing::any_waits(app.dynamo(), &due.tenant, shards).await?;
-        return if waits { Err(no_queue(&due.tenant)) } else { Ok(Published::default()) };
-    };
+    let publisher = publisher.ok_or_else(|| no_queue(&due.tenant))?;
     let mut done = Published::default();
     for key in &due.named {
         done.add(publisher.again(&due.tenant, shards, key).await?);
     }
     if !due.changed.is_empty() {
         done.add(publisher.changed(&due.tenant, shards, &due.changed).await?);
-    } else if due.named.is_empty() {
-        done.add(publisher.sweep(&due.tenant, shards).await?);
     }
-    // Reported as a failure, so that the run is retried soon and an alarm is raised if it persists.
-    if done.waiting > 0 { Err(Problem::unavailable()) } else { Ok(done) }
+    ended(done).map(|()| done)
+}
+
+/// Publishes every journal entry that is due, and seals what is due in a tenant's audit trail.
+///
+/// # Errors
+/// 503 if the store did not answer, or an event was not accepted. 500 if there are events and no queue, or if a record
+/// could not be sealed, or the chain was changed.
+pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant) -> Result<Passed, Problem> {
+    let terms = app.terms(tenant).await?;
+    let shards = terms.due_shards;
+    let entries = publisher.map(|publisher| publisher.sweep(tenant, shards, seals_late(&terms)));
+    let has_no_queue = entries.is_none();
+    let passed = sealing::run(app, tenant, Pass { shards, opens_lanes: opens_lanes(&terms), entries }).await?;
+    if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
+        return Err(no_queue(tenant));
+    }
+    ended(passed.events).map(|()| passed)
+}
+
+/// A run that leaves events waiting is reported as a failure, so that it is retried soon and an alarm is raised if it
+/// persists.
+fn ended(events: Published) -> Result<(), Problem> {
+    if events.waiting > 0 { Err(Problem::unavailable()) } else { Ok(()) }
+}
+
+/// Whether a tenant's trail that has no lanes yet gets them: once every environment reads them, as the version of the
+/// tenant's records says.
+fn opens_lanes(terms: &TenantTerms) -> bool {
+    match terms.records {
+        RecordVersion::V1 => false,
+        RecordVersion::V2 => true,
+    }
+}
+
+/// Whether entries are sealed whose event is not taken: once every environment finds the due index entry that they get.
+fn seals_late(terms: &TenantTerms) -> bool {
+    match terms.records {
+        RecordVersion::V1 | RecordVersion::V2 => false,
+    }
 }
 
 /// Recovers the operations in flight of a tenant.

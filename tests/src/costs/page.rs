@@ -85,13 +85,13 @@ fn requests(costs: &Costs) -> String {
     table
 }
 
-/// What follows from an entry or record, as it is of a transfer's.
+/// What follows from a record, as it is of a transfer's.
 fn later(costs: &Costs) -> String {
     let units = |name| step(costs, "transfer", name).map_or_else(String::new, |step| written(step.busy).to_string());
     format!(
-        "Each entry takes {} WCU more to be published, and each record {} to be sealed, if it is at most 1 KB.\n",
-        units("published"),
-        units("sealed")
+        "Each record takes {} WCU more to be sealed, if it is at most 1 KB. Publishing an entry takes {}.\n",
+        units("sealed"),
+        units("published")
     )
 }
 
@@ -129,7 +129,7 @@ fn payment(costs: &Costs) -> String {
     let what = |step: &str| match step {
         "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
         "credited" => "`PAYMENT` 2, moved in `due` 2; a share of the balance and the lease, which take 8",
-        "published" => "`TXN` 2, moved in `due` 2",
+        "published" => "nothing",
         "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment and the lane's head",
         "settled" => "`PAYMENT` 2, removed from `due` 1; a share of the list and the settlement",
         _ => panic!("an unknown step {step}"),
@@ -302,7 +302,7 @@ fn bill(costs: &Costs) -> Vec<BillRow> {
     let what = [
         ("request", "table: the payments' own transactions"),
         ("credited", "crediting merchants"),
-        ("published", "events: work marked as done"),
+        ("published", "events: reading the entries"),
         ("sealed", "sealing"),
         ("settled", "collecting for settlements"),
     ];
@@ -355,10 +355,10 @@ const OTHERS: [(&str, &str, &str, Dollars); 6] = [
     ("logs: our line, the metrics' lines, Lambda's and the gateway's, 1.5 KB", "1.5 GB", "0.50 a GB", Dollars(750)),
     ("traces: one in twenty", "0.05 million", "5.00 a million", Dollars(250)),
     (
-        "events: sent, one call each where traffic is thin, and received and deleted by a receiver",
-        "3 million",
+        "events: sent twice, one call each where traffic is thin, and received and deleted by a receiver",
+        "4 million",
         "0.50 a million",
-        Dollars(1_500),
+        Dollars(2_000),
     ),
     (
         "runs of the workers: 40,000 x 0.5 s x 0.25 GB = 5,000 GB-s",

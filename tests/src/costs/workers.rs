@@ -61,9 +61,7 @@ impl Workers {
             let at = opened(shop.world, shop.merchant).await;
             let _ = gate::as_function("settlement", self.settler.walk(&at, async |_| {})).await;
         }
-        let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
-        let _ = gate::as_function("outbox", publish).await.expect("published");
-        let _ = gate::as_function("jobs", jobs::seal_trail(&self.app, shop.tenant)).await.expect("sealed");
+        let _ = self.seal(shop).await;
     }
 
     /// Credits the records that wait, as the stream delivers them; returns their number.
@@ -88,9 +86,10 @@ impl Workers {
         waiting
     }
 
-    /// Seals the records that wait; returns their number.
+    /// Seals the records that wait, as a tick does; returns their number.
     pub(super) async fn seal(&self, shop: &Shop<'_>) -> usize {
-        gate::as_function("jobs", jobs::seal_trail(&self.app, shop.tenant)).await.expect("sealed").records
+        let pass = outbox::pass_due(&self.app, Some(&self.publisher), shop.tenant);
+        gate::as_function("outbox", pass).await.expect("sealed").sealed.records
     }
 
     /// Opens a settlement and collects its records.

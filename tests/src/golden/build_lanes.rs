@@ -3,7 +3,7 @@
 use super::build::Made;
 use super::decode::World;
 use ledger_core::dynamo::Item;
-use ledger_core::keys::{self, Key};
+use ledger_core::keys::{self, Key, Shards};
 use ledger_core::sealing::lanes::{Heads, LaneSegment};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
@@ -22,6 +22,11 @@ pub enum LanesDoes {
         /// The time before which every act is sealed by that.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         acts_until: Option<String>,
+    },
+    /// Seals a lane's due entries, whose events were not taken.
+    SealUnpublished {
+        /// The lane.
+        lane: String,
     },
     /// Binds the heads of all lanes, if that is due.
     Bind {},
@@ -55,6 +60,13 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
             let waiting: Vec<Sealable> = world.keys_of(|_| true).into_iter().filter_map(read).filter(is_here).collect();
             let acts_until = acts_until.as_ref().map(|until| Timestamp::parse(until).unwrap());
             head.batch(tenant, &waiting, acts_until, now).unwrap().map(|batch| batch.transaction().clone())
+        }
+        LanesDoes::SealUnpublished { lane } => {
+            let shards = Shards::new(2).unwrap();
+            let read = |key: Key| Sealable::read(tenant, world.must(&key)).unwrap();
+            let waiting = world.keys_of(|_| true).into_iter().filter_map(read);
+            let waiting: Vec<Sealable> = waiting.map(|record| record.unpublished(tenant, shards)).collect();
+            lane_of(lane).batch(tenant, &waiting, None, now).unwrap().map(|batch| batch.transaction().clone())
         }
         LanesDoes::FinishRestored {} => {
             let head = lane_of("0");

@@ -69,6 +69,11 @@ pub enum TrailDoes {
         fence: String,
         day: String,
     },
+    /// Seals a day's due entries, whose events were not taken.
+    SealUnpublished {
+        fence: String,
+        day: String,
+    },
     Release {
         fence: String,
         acts_until: String,
@@ -141,7 +146,9 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
         }
         TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
-        TrailDoes::Take {} | TrailDoes::Seal { .. } | TrailDoes::Release { .. } => return Ok(seal(world, does)),
+        TrailDoes::Take {} | TrailDoes::Seal { .. } | TrailDoes::SealUnpublished { .. } | TrailDoes::Release { .. } => {
+            return Ok(seal(world, does));
+        }
     };
     Ok(Made::Whole(recorded.unwrap()))
 }
@@ -162,13 +169,17 @@ fn seal(world: &World, does: &TrailDoes) -> Made {
         TrailDoes::Release { fence, acts_until } => {
             lease(fence).release(Timestamp::parse(acts_until).unwrap(), now).unwrap()
         }
-        TrailDoes::Seal { fence, day } => {
+        TrailDoes::Seal { fence, day } | TrailDoes::SealUnpublished { fence, day } => {
             let day = UtcDay::parse(day).unwrap();
             let sealed = read(&keys::sealed_day(tenant, day)).map(|item| SealedDay::read(item).unwrap());
             let waiting = world.keys_of(|_| true).into_iter().filter_map(|key| {
                 Sealable::read(tenant, world.must(&key)).unwrap().filter(|record| record.at().utc_day() == day)
             });
-            let waiting: Vec<Sealable> = waiting.collect();
+            let is_published = matches!(does, TrailDoes::Seal { .. });
+            let shards = Shards::new(2).unwrap();
+            let as_published =
+                |record: Sealable| if is_published { record } else { record.unpublished(tenant, shards) };
+            let waiting: Vec<Sealable> = waiting.map(as_published).collect();
             match lease(fence).batch(day, sealed.as_ref(), &waiting, now).unwrap() {
                 Some(batch) => batch.transaction().clone(),
                 None => return Made::Nothing,

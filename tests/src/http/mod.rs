@@ -18,7 +18,7 @@ pub mod settling;
 pub mod stripe;
 pub mod tap;
 pub mod topup_rig;
-mod workers;
+pub mod workers;
 pub mod world;
 
 pub use answer::Answer;

@@ -6,6 +6,8 @@ use super::settling::RecordedSagas;
 use crate::cloud::gate;
 use jobs::Progress;
 use ledger_core::dynamo::Item;
+use ledger_core::ids::Tenant;
+use ledger_runtime::app::App;
 use ledger_runtime::crediting::Credited;
 use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
@@ -16,6 +18,16 @@ use ledger_runtime::topups::Recovered;
 use ledger_runtime::worker::Due;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Runs the worker that publishes and seals once for a tenant, into a receiver that takes every event.
+///
+/// # Errors
+/// The worker's errors.
+pub async fn seal(app: &App, tenant: &Tenant) -> Result<Sealed, Problem> {
+    let publisher = Publisher::new(app, Arc::new(EventTap::default()));
+    let passed = gate::as_function("outbox", outbox::pass_due(app, Some(&publisher), tenant)).await;
+    passed.map(|passed| passed.sealed)
+}
 
 impl World {
     /// Runs the worker of jobs once.
@@ -43,12 +55,12 @@ impl World {
         gate::as_function("jobs", jobs::start_settlements(&self.app, &RecordedSagas::default(), &self.slug())).await
     }
 
-    /// Runs the worker that seals the audit trail once.
+    /// Runs the worker that publishes and seals once, into a receiver that takes every event.
     ///
     /// # Errors
     /// The worker's errors.
     pub async fn seal(&self) -> Result<Sealed, Problem> {
-        gate::as_function("jobs", jobs::seal_trail(&self.app, &self.slug())).await
+        seal(&self.app, &self.slug()).await
     }
 
     /// Runs the migration worker once: a slice of the passes that are due.
@@ -75,7 +87,8 @@ impl World {
         gate::as_function("outbox", outbox::run_due(&self.app, &self.slug())).await
     }
 
-    /// Runs the publishing worker once into a test's sink, for `changed` items and all that is due.
+    /// Runs the publishing worker once into a test's sink: for `changed` items, as the stream does, or for all that is
+    /// due, which is then sealed.
     ///
     /// # Errors
     /// The worker's errors.

@@ -1,20 +1,24 @@
 //! The audit trail records every act, attempt and answer, and verification finds what is planted.
 use futures::future::join;
 use ledger_core::dynamo::{self, Item};
+use ledger_core::events::{MARKS_MAX, published};
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Key;
+use ledger_core::operation::Operation;
+use ledger_core::reads;
 use ledger_core::sealing::Fault as Wrong;
 use ledger_core::time::UtcDay;
 use ledger_local::audit_command::{self, Place, VerifyCommand};
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::sealing::{self, OVERDUE_AFTER, Sealed, Verified, Verify, verify};
+use ledger_runtime::sealing::{self, OVERDUE_AFTER, Pass, Sealed, Verified, Verify, verify};
 use ledger_tests::audit::{Books, n, opt_text, s, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::null;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
-use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig};
+use ledger_tests::http::workers;
 use ledger_tests::http::{Call, Host, World};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -24,17 +28,37 @@ const RECORDS: [&str; 3] = ["TXN#", "AUDIT#", "TRAIL#"];
 
 pub(crate) async fn seal(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
     let tenant = Tenant::parse(tenant).expect("a slug");
-    gate::as_function("jobs", jobs::seal_trail(&actor.app, &tenant)).await
+    workers::seal(&actor.app, &tenant).await
 }
 
-/// Runs a sealing worker of a release that knows the chain of days alone.
+/// Runs a sealing worker of a release that knows the chain of days alone, and seals what was published before.
 pub(crate) async fn seal_by_days(actor: &Actor, tenant: &str) -> Result<Sealed, Problem> {
     let tenant = Tenant::parse(tenant).expect("a slug");
     let run = async {
         let shards = actor.app.terms(&tenant).await?.due_shards;
-        sealing::run_by_days(&actor.app, &tenant, shards).await
+        let pass = Pass { shards, opens_lanes: false, entries: None };
+        sealing::run_by_days(&actor.app, &tenant, pass).await.map(|passed| passed.sealed)
     };
-    gate::as_function("jobs", run).await
+    gate::as_function("outbox", run).await
+}
+
+/// Ends the publication of all due entries as that release does: it moves their due index entries to the work of
+/// sealing.
+pub(crate) async fn publish_by_marks(actor: &Actor, tenant: &str) {
+    let tenant = Tenant::parse(tenant).expect("a slug");
+    let run = async {
+        let shards = actor.app.terms(&tenant).await.expect("terms").due_shards;
+        for shard in 0..shards.count() {
+            let rows = actor.app.dynamo().query(&reads::entries_to_publish(&tenant, shard)).await.expect("entries");
+            let key = |row: &Item| Key::stored(&tenant, text(row, "uuid"), text(row, "type"));
+            for rows in rows.chunks(MARKS_MAX) {
+                let keys: Vec<Key> = rows.iter().filter_map(key).collect();
+                let moved = published(&tenant, &keys, shards).expect("a transaction");
+                actor.app.ledger().apply(&tenant, Operation::Publish, &moved).await.expect("moved");
+            }
+        }
+    };
+    gate::as_function("outbox", run).await;
 }
 
 /// Verifies the tenant's whole trail as of `later` from now.
@@ -56,7 +80,7 @@ pub(crate) fn records(books: &Books) -> Vec<(String, String)> {
     under.map(|(pk, sk, _)| (pk.to_owned(), sk.to_owned())).collect()
 }
 
-/// A world with payments, acts and a top-up, all published.
+/// A world with payments, acts and a top-up.
 pub(crate) async fn busy(rig: &Rig, name: &str) -> World {
     let scene = rig.scene(name).await;
     let (merchant, customer) = join(scene.world.merchant(), scene.world.customer_with("1000")).await;
@@ -64,7 +88,6 @@ pub(crate) async fn busy(rig: &Rig, name: &str) -> World {
     for _ in 0..3 {
         let _ = scene.world.api.settle(&customer.pays(&merchant, "10")).await.good();
     }
-    let _ = scene.world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
     scene.world
 }
 
@@ -179,11 +202,11 @@ async fn planted_edits_and_deletions_are_found() {
     let overdue = verified_in(&world, OVERDUE_AFTER * 2, None).await.findings;
     assert!(!overdue.is_empty() && overdue.iter().all(|found| found.fault == Wrong::Unsealed), "{overdue:?}");
     // Some records are in the chain of days, the later ones in lanes.
+    publish_by_marks(&worker, &world.tenant).await;
     let _ = seal_by_days(&worker, &world.tenant).await.expect("the run succeeds");
     let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
     for _ in 0..2 {
         world.grant(&world.customer().await, "POINT", "5").await;
-        let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
         let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
     }
     worker.clock.ahead(Duration::from_secs(60 * 60));
@@ -252,7 +275,6 @@ async fn verify_command_reports_the_head_of_the_seals_endpoint() {
     let world = World::with_terms(host, "commanded", |_| {}).await;
     let (merchant, customer) = join(world.merchant(), world.customer_with("100")).await;
     let _ = world.api.settle(&customer.pays(&merchant, "10")).await.good();
-    let _ = world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
     let sealed = world.seal().await.expect("the run succeeds");
     let seals = world.api.send(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good().json();
     assert_eq!(seals["segments"], json!(sealed.segments));

@@ -37,8 +37,6 @@ impl Throttles {
 pub struct WorkerConflicts {
     /// On the merchant's lease. The ledger counts them in the metric `TransactionConflict`.
     pub crediting: u64,
-    /// Of two publishers of one journal entry. The ledger does not count them.
-    pub publishing: u64,
     /// Of the sealing worker.
     pub sealing: u64,
 }
@@ -47,7 +45,6 @@ impl WorkerConflicts {
     pub(super) fn add(&mut self, worker: Worker) {
         let count = match worker {
             Worker::Crediting => &mut self.crediting,
-            Worker::Publishing => &mut self.publishing,
             Worker::Sealing => &mut self.sealing,
         };
         *count = count.saturating_add(1);

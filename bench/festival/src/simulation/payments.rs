@@ -140,6 +140,7 @@ impl Simulation {
         self.counts.latencies.push(time);
         self.end(id);
         self.add_unpublished(&payment);
+        self.add_unsealed(&payment);
         self.add_uncredited(&payment);
     }
 

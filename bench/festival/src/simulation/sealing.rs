@@ -1,20 +1,23 @@
-//! The sealing worker, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time, all lanes at once.
+//! The worker that publishes and seals, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time, all
+//! lanes at once. It sends the events of all that it seals, also of what the stream's worker has sent.
 
 use super::{Answer, Simulation, Worker, of_worker};
 use crate::chance::{Micros, SECOND};
-use crate::designs::{Kind, Payment, entry, journal_entry, lane_head, lane_segment, replace};
+use crate::designs::{Kind, Payment, entry, journal_entry, lane_head, lane_segment, partition_key, replace};
 use crate::model::table::{Action, Index, Transaction};
 use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
 use std::collections::VecDeque;
 
 /// `sealing::RUN_TIME_MAX`.
-const RUN_TIME_MAX: Micros = 15 * SECOND;
+const RUN_TIME_MAX: Micros = 40 * SECOND;
 /// `LANE_RECORDS_MAX` of `ledger_core::sealing::lanes`.
 const RECORDS_MAX: usize = 98;
-/// `sealing::read::PAGE_ITEMS`.
+/// `publishing::sweep::PAGE_ITEMS`.
 const PAGE_ITEMS: usize = 100;
-/// `sealing::read::SHARDS_AT_ONCE`.
-const SHARDS_AT_ONCE: usize = 4;
+/// `publishing::sweep::ACCOUNTS_AT_ONCE`.
+const ACCOUNTS_AT_ONCE: usize = 160;
+/// Index entries that one read unit of an eventually consistent query covers: a journal entry's has about 860 bytes.
+const ENTRIES_PER_READ_UNIT: usize = 9;
 /// `Lanes::MAX` of `ledger_core::sealing::lanes`.
 const LANES_MAX: usize = 16;
 /// Started KB of a full segment: 98 records of 65 bytes.
@@ -33,8 +36,10 @@ pub(super) enum Event {
 }
 
 pub(super) struct Sealing {
-    /// Published entries by shard, oldest first.
+    /// The index `due`: unsealed entries by shard, oldest first.
     due: Vec<VecDeque<u32>>,
+    /// Entries that are listed and not read.
+    listed: VecDeque<u32>,
     ends_at: Micros,
     lanes: Vec<Lane>,
     /// The number of lanes whose segment is not answered.
@@ -55,11 +60,11 @@ struct Lane {
 impl Sealing {
     pub(super) fn new(tenant_shards: u32) -> Self {
         let due = (0..tenant_shards.max(1)).map(|_| VecDeque::new()).collect();
-        Self { due, ends_at: 0, lanes: vec![Lane::default()], writing: 0 }
+        Self { due, listed: VecDeque::new(), ends_at: 0, lanes: vec![Lane::default()], writing: 0 }
     }
 
     fn is_listed(&self) -> bool {
-        self.due.iter().all(VecDeque::is_empty)
+        self.listed.is_empty() && self.due.iter().all(VecDeque::is_empty)
     }
 
     /// Doubles the lanes.
@@ -87,7 +92,8 @@ impl Simulation {
                 self.after(TICK, super::Event::Sealing(Event::Tick));
                 self.sealing.ends_at = self.now.saturating_add(RUN_TIME_MAX);
                 // What the run before has read and not sealed is listed again.
-                let left: Vec<u32> = self.sealing.lanes.iter_mut().flat_map(|lane| lane.waiting.drain(..)).collect();
+                let read = self.sealing.lanes.iter_mut().flat_map(|lane| lane.waiting.drain(..));
+                let left: Vec<u32> = read.chain(self.sealing.listed.drain(..)).collect();
                 for lane in &mut self.sealing.lanes {
                     lane.is_stopped = false;
                 }
@@ -106,7 +112,7 @@ impl Simulation {
         }
     }
 
-    /// Reads pages of several shards at once, and their records, until each lane may have a full segment.
+    /// Publishes what is due, step by step, until each lane may have a full segment.
     fn next_segments(&mut self) {
         if self.now >= self.sealing.ends_at {
             if !self.sealing.is_listed() {
@@ -117,15 +123,20 @@ impl Simulation {
         let lanes = self.sealing.lanes.len();
         let waiting: usize = self.sealing.lanes.iter().map(|lane| lane.waiting.len()).sum();
         let wanted = lanes.saturating_mul(RECORDS_MAX).saturating_sub(waiting);
-        let (mut found, mut pages) = (Vec::new(), 0_usize);
-        for due in &mut self.sealing.due {
-            // A page is read in any case, so that a run comes to its end beside a lane that is stopped.
-            if pages > 0 && found.len() >= wanted {
+        let (mut found, mut time) = (Vec::new(), 0);
+        // A step is made in any case, so that a run comes to its end beside a lane that is stopped.
+        while found.is_empty() || found.len() < wanted {
+            if self.sealing.listed.is_empty() {
+                time = self.list_marks().saturating_add(time);
+            }
+            let few = self.sealing.listed.len().min(ACCOUNTS_AT_ONCE);
+            if few == 0 {
                 break;
             }
-            found.extend(due.drain(..due.len().min(PAGE_ITEMS)));
-            pages = pages.saturating_add(1);
+            found.extend(self.sealing.listed.drain(..few));
+            time = self.time_to_send(few).saturating_add(time);
         }
+        self.count_published(&found, self.now.saturating_add(time));
         for id in found {
             let customer = self.payment(id).map_or(0, |it| it.payment.customer);
             let lane = usize::try_from(customer).unwrap_or(0).checked_rem(lanes).unwrap_or(0);
@@ -136,10 +147,24 @@ impl Simulation {
         if self.sealing.lanes.iter().all(|lane| lane.waiting.is_empty()) {
             return;
         }
-        // A query and a read of the records for each page, those of several shards at once.
-        let rounds = pages.div_ceil(lanes.max(SHARDS_AT_ONCE)).saturating_mul(2);
-        let time = (0..rounds).map(|_| self.read.draw(&mut self.chance)).fold(0, Micros::saturating_add);
         self.after(time, super::Event::Sealing(Event::Read));
+    }
+
+    /// Reads a page of each shard that has entries; returns the time. A shard whose query is throttled is read again by
+    /// the next call.
+    fn list_marks(&mut self) -> Micros {
+        let mut queries = 0_usize;
+        for (shard, due) in (0_u32..).zip(&mut self.sealing.due) {
+            let page = due.len().min(PAGE_ITEMS);
+            let units = u64::try_from(page.div_ceil(ENTRIES_PER_READ_UNIT).max(1)).unwrap_or(1);
+            queries = queries.saturating_add(1);
+            if self.table.read_index(self.now, Index::Due, partition_key(Kind::DuePublish, shard), units) {
+                self.sealing.listed.extend(due.drain(..page));
+            } else {
+                self.counts.reads_throttled = self.counts.reads_throttled.saturating_add(1);
+            }
+        }
+        self.read.longest_of(queries, &mut self.chance)
     }
 
     /// Sends the full segments of all lanes, or all that is left once everything is listed.
@@ -169,8 +194,8 @@ impl Simulation {
         ];
         let payments = ids.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment);
         actions.extend(payments.map(|payment| {
-            let entries = vec![entry(Index::Due, Kind::DueSeal, payment.tenant_shard)];
-            replace(journal_entry(payment.customer, payment.id), Some(1), 2, entries)
+            let entries = vec![entry(Index::Due, Kind::DuePublish, payment.tenant_shard)];
+            replace(journal_entry(payment.customer, payment.id), Some(0), 1, entries)
         }));
         if let Some(of) = self.sealing.lanes.get_mut(lane) {
             of.sent = Some((of_worker(actions), ids.len()));
@@ -226,9 +251,9 @@ mod tests {
     fn worker_has_the_ledgers_limits() {
         let run = "crates/ledger-runtime/src/sealing.rs";
         assert_source_has(run, &format!("RUN_TIME_MAX: Duration = Duration::from_secs({});", RUN_TIME_MAX / SECOND));
-        let read = "crates/ledger-runtime/src/sealing/read.rs";
-        assert_source_has(read, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
-        assert_source_has(read, &format!("SHARDS_AT_ONCE: usize = {SHARDS_AT_ONCE};"));
+        let sweep = "crates/ledger-runtime/src/publishing/sweep.rs";
+        assert_source_has(sweep, &format!("PAGE_ITEMS: usize = {PAGE_ITEMS};"));
+        assert_source_has(sweep, &format!("ACCOUNTS_AT_ONCE: usize = {ACCOUNTS_AT_ONCE};"));
         let lanes = "crates/ledger-core/src/sealing/lanes/mod.rs";
         assert_source_has(lanes, &format!("MAX: Self = Self({LANES_MAX});"));
         assert_source_has(lanes, &format!("ITEMS_BESIDE_RECORDS: usize = {};", 100 - RECORDS_MAX));

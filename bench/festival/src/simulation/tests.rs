@@ -98,7 +98,7 @@ fn request_that_only_conflicts_is_refused_after_three_retries() {
 fn hot_partitions_are_split_during_a_run() {
     let setup = Setup {
         table: TableSetup { split_after: 2 * SECOND, ..festival(Design::Credited, 1, 1, Preparation::None, 1).table },
-        ..festival(Design::Credited, 400, 20, Preparation::None, 1)
+        ..festival(Design::Credited, 600, 20, Preparation::None, 1)
     };
     let outcome = Simulation::run(setup);
     assert!(outcome.refused_throttled > 0 && outcome.partitions[0] > 4, "{outcome:#?}");

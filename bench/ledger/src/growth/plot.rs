@@ -8,14 +8,13 @@ use plotters::prelude::*;
 const WIDTH: u32 = 900;
 const PANEL_HEIGHT: u32 = 340;
 /// The operations that are drawn. Readers with any kind of colour vision can tell the colours apart.
-const LINES: [(&str, RGBColor); 8] = [
+const LINES: [(&str, RGBColor); 7] = [
     ("customer's balances", RGBColor(86, 180, 233)),
     ("history, last page", RGBColor(0, 114, 178)),
     ("merchant's payments, last page", RGBColor(0, 158, 115)),
     ("payment", RGBColor(0, 0, 0)),
     ("crediting", RGBColor(230, 159, 0)),
-    ("publishing", RGBColor(213, 94, 0)),
-    ("sealing", RGBColor(204, 121, 167)),
+    ("sealing", RGBColor(213, 94, 0)),
     ("reconciliation", RGBColor(153, 153, 153)),
 ];
 

@@ -38,6 +38,12 @@ impl Shape {
     /// The counts must grow at most as the work.
     pub const LINEAR: Self = Self { growth: Growth::Linear, margin_per_mille: MARGIN_PER_MILLE, exception: None };
 
+    /// Flat with another margin from one size to the next, in thousandths.
+    #[must_use]
+    pub const fn flat_within(margin_per_mille: u64) -> Self {
+        Self { margin_per_mille, ..Self::FLAT }
+    }
+
     /// Linear where it should be flat, for this reason.
     #[must_use]
     pub const fn linear_because(why: &'static str) -> Self {

@@ -43,9 +43,7 @@ pub enum Task {
     Uncredited,
     /// Credits all payments.
     Crediting,
-    /// Publishes all entries.
-    Publishing,
-    /// Seals all records.
+    /// Publishes all entries and seals all records.
     Sealing,
     /// Reconciles the table.
     Reconciliation,
@@ -62,7 +60,6 @@ impl Task {
         match self {
             Self::Uncredited => "uncredited",
             Self::Crediting => "crediting",
-            Self::Publishing => "publishing",
             Self::Sealing => "sealing",
             Self::Reconciliation => "reconciliation",
             Self::Reads => "reads",
@@ -93,7 +90,7 @@ pub async fn run(task: Task, url: &str, facts: Facts, directory: PathBuf) -> Res
         Task::Uncredited => bench.uncredited().await,
         Task::Reads => bench.reads().await,
         Task::Few => bench.few().await,
-        Task::Crediting | Task::Publishing | Task::Sealing | Task::Reconciliation => {
+        Task::Crediting | Task::Sealing | Task::Reconciliation => {
             let mut measured = bench.until_nothing_is_due(task).await?;
             measured.peak_bytes = peak_bytes(std::process::id());
             Ok(vec![measured])
@@ -187,7 +184,7 @@ impl Bench {
             let path = format!("/v1/admin/audit?resource=payment:{payment}");
             measured.push(self.read("audit trail of a payment refunded late", &staff, &path, 1).await?);
             // So that the few payments are the only due work afterwards.
-            for task in [Task::Crediting, Task::Publishing, Task::Sealing] {
+            for task in [Task::Crediting, Task::Sealing] {
                 let _ = self.until_nothing_is_due(task).await?;
             }
         }
@@ -196,7 +193,7 @@ impl Bench {
 
     async fn few(&self) -> Result<Vec<Measured>, String> {
         let mut measured = vec![self.pay().await?];
-        let workers = [Task::Crediting, Task::Publishing, Task::Sealing];
+        let workers = [Task::Crediting, Task::Sealing];
         for task in workers {
             measured.push(self.one_pass(task, &format!("{} of {FEW} payments", task.name())).await?);
         }
@@ -261,12 +258,11 @@ impl Bench {
         let everything = Due::everything(self.tenant.clone());
         let done = match task {
             Task::Crediting => crediting::run_due(&self.app, &everything).await.map_err(failed)?.records,
-            Task::Publishing => {
+            Task::Sealing => {
                 let publisher = Publisher::new(&self.app, Arc::new(Discard));
-                let published = outbox::publish_due(&self.app, Some(&publisher), &everything).await.map_err(failed)?;
-                published.published
+                let passed = outbox::pass_due(&self.app, Some(&publisher), &self.tenant).await.map_err(failed)?;
+                passed.sealed.records
             }
-            Task::Sealing => jobs::seal_trail(&self.app, &self.tenant).await.map_err(failed)?.records,
             Task::Reconciliation => self.reconcile().await?,
             Task::Uncredited | Task::Reads | Task::Few => 0,
         };

@@ -1,4 +1,4 @@
-//! The worker for bulk grants, holds, settlements to start and the audit trail, in Lambda.
+//! The worker for bulk grants, holds and settlements to start, in Lambda.
 
 use ledger_runtime::app::App;
 use ledger_runtime::settlement::Started;
@@ -15,7 +15,6 @@ async fn main() -> std::process::ExitCode {
                 None => Ok(Started::default()),
             };
             let progress = jobs::run_due(app, &due.tenant).await;
-            jobs::seal_trail(app, &due.tenant).await?;
             started.and(progress)
         })
     })

@@ -1,4 +1,4 @@
-//! The worker that publishes events and recovers operations in flight, in Lambda.
+//! The worker that publishes events, seals the audit trail and recovers operations in flight, in Lambda.
 
 use ledger_runtime::app::App;
 use ledger_runtime::worker::Due;

@@ -9,6 +9,8 @@ use crate::time::Timestamp;
 pub enum Work {
     /// A journal entry to publish.
     Publish,
+    /// A sealed journal entry to publish, whose event was not taken in time.
+    PublishLate,
     /// A record to add to its merchant's balance.
     Credit(MerchantId),
     /// A bulk grant to continue.
@@ -36,6 +38,7 @@ pub enum Work {
 pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
     match work {
         Work::Publish => format!("{tenant}#due#publish#{shard}"),
+        Work::PublishLate => format!("{tenant}#due#publish_late#{shard}"),
         Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
         Work::Job => format!("{tenant}#due#job#{shard}"),
         Work::Flight => format!("{tenant}#due#flight#{shard}"),

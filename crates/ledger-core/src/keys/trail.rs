@@ -56,12 +56,14 @@ pub fn sealed_day(tenant: &Tenant, day: UtcDay) -> Key {
     Partition::tenant(tenant).item(format!("{}{day}", sk::SEALED))
 }
 
-/// Whether a due index partition is that of entries to publish.
+/// Whether a due index partition is that of entries to publish, sealed or not.
 #[must_use]
 pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
-    let every = due_partition(tenant, Work::Publish, 0);
-    let every = every.strip_suffix('0').unwrap_or(&every);
-    mark.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
+    [Work::Publish, Work::PublishLate].into_iter().any(|work| {
+        let every = due_partition(tenant, work, 0);
+        let every = every.strip_suffix('0').unwrap_or(&every);
+        mark.strip_prefix(every).is_some_and(|shard| parse_canonical::<u32>(shard).is_some())
+    })
 }
 
 /// The kinds of records of the audit trail.
@@ -186,7 +188,9 @@ mod tests {
     #[test]
     fn publish_partition_is_recognized_in_canonical_form_only() {
         let tenant = Tenant::parse("demo").unwrap();
-        assert!(publish_mark(&tenant, &due_partition(&tenant, Work::Publish, 63)));
+        for work in [Work::Publish, Work::PublishLate] {
+            assert!(publish_mark(&tenant, &due_partition(&tenant, work, 63)));
+        }
         let other = Tenant::parse("demo2").unwrap();
         for mark in [
             due_partition(&tenant, Work::Seal, 0),
@@ -194,6 +198,8 @@ mod tests {
             "demo#due#publish#".into(),
             "demo#due#publish#+1".into(),
             "demo#due#publish#01".into(),
+            "demo#due#publish_late#".into(),
+            "demo#due#publish_later#0".into(),
         ] {
             assert!(!publish_mark(&tenant, &mark), "{mark}");
         }

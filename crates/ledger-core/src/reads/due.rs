@@ -17,10 +17,16 @@ fn until(tenant: &Tenant, work: Work, shard: u32, now: Timestamp) -> Query {
     Query::due(keys::due_partition(tenant, work, shard), SortRange::up_to(keys::due_until(now)))
 }
 
-/// Journal entries of a shard that are not published.
+/// Journal entries of a shard whose event was not taken, or that are not sealed.
 #[must_use]
 pub fn entries_to_publish(tenant: &Tenant, shard: u32) -> Query {
     all(tenant, Work::Publish, shard)
+}
+
+/// Sealed journal entries of a shard that are not published.
+#[must_use]
+pub fn entries_to_publish_late(tenant: &Tenant, shard: u32) -> Query {
+    all(tenant, Work::PublishLate, shard)
 }
 
 /// Records of a merchant that are not credited.

@@ -21,8 +21,8 @@ pub use accounts::{
     legacy_history, legacy_history_between, terminal_references_of, topup_markers,
 };
 pub use due::{
-    claims_due, claims_waiting, entries_to_publish, grant_jobs_to_continue, holds_due, needs_review,
-    provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle,
+    claims_due, claims_waiting, entries_to_publish, entries_to_publish_late, grant_jobs_to_continue, holds_due,
+    needs_review, provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle,
     settlements_due,
 };
 pub use items::{KEYS_MAX, item, items, snapshot};

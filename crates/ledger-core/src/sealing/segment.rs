@@ -4,7 +4,7 @@ use super::canonical::{self, SealHash};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
-use crate::keys::{self, Key, attr};
+use crate::keys::{self, Key, Shards, Work, attr};
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::fmt;
@@ -31,6 +31,18 @@ pub struct Sealable {
     key: Key,
     at: Timestamp,
     hash: SealHash,
+    mark: MarkOnceSealed,
+}
+
+/// What becomes of a record's due index entry in the transaction that seals it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum MarkOnceSealed {
+    /// It is removed.
+    Removed,
+    /// It moves to this partition of the late publications.
+    PublishLate(String),
+    /// It stays: whether the record was published is not known.
+    Kept,
 }
 
 /// A segment.
@@ -69,7 +81,8 @@ pub fn segment_of(item: &Item) -> Result<Option<&str>, ItemError> {
     item.opt_text(STAMP)
 }
 
-/// Removes the due index entries of sealed records. A late publication may have restored one.
+/// Removes the due index entries of sealed records: of entries that were published late, and those that an earlier
+/// release's publication has restored.
 ///
 /// # Errors
 /// [`BuildError`] for no record, too many, or one given twice.
@@ -124,7 +137,17 @@ impl Sealable {
             Some(written) => written,
             None => key.born().ok_or_else(|| ItemError::missing(attr::CREATED_AT))?,
         };
-        Ok(Some(Self { key, at, hash: canonical::digest(item) }))
+        Ok(Some(Self { key, at, hash: canonical::digest(item), mark: MarkOnceSealed::Removed }))
+    }
+
+    /// The same record, as an entry whose event was not taken: once sealed, it is due to be published late.
+    #[must_use]
+    pub fn unpublished(mut self, tenant: &Tenant, shards: Shards) -> Self {
+        if let Some((_, id)) = self.key.entry() {
+            let shard = keys::shard_of(id.uuid(), shards);
+            self.mark = MarkOnceSealed::PublishLate(keys::due_partition(tenant, Work::PublishLate, shard));
+        }
+        self
     }
 
     /// The record's key.
@@ -147,18 +170,23 @@ impl Sealable {
 
     /// The action that puts the record into the segment of this stamp, if it is in none.
     pub(super) fn stamped(&self, stamp: &str) -> TransactItem {
-        stamped(&self.key, stamp)
+        stamped(&self.key, stamp, &self.mark)
     }
 }
 
 /// The action that puts a record into the segment of this stamp, if it is in none.
-pub(super) fn stamped(record: &Key, stamp: &str) -> TransactItem {
+pub(super) fn stamped(record: &Key, stamp: &str, mark: &MarkOnceSealed) -> TransactItem {
     let clause = |condition, failure| Clause { condition, failure };
     let once = vec![
         clause(Condition::exists(attr::PK), Failure::AccountMissing),
         clause(Condition::absent(STAMP), Failure::AlreadyExists),
     ];
-    let update = Update::new().set(STAMP, "stamp", Value::s(stamp)).remove(attr::DUE_PK).remove(attr::DUE_SK);
+    let update = Update::new().set(STAMP, "stamp", Value::s(stamp));
+    let update = match mark {
+        MarkOnceSealed::Removed => update.remove(attr::DUE_PK).remove(attr::DUE_SK),
+        MarkOnceSealed::PublishLate(due) => update.set(attr::DUE_PK, "due_pk", Value::s(due)),
+        MarkOnceSealed::Kept => update,
+    };
     TransactItem::update(Role::Sealed, record.clone(), update, once)
 }
 

@@ -1,6 +1,7 @@
 //! The due entries of one account.
 
 use super::{Publisher, id_of, is_due, key_of, margin_before};
+use crate::dynamo::Readable;
 use crate::problem::Problem;
 use ledger_core::events::Event;
 use ledger_core::ids::{Tenant, least_born_at};
@@ -19,11 +20,26 @@ pub(super) struct Home {
     from: Uuid,
     /// The entries known to be due before the latest read began.
     due_entries: BTreeSet<Key>,
-    /// The entries to send, in order; an error if one can never be published.
-    ready: VecDeque<(Key, Result<Event, String>)>,
+    /// The entries to send, in order.
+    ready: VecDeque<DueEntry>,
     /// Whether there may be more entries to read.
     unread: bool,
     waits: bool,
+}
+
+/// A due entry, as it was read.
+pub(super) struct DueEntry {
+    pub(super) key: Key,
+    pub(super) row: Readable,
+    state: State,
+}
+
+enum State {
+    Unsent(Event),
+    /// It can never be published, for this reason.
+    Unpublishable(String),
+    /// Its event was taken, or it was put aside.
+    Sent,
 }
 
 impl Home {
@@ -38,7 +54,8 @@ impl Home {
     /// Reads the due entries, and makes ready those that may be sent: the known ones, up to the first unknown one.
     ///
     /// An entry known before a read was committed before it, so the read sees every entry that was committed earlier,
-    /// and these are sent first. Unknown entries are sent after the next read.
+    /// and these are sent first. Unknown entries are sent after the next read. Entries that this process has sent need
+    /// not be known.
     pub(super) async fn read(&mut self, publisher: &Publisher, tenant: &Tenant) -> Result<(), Problem> {
         let begins = publisher.ledger.clock().now();
         let (mut due, mut after, mut full) = (Vec::new(), None, true);
@@ -51,19 +68,26 @@ impl Home {
             for (key, row) in keyed {
                 after = Some(key.sk().to_owned());
                 if is_due(tenant, &row.item) {
-                    let event = publisher.event(tenant, &key, &row).map_err(|why| why.to_string());
-                    due.push((key, event));
+                    due.push(DueEntry::of(publisher, tenant, key, row));
                 }
             }
         }
-        let news = due.iter().position(|(key, _)| !self.due_entries.contains(key)).unwrap_or(due.len());
+        if self.waits {
+            // Nothing more is sent, so their order does not matter.
+            self.unread = full;
+            self.from = due.last().and_then(|entry| id_of(&entry.key)).map_or(self.from, |id| id.uuid());
+            self.ready = due.into();
+            return Ok(());
+        }
+        let is_known = |entry: &DueEntry| entry.is_sent() || self.due_entries.contains(&entry.key);
+        let news = due.iter().position(|entry| !is_known(entry)).unwrap_or(due.len());
         self.unread = full || news < due.len();
         // All entries before it are sent or known. An entry committed from now on has a later id.
-        let next = due.get(news).or(due.last()).and_then(|(key, _)| id_of(key));
+        let next = due.get(news).or(due.last()).and_then(|entry| id_of(&entry.key));
         if let Some(next) = next {
             self.from = next.uuid().min(margin_before(least_born_at(begins)));
         }
-        self.due_entries.extend(due.iter().map(|(key, _)| key.clone()));
+        self.due_entries.extend(due.iter().map(|entry| entry.key.clone()));
         due.truncate(news);
         self.ready = due.into();
         Ok(())
@@ -71,25 +95,44 @@ impl Home {
 
     /// Returns the next event; `None` if it can never be published, or the account waits.
     pub(super) fn next(&self) -> Option<&Event> {
-        let (_, event) = self.ready.front().filter(|_| !self.waits)?;
-        event.as_ref().ok()
+        match &self.ready.front().filter(|_| !self.waits)?.state {
+            State::Unsent(event) => Some(event),
+            State::Unpublishable(_) | State::Sent => None,
+        }
     }
 
     /// Returns the next entry with the reason, if it can never be published.
     pub(super) fn unpublishable(&self) -> Option<(Key, String)> {
-        let (key, event) = self.ready.front().filter(|_| !self.waits)?;
-        event.as_ref().err().map(|why| (key.clone(), why.clone()))
+        let entry = self.ready.front().filter(|_| !self.waits)?;
+        match &entry.state {
+            State::Unpublishable(why) => Some((entry.key.clone(), why.clone())),
+            State::Unsent(_) | State::Sent => None,
+        }
     }
 
-    /// Removes the next entry, which was sent or put aside.
-    pub(super) fn take_next(&mut self) -> Option<Key> {
-        self.ready.pop_front().map(|(key, _)| key)
+    /// Removes the next entry if it was sent or put aside.
+    pub(super) fn take_sent(&mut self) -> Option<DueEntry> {
+        self.ready.pop_front_if(|entry| entry.is_sent())
+    }
+
+    /// Removes the entries that were read and not sent, if the account waits.
+    pub(super) fn take_unsent(&mut self) -> VecDeque<DueEntry> {
+        if self.waits { std::mem::take(&mut self.ready) } else { VecDeque::new() }
+    }
+
+    /// Marks the next entry as sent or put aside.
+    pub(super) fn sent(&mut self) {
+        self.next_is(State::Sent);
     }
 
     /// Marks the next entry as one that can never be published.
     pub(super) fn refuse(&mut self, why: String) {
-        if let Some((_, event)) = self.ready.front_mut() {
-            *event = Err(why);
+        self.next_is(State::Unpublishable(why));
+    }
+
+    fn next_is(&mut self, state: State) {
+        if let Some(entry) = self.ready.front_mut() {
+            entry.state = state;
         }
     }
 
@@ -101,5 +144,29 @@ impl Home {
     /// Whether this run has more to read and send.
     pub(super) fn has_more(&self) -> bool {
         self.unread && !self.waits
+    }
+
+    /// Whether this run has more to read.
+    pub(super) fn has_unread(&self) -> bool {
+        self.unread
+    }
+}
+
+impl DueEntry {
+    fn of(publisher: &Publisher, tenant: &Tenant, key: Key, row: Readable) -> Self {
+        let state = if publisher.memory.was_sent(&key) {
+            State::Sent
+        } else {
+            match publisher.event(tenant, &key, &row) {
+                Ok(event) => State::Unsent(event),
+                Err(why) => State::Unpublishable(why.to_string()),
+            }
+        };
+        Self { key, row, state }
+    }
+
+    /// Whether its event was taken, or it was put aside.
+    pub(super) fn is_sent(&self) -> bool {
+        matches!(self.state, State::Sent)
     }
 }

@@ -1,28 +1,59 @@
-//! The due index entries of a tenant, page by page over all shards.
+//! Publishing all that is due for a tenant, step by step, for the worker that seals what was published.
 
-use super::Publisher;
+use super::{DueEntries, DueEntry, Home, Published, Publisher, Round, Sending, key_of};
 use crate::dynamo::{Dynamo, ReadError, Readable};
 use crate::metrics::Metric;
+use crate::problem::Problem;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{Tenant, parse_uuid};
-use ledger_core::keys::{Shards, attr};
+use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::time::Duration;
 use uuid::Uuid;
 
 /// How many entries of a shard one query reads.
 const PAGE_ITEMS: usize = 100;
+/// How many accounts one step reads. With at most 100 entries each, this bounds what a step holds.
+const ACCOUNTS_AT_ONCE: usize = 160;
+/// A step in which this many accounts wait and none got an event sent: no event is taken at present.
+const OUT_OF_SERVICE_ACCOUNTS: usize = 10;
 
-/// A pass over a tenant's due index entries, oldest first in each shard.
-pub(super) struct Marks(Vec<Shard>);
+/// A pass over all due entries of a tenant, oldest first.
+pub struct Sweep {
+    publisher: Publisher,
+    tenant: Tenant,
+    shards: Shards,
+    marks: Marks,
+    /// Accounts of the last page that have more.
+    homes: Vec<Home>,
+    /// The partitions of accounts that were read.
+    seen: BTreeSet<String>,
+    is_measured: bool,
+    sending: Sending,
+    /// Whether entries whose event is not taken are sealed, and published late.
+    seals_late: bool,
+    done: Published,
+}
 
-struct Shard {
-    query: Query,
-    /// The last index entry that was read.
-    after: Option<String>,
-    over: bool,
+impl fmt::Debug for Sweep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Sweep of {}", self.tenant)
+    }
+}
+
+/// A due entry after a step of a sweep.
+#[derive(Debug)]
+pub struct SweptEntry {
+    /// Its key.
+    pub key: Key,
+    /// The entry, read consistently.
+    pub row: Readable,
+    /// Whether its event was taken, or it was put aside. If not, it waits.
+    pub is_published: bool,
 }
 
 /// Whether any entry of a tenant waits to be published, for a function without a queue.
@@ -33,40 +64,143 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
     Ok(!Marks::of(tenant, shards).next(dynamo).await?.is_empty())
 }
 
+impl Sweep {
+    pub(super) fn new(publisher: Publisher, tenant: Tenant, shards: Shards, seals_late: bool) -> Self {
+        let marks = Marks::of(&tenant, shards);
+        Self {
+            publisher,
+            tenant,
+            shards,
+            marks,
+            homes: Vec::new(),
+            seen: BTreeSet::new(),
+            is_measured: false,
+            sending: Sending::Due,
+            seals_late,
+            done: Published::default(),
+        }
+    }
+
+    /// Publishes the next few entries and returns them, with those that must wait; `None` after the last. Accounts that
+    /// cannot be read are skipped, with the problem in `fault`.
+    ///
+    /// # Errors
+    /// 503 if the index cannot be read.
+    pub async fn next(&mut self, fault: &mut Option<Problem>) -> Result<Option<Vec<SweptEntry>>, Problem> {
+        if self.homes.is_empty() && !self.next_page().await? {
+            return Ok(None);
+        }
+        let few = self.homes.drain(..self.homes.len().min(ACCOUNTS_AT_ONCE)).collect();
+        let round = self.publisher.round(&self.tenant, few, self.sending).await;
+        let Round { homes, sent, unsent, done, fault: of_round } = round;
+        *fault = fault.take().or(of_round);
+        self.done.add(done);
+        let seals_late = self.seals_late;
+        self.homes.extend(homes.into_iter().filter(|home| home.has_more() || (seals_late && home.has_unread())));
+        if done.published == 0 && done.waiting >= OUT_OF_SERVICE_ACCOUNTS {
+            self.sending = Sending::Nothing;
+            self.marks.skip(|shard| shard.is_late || !seals_late);
+        }
+        let unsent = unsent.into_iter().filter(|_| seals_late);
+        Ok(Some(sent.into_iter().chain(unsent).map(SweptEntry::of).collect()))
+    }
+
+    /// What was published.
+    #[must_use]
+    pub fn done(&self) -> Published {
+        self.done
+    }
+
+    /// Reads the next page of each shard; `false` if all have been read to their end.
+    async fn next_page(&mut self) -> Result<bool, Problem> {
+        let Some(rows) = self.marks.more(self.publisher.ledger.dynamo()).await? else { return Ok(false) };
+        if !std::mem::replace(&mut self.is_measured, true) {
+            self.publisher.measure_oldest(&self.tenant, &rows);
+        }
+        let mut due_entries = DueEntries::new();
+        for key in rows.iter().filter_map(|row| key_of(&self.tenant, &row.item)) {
+            if key.entry().is_none() {
+                self.done.add(self.publisher.put_aside(&self.tenant, self.shards, &key).await?);
+            } else if !self.seen.contains(key.pk()) {
+                due_entries.entry(key.pk().to_owned()).or_default().insert(key);
+            }
+        }
+        self.seen.extend(due_entries.keys().cloned());
+        let floor = self.marks.floor();
+        self.homes.extend(due_entries.into_values().filter_map(|keys| Home::of(keys, floor)));
+        Ok(true)
+    }
+}
+
+impl SweptEntry {
+    fn of(entry: DueEntry) -> Self {
+        let is_published = entry.is_sent();
+        Self { key: entry.key, row: entry.row, is_published }
+    }
+}
+
+/// The due index entries of a tenant, page by page over all shards.
+struct Marks(Vec<Shard>);
+
+struct Shard {
+    query: Query,
+    /// Whether its entries are sealed and late.
+    is_late: bool,
+    /// The last index entry that was read.
+    after: Option<String>,
+    /// Whether all of it was read.
+    is_read: bool,
+    /// Whether it is read no further.
+    is_skipped: bool,
+}
+
 impl Marks {
-    pub(super) fn of(tenant: &Tenant, shards: Shards) -> Self {
-        let shard = |shard| Shard {
-            query: reads::entries_to_publish(tenant, shard).limit(PAGE_ITEMS),
-            after: None,
-            over: false,
+    fn of(tenant: &Tenant, shards: Shards) -> Self {
+        let shard = |(query, is_late): (Query, bool)| {
+            let query = query.limit(PAGE_ITEMS);
+            Shard { query, is_late, after: None, is_read: false, is_skipped: false }
         };
-        Self((0..shards.count()).map(shard).collect())
+        let works = |shard| {
+            [(reads::entries_to_publish_late(tenant, shard), true), (reads::entries_to_publish(tenant, shard), false)]
+        };
+        Self((0..shards.count()).flat_map(works).map(shard).collect())
     }
 
     /// Reads the next page of each shard; `None` if all have been read to their end.
-    pub(super) async fn more(&mut self, dynamo: &Dynamo) -> Result<Option<Vec<Readable>>, ReadError> {
-        if self.0.iter().all(|shard| shard.over) { Ok(None) } else { self.next(dynamo).await.map(Some) }
+    async fn more(&mut self, dynamo: &Dynamo) -> Result<Option<Vec<Readable>>, ReadError> {
+        if self.0.iter().all(Shard::is_over) { Ok(None) } else { self.next(dynamo).await.map(Some) }
     }
 
     /// Reads the next page of each shard.
-    pub(super) async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
-        let pages = self.0.iter_mut().filter(|shard| !shard.over).map(|shard| shard.next(dynamo));
+    async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
+        let pages = self.0.iter_mut().filter(|shard| !shard.is_over()).map(|shard| shard.next(dynamo));
         Ok(try_join_all(pages).await?.into_iter().flatten().collect())
     }
 
+    /// Reads these shards no further: while no event is taken, there is nothing to do for them.
+    fn skip(&mut self, has_nothing_to_do: impl Fn(&Shard) -> bool) {
+        for shard in &mut self.0 {
+            shard.is_skipped = has_nothing_to_do(shard);
+        }
+    }
+
     /// Returns an id that no unread index entry precedes; `None` if all have been read.
-    pub(super) fn floor(&self) -> Option<Uuid> {
-        let open = self.0.iter().filter(|shard| !shard.over);
+    fn floor(&self) -> Option<Uuid> {
+        let open = self.0.iter().filter(|shard| !shard.is_read);
         // An index entry that is not an id gives no bound.
         open.map(|shard| shard.after.as_deref().and_then(|id| parse_uuid(id).ok()).unwrap_or(Uuid::nil())).min()
     }
 }
 
 impl Shard {
+    fn is_over(&self) -> bool {
+        self.is_read || self.is_skipped
+    }
+
     async fn next(&mut self, dynamo: &Dynamo) -> Result<Vec<Readable>, ReadError> {
         let page = self.query.clone().after(self.after.clone());
         let rows = dynamo.query_readable(&page).await?;
-        self.over = rows.len() < PAGE_ITEMS;
+        self.is_read = rows.len() < PAGE_ITEMS;
         if let Some(last) = rows.last().and_then(|row| row.item.key_text(attr::DUE_SK)) {
             self.after = Some(last.to_owned());
         }
@@ -77,7 +211,7 @@ impl Shard {
 impl Publisher {
     /// Measures how long the oldest of these entries has been due. Zero is measured too, because the alarm ends only on
     /// a value.
-    pub(super) fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
+    fn measure_oldest(&self, tenant: &Tenant, rows: &[Readable]) {
         let now = self.ledger.clock().now();
         let written = |row: &Readable| row.item.timestamp(attr::CREATED_AT).ok();
         let oldest = rows.iter().filter_map(written).map(|at| now.since(at)).max().unwrap_or(Duration::ZERO);

@@ -2,13 +2,14 @@
 //!
 //! Tenants whose trail has no lanes are sealed by this, as the release before lanes did.
 
-use super::read::{Listed, SHARDS_AT_ONCE};
-use super::{ACTS_MARGIN, RUN_TIME_MAX, Sealed};
+use super::read::{Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
+use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
+use crate::publishing::Published;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Shards};
+use ledger_core::keys;
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::sealing::{BatchRejection, RECORDS_MAX, Sealable, SealedDay, Sealing, Trail};
@@ -28,35 +29,46 @@ pub(super) struct Run<'a> {
     pub(super) fault: Option<Problem>,
     /// Whether the run's time ended before all listed records were sealed.
     is_short: bool,
+    unsealed: Unsealed,
 }
 
 impl<'a> Run<'a> {
     pub(super) fn new(app: &'a App, tenant: &'a Tenant) -> Self {
         let (began, done) = (Instant::now(), Sealed::default());
-        Self { app, tenant, began, done, oldest: None, fault: None, is_short: false }
+        let unsealed = Unsealed::default();
+        Self { app, tenant, began, done, oldest: None, fault: None, is_short: false, unsealed }
     }
 
-    pub(super) async fn seal(&mut self, shards: Shards) -> Result<(), Problem> {
+    pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
+        let shards = pass.shards;
+        let ended = self.seal_listed(pass).await;
+        if ended.is_err() || self.fault.is_some() {
+            self.unsealed.put_off(self.app, self.tenant, shards, |_| true).await?;
+        }
+        ended
+    }
+
+    async fn seal_listed(&mut self, pass: Pass) -> Result<Published, Problem> {
         let began = self.app.now();
         let seen = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
         let seen = seen.as_ref().map(Sealing::read).transpose()?;
         let acts_until = seen.as_ref().map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
-        let mut listed = Listed::of(self.tenant, shards, acts_until);
+        let mut listed = Listed::of(self.tenant, pass, acts_until);
         let mut found = self.next(&mut listed).await?;
         if found.is_empty() {
-            return Ok(());
+            return Ok(listed.published());
         }
         let taken = self.built(Trail::take(self.tenant, seen.as_ref(), began))?;
         let Some((mut trail, take)) = taken else {
             self.done.left = true;
-            return Ok(());
+            return Ok(listed.published());
         };
         match self.write(&take).await? {
             WriteOutcome::Applied => {}
             // Another worker took the lease first.
             WriteOutcome::Rejected(_) => {
                 self.done.left = true;
-                return Ok(());
+                return Ok(listed.published());
             }
             WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease found a marker")),
         }
@@ -69,13 +81,14 @@ impl<'a> Run<'a> {
             }
         }
         if self.done.left {
-            return Ok(());
+            return Ok(listed.published());
         }
         // If a listed record was not sealed, `acts_until` stays, so that the record is listed again.
         let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
         let until = if is_done { began.minus(ACTS_MARGIN).max(acts_until) } else { acts_until };
         let release = self.built(trail.release(until, self.app.now()))?;
-        self.write(&release).await.map(|_| ())
+        let _ = self.write(&release).await?;
+        Ok(listed.published())
     }
 
     /// The next due records, by day, oldest first; empty if there are no more.
@@ -83,8 +96,13 @@ impl<'a> Run<'a> {
         let (mut found, mut count) = (BTreeMap::<UtcDay, Vec<Sealable>>::new(), 0_usize);
         // Collected over several shards, so that segments are full.
         while count < RECORDS_MAX {
+            if self.is_over() {
+                self.is_short |= !listed.is_done();
+                break;
+            }
             let Some(page) = listed.next(self.app, SHARDS_AT_ONCE, &mut self.fault).await? else { break };
-            super::read::unmark_sealed(self.app, self.tenant, &page.sealed).await?;
+            unmark_sealed(self.app, self.tenant, &page.sealed).await?;
+            self.unsealed.add(page.published);
             count = count.saturating_add(page.waiting.len());
             for record in page.waiting {
                 self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
@@ -113,7 +131,7 @@ impl<'a> Run<'a> {
                 WriteOutcome::Applied => {
                     self.done.records = self.done.records.saturating_add(batch.records());
                     self.done.segments = self.done.segments.saturating_add(1);
-                    records.drain(..batch.records());
+                    self.unsealed.remove(&drop_first(&mut records, batch.records()));
                     trail = batch.into_next();
                     continue;
                 }
@@ -135,12 +153,7 @@ impl<'a> Run<'a> {
             if dropped.is_empty() {
                 return Err(self.broken("the audit trail's chain was changed: verify it"));
             }
-            let mut at = 0_usize;
-            records.retain(|_| {
-                let stays = !dropped.contains(&at);
-                at = at.saturating_add(1);
-                stays
-            });
+            self.unsealed.remove(&drop_at(&mut records, &dropped));
         }
         self.is_short |= !records.is_empty();
         Ok(trail)

@@ -6,11 +6,14 @@
 //! Nothing is held between two writes. A worker that stops anywhere leaves nothing to wait for, and of two workers that
 //! write the next segment of a lane, one is rejected and leaves the lane to the other.
 
-use super::read::{Found, Listed, SHARDS_AT_ONCE, heads as read_heads, heads_at_once, unmark_sealed};
-use super::{ACTS_MARGIN, RUN_TIME_MAX, Sealed};
+use super::read::{
+    Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
+};
+use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
+use crate::publishing::Published;
 use futures::future::join_all;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Recorded, Shards};
@@ -34,6 +37,7 @@ pub(super) struct Run<'a> {
     heads: Option<Heads>,
     lanes: Vec<Lane>,
     acts: Acts,
+    unsealed: Unsealed,
     /// The time of the oldest unsealed record that was found.
     oldest: Option<Timestamp>,
     /// The problem of a record that could not be sealed; the others are sealed all the same.
@@ -45,6 +49,8 @@ struct Lane {
     head: LaneHead,
     /// Its records, in the order in which they were listed.
     waiting: Vec<Sealable>,
+    /// Records that were sealed, or that another worker has sealed, since the lanes were divided.
+    ended: Vec<Key>,
     done: Sealed,
     /// A problem that stopped the lane, or of a record that was dropped.
     fault: Option<Problem>,
@@ -66,7 +72,8 @@ impl<'a> Run<'a> {
     pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>) -> Self {
         let (began, at) = (Instant::now(), app.now());
         let acts = Acts { listed_until: Timestamp::from_millis(0), sealed_again: 0, has_unreadable: false };
-        Self { app, tenant, began, at, heads, lanes: Vec::new(), acts, oldest: None, fault: None }
+        let (lanes, unsealed) = (Vec::new(), Unsealed::default());
+        Self { app, tenant, began, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
     }
 
     /// What was sealed, the time of the oldest record that was found, and the first problem.
@@ -82,7 +89,8 @@ impl<'a> Run<'a> {
         (done, self.oldest, fault)
     }
 
-    pub(super) async fn seal(&mut self, shards: Shards) -> Result<(), Problem> {
+    pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
+        let shards = pass.shards;
         let days = match &self.heads {
             Some(_) => None,
             None => self.days().await?,
@@ -92,11 +100,11 @@ impl<'a> Run<'a> {
             (None, days) => days.as_ref().map(|days| days.acts_until),
         };
         self.acts.listed_until = acts_from.unwrap_or(self.acts.listed_until);
-        let mut listed = Listed::of(self.tenant, shards, self.acts.listed_until);
+        let mut listed = Listed::of(self.tenant, pass, self.acts.listed_until);
         let mut found = self.list(&mut listed).await?;
         if self.heads.is_none() {
             if found.is_empty() {
-                return Ok(());
+                return Ok(listed.published());
             }
             self.open(days.as_ref()).await?;
         }
@@ -111,8 +119,20 @@ impl<'a> Run<'a> {
             found = self.list(&mut listed).await?;
         }
         let is_behind = !listed.is_done() || self.lanes.iter().any(Lane::is_behind);
+        self.put_off(shards).await?;
         self.skip_sealed_acts(&listed).await?;
-        self.bind(is_behind).await
+        self.bind(is_behind).await?;
+        Ok(listed.published())
+    }
+
+    /// Leaves the published entries of lanes that have a problem to later runs, which only seal them.
+    async fn put_off(&self, shards: Shards) -> Result<(), Problem> {
+        let Some(lanes) = self.heads.as_ref().map(|heads| heads.trail.lanes) else { return Ok(()) };
+        let has_problem = |key: &Key| {
+            let lane = usize::try_from(lanes.lane_of(key)).ok().and_then(|lane| self.lanes.get(lane));
+            lane.is_some_and(|lane| lane.fault.is_some())
+        };
+        self.unsealed.put_off(self.app, self.tenant, shards, has_problem).await
     }
 
     /// The stored end of the chain of days.
@@ -129,7 +149,8 @@ impl<'a> Run<'a> {
         let mut found = Vec::new();
         // A page is read in any case, so that a run comes to its end.
         while let Some(page) = listed.next(self.app, lanes.max(SHARDS_AT_ONCE), &mut self.fault).await? {
-            let Found { waiting, sealed, sealed_acts, last_act, has_unreadable_act } = page;
+            let Found { waiting, published, sealed, sealed_acts, last_act, has_unreadable_act } = page;
+            self.unsealed.add(published);
             unmark_sealed(self.app, self.tenant, &sealed).await?;
             // An act that is committed late may have an earlier time in its id.
             let bound = self.at.minus(ACTS_MARGIN);
@@ -181,6 +202,9 @@ impl<'a> Run<'a> {
         let this = &*self;
         let written = lanes.into_iter().map(|lane| this.write_lane(lane, is_last, acts_until));
         self.lanes = join_all(written).await;
+        for lane in &mut self.lanes {
+            self.unsealed.remove(&std::mem::take(&mut lane.ended));
+        }
     }
 
     /// The time before which every act is sealed once all that are listed are sealed; `None` while one that is listed
@@ -214,7 +238,7 @@ impl<'a> Run<'a> {
             WriteOutcome::Applied => {
                 lane.done.records = lane.done.records.saturating_add(batch.records());
                 lane.done.segments = lane.done.segments.saturating_add(1);
-                lane.waiting.drain(..batch.records());
+                lane.ended.extend(drop_first(&mut lane.waiting, batch.records()));
                 lane.head = batch.into_next();
                 return Ok(());
             }
@@ -238,12 +262,7 @@ impl<'a> Run<'a> {
         if dropped.is_empty() {
             return Err(self.broken("the audit trail's chain was changed: verify it"));
         }
-        let mut at = 0_usize;
-        lane.waiting.retain(|_| {
-            let stays = !dropped.contains(&at);
-            at = at.saturating_add(1);
-            stays
-        });
+        lane.ended.extend(drop_at(&mut lane.waiting, &dropped));
         Ok(())
     }
 
@@ -325,7 +344,8 @@ impl<'a> Run<'a> {
 
 impl Lane {
     fn new(head: LaneHead) -> Self {
-        Self { head, waiting: Vec::new(), done: Sealed::default(), fault: None, is_stopped: false }
+        let (waiting, ended, done) = (Vec::new(), Vec::new(), Sealed::default());
+        Self { head, waiting, ended, done, fault: None, is_stopped: false }
     }
 
     /// Seals nothing more in this run.

@@ -1,9 +1,11 @@
-//! Lists the records that are due to be sealed, page by page: by their due index entries, and acts by the time in their
-//! ids. Each is then read consistently.
+//! Lists the records that are due to be sealed, page by page: journal entries as they are published, other records by
+//! their due index entries, and acts by the time in their ids. Each is read consistently.
 
+use super::{LATE_AFTER, Pass};
 use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError};
 use crate::problem::Problem;
+use crate::publishing::{Published, Sweep, SweptEntry, move_to_sealing};
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::Tenant;
@@ -14,7 +16,7 @@ use ledger_core::sealing::lanes::{Heads, Lanes};
 use ledger_core::sealing::{Sealable, is_sealed, unmark};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::MAX_ITEMS;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The number of records per page.
 const PAGE_ITEMS: usize = 100;
@@ -24,6 +26,13 @@ pub(super) const SHARDS_AT_ONCE: usize = 4;
 /// A list of the due records.
 pub(super) struct Listed {
     tenant: Tenant,
+    shards_count: Shards,
+    /// The entries to publish; `None` once all are published.
+    entries: Option<Sweep>,
+    /// Whether the last page was one of entries. Pages alternate, so that a backlog of one kind does not stop the other.
+    was_of_entries: bool,
+    /// What was published.
+    published: Published,
     /// The shards of the due index that are not read to their end.
     shards: VecDeque<Page>,
     /// The acts, which are read after them; `None` once they are read to their end.
@@ -40,6 +49,8 @@ struct Page {
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) waiting: Vec<Sealable>,
+    /// The waiting entries that this run has published.
+    pub(super) published: Vec<Key>,
     /// Sealed records that still have a due index entry.
     pub(super) sealed: Vec<Key>,
     /// The times in the ids of sealed acts.
@@ -51,15 +62,28 @@ pub(super) struct Found {
 }
 
 impl Listed {
-    pub(super) fn of(tenant: &Tenant, shards: Shards, acts_from: Timestamp) -> Self {
+    pub(super) fn of(tenant: &Tenant, pass: Pass, acts_from: Timestamp) -> Self {
         let page = |query| Page { query, after: None };
-        let shards = (0..shards.count()).map(|shard| page(reads::records_to_seal(tenant, shard))).collect();
-        Self { tenant: tenant.clone(), shards, acts: Some(page(reads::acts_from(tenant, acts_from))) }
+        let shards = (0..pass.shards.count()).map(|shard| page(reads::records_to_seal(tenant, shard))).collect();
+        Self {
+            tenant: tenant.clone(),
+            shards_count: pass.shards,
+            entries: pass.entries,
+            was_of_entries: false,
+            published: Published::default(),
+            shards,
+            acts: Some(page(reads::acts_from(tenant, acts_from))),
+        }
     }
 
     /// Whether everything is listed.
     pub(super) fn is_done(&self) -> bool {
-        self.shards.is_empty() && self.acts_are_done()
+        self.entries.is_none() && self.shards.is_empty() && self.acts_are_done()
+    }
+
+    /// What was published so far.
+    pub(super) fn published(&self) -> Published {
+        self.entries.as_ref().map_or(self.published, Sweep::done)
     }
 
     /// Whether every act is listed.
@@ -67,8 +91,8 @@ impl Listed {
         self.acts.is_none()
     }
 
-    /// The next page of up to `at_once` shards, or of the acts after them; `None` after the last. A record that cannot
-    /// be read is logged, set as `fault` and skipped.
+    /// The next page of entries, of up to `at_once` shards, or of the acts after them; `None` after the last. A record
+    /// that cannot be read is logged, set as `fault` and skipped.
     pub(super) async fn next(
         &mut self,
         app: &App,
@@ -76,7 +100,15 @@ impl Listed {
         fault: &mut Option<Problem>,
     ) -> Result<Option<Found>, Problem> {
         let mut found = Found::default();
-        if !self.shards.is_empty() {
+        let is_turn_of_others = self.was_of_entries && !(self.shards.is_empty() && self.acts_are_done());
+        self.was_of_entries = false;
+        if !is_turn_of_others && let Some(entries) = &mut self.entries {
+            self.was_of_entries = true;
+            match entries.next(fault).await? {
+                Some(swept) => self.add_swept(app, &mut found, swept, fault).await?,
+                None => (self.published, self.entries) = (entries.done(), None),
+            }
+        } else if !self.shards.is_empty() {
             let pages: Vec<Page> = self.shards.drain(..self.shards.len().min(at_once.max(1))).collect();
             let listed = try_join_all(pages.into_iter().map(|page| marked(app.dynamo(), &self.tenant, page))).await?;
             for (next, records) in listed {
@@ -108,6 +140,37 @@ impl Listed {
         Ok(Some(found))
     }
 
+    async fn add_swept(
+        &self,
+        app: &App,
+        found: &mut Found,
+        swept: Vec<SweptEntry>,
+        fault: &mut Option<Problem>,
+    ) -> Result<(), Problem> {
+        let mut not_to_be_sealed = Vec::new();
+        for SweptEntry { key, row, is_published } in swept {
+            match row.whole().and_then(|item| Sealable::read(&self.tenant, item)) {
+                Ok(Some(record)) if is_published => {
+                    found.published.push(key);
+                    found.waiting.push(record);
+                }
+                // It is younger: the next run may publish it in time.
+                Ok(Some(record)) if app.now().since(record.at()) < LATE_AFTER => {}
+                Ok(Some(record)) => found.waiting.push(record.unpublished(&self.tenant, self.shards_count)),
+                // It was put aside: it is no entry.
+                Ok(None) if is_published && key.entry().is_none() => not_to_be_sealed.push(key),
+                Ok(None) if is_published => found.sealed.push(key),
+                // It is sealed, and published by a later run.
+                Ok(None) => {}
+                Err(_) => {
+                    self.cannot_be_sealed(&key, fault);
+                    not_to_be_sealed.extend(is_published.then_some(key));
+                }
+            }
+        }
+        move_to_sealing(app.ledger(), &self.tenant, self.shards_count, &not_to_be_sealed).await
+    }
+
     fn add_marked(
         &self,
         found: &mut Found,
@@ -133,6 +196,51 @@ impl Listed {
     fn cannot_be_sealed(&self, key: &Key, fault: &mut Option<Problem>) {
         tracing::error!(tenant = %self.tenant, record = key.sk(), "a record cannot be sealed");
         *fault = Some(Problem::internal());
+    }
+}
+
+/// Removes the records at these positions and returns their keys.
+pub(super) fn drop_at(records: &mut Vec<Sealable>, positions: &[usize]) -> Vec<Key> {
+    let mut at = 0_usize;
+    let dropped = records.extract_if(.., |_| {
+        let is_dropped = positions.contains(&at);
+        at = at.saturating_add(1);
+        is_dropped
+    });
+    dropped.map(|record| record.key().clone()).collect()
+}
+
+/// Removes the first records and returns their keys.
+pub(super) fn drop_first(records: &mut Vec<Sealable>, count: usize) -> Vec<Key> {
+    records.drain(..count).map(|record| record.key().clone()).collect()
+}
+
+/// Entries that this run has published and not sealed yet.
+#[derive(Default)]
+pub(super) struct Unsealed(BTreeSet<Key>);
+
+impl Unsealed {
+    pub(super) fn add(&mut self, published: Vec<Key>) {
+        self.0.extend(published);
+    }
+
+    pub(super) fn remove(&mut self, sealed: &[Key]) {
+        for key in sealed {
+            self.0.remove(key);
+        }
+    }
+
+    /// Moves the due index entries of those that cannot be sealed to the work of sealing, so that the next run does not
+    /// publish them again.
+    pub(super) async fn put_off(
+        &self,
+        app: &App,
+        tenant: &Tenant,
+        shards: Shards,
+        cannot_be_sealed: impl Fn(&Key) -> bool,
+    ) -> Result<(), Problem> {
+        let keys: Vec<Key> = self.0.iter().filter(|key| cannot_be_sealed(key)).cloned().collect();
+        move_to_sealing(app.ledger(), tenant, shards, &keys).await
     }
 }
 
@@ -179,7 +287,7 @@ pub(super) async fn heads_at_once(dynamo: &Dynamo, tenant: &Tenant) -> Result<(O
     Ok((heads, beyond.map(|(lane, _)| lane).collect()))
 }
 
-/// Removes the due index entries that late publications have restored on sealed records.
+/// Removes the due index entries of sealed records.
 pub(super) async fn unmark_sealed(app: &App, tenant: &Tenant, sealed: &[Key]) -> Result<(), Problem> {
     for few in sealed.chunks(MAX_ITEMS) {
         let built = unmark(few).map_err(|error| app.ledger().broken(tenant, Operation::Sealing, &error.to_string()))?;

@@ -119,6 +119,16 @@ fn segments() -> Vec<Case> {
         )
         .on(one_lane())
         .on([due(1), step(), act()]),
+        seal("lanes/published", "An entry whose event was taken is due no longer, for either work.")
+            .on(one_lane())
+            .on([entry(1, "publish"), due(2)]),
+        case(
+            "lanes/unpublished",
+            "Entries whose events were not taken are sealed, and are then due to be published late.",
+            LanesDoes::SealUnpublished { lane: "0".to_owned() },
+        )
+        .on(one_lane())
+        .on([entry(1, "publish"), entry(2, "publish")]),
         case(
             "lanes/second-lane",
             "A lane has the records of its accounts alone.",
@@ -161,6 +171,13 @@ fn segments() -> Vec<Case> {
         )
         .on(one_lane())
         .on([restored_segment(), due(1), step(), with(act(), "sealed", s("L0/8"))]),
+        case(
+            "lanes/restored-unpublished",
+            "A restore has brought back an entry from before its publication: it stays due to be published.",
+            LanesDoes::FinishRestored {},
+        )
+        .on(one_lane())
+        .on([restored_segment(), entry(1, "publish"), step(), with(act(), "sealed", s("L0/8"))]),
         case(
             "lanes/restored-otherwise",
             "A record of that segment is not as it was sealed: nothing is finished.",

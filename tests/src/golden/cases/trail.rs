@@ -177,6 +177,12 @@ fn segments() -> Vec<Case> {
         seal("sealing/first", "The first segment of all follows nothing.").on([sealing(FENCE, LATER, "0"), due(1)]),
         seal("sealing/another-day", "The first of a day follows the last of all.").on([held(), due(1), due(2), act()]),
         seal("sealing/late", "What comes late is one more segment of its own day.").on([held(), day("2"), due(1)]),
+        case(
+            "sealing/unpublished",
+            "Entries whose events were not taken are sealed, and are then due to be published late.",
+            TrailDoes::SealUnpublished { fence: FENCE.to_owned(), day: DAY.to_owned() },
+        )
+        .on([held(), entry(1, "publish")]),
         seal("sealing/sealed-before", "One of them is in a segment already: none is sealed.")
             .seen([due(2)])
             .on([held(), day("2"), due(1), sealed(due(2)), due(3)])

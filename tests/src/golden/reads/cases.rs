@@ -146,6 +146,10 @@ fn due() -> Vec<Case> {
             } }),
             case("entries_to_publish/continued", "where a page of the index ended", shard(0), &["A entry 2"]),
         ),
+        Case {
+            world: "late",
+            ..case("entries_to_publish_late/shard", "sealed entries alone", shard(0), &["late entry"])
+        },
         case("entries_to_publish/empty", "a shard without work", shard(7), &[]),
         case(
             "records_to_credit/shard",

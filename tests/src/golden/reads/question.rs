@@ -81,6 +81,10 @@ pub enum Question {
         tenant: String,
         shard: u32,
     },
+    EntriesToPublishLate {
+        tenant: String,
+        shard: u32,
+    },
     RecordsToCredit {
         tenant: String,
         merchant: String,
@@ -349,6 +353,7 @@ impl Question {
             ),
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
+            Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
             Self::RecordsToCredit { tenant, merchant: of, shard } => {
                 reads::records_to_credit(&slug(tenant), merchant(of), *shard)
             }

@@ -1,6 +1,6 @@
 //! Publishing through crashes at every step, lost answers, an unavailable receiver, and two concurrent publishers.
 
-use super::{check, due, entry_key, ids, journal, payers, rows, settle};
+use super::{check, due, entry_key, ids, journal, payers, reset, rows, settle};
 use futures::future::join_all;
 use ledger_tests::chance::killed_after;
 use ledger_tests::http::World;
@@ -17,9 +17,7 @@ async fn crash_at_any_step_loses_no_event_and_keeps_order() {
     // Every step of the first rounds, then every third.
     let (mut steps, mut crashes) = (1, 0);
     loop {
-        for row in &journal_rows {
-            world.plant(row.clone()).await;
-        }
+        reset(&world, &journal_rows).await;
         tap.forget();
         let ended = killed_after(steps, world.publish(&tap, Vec::new())).await;
         settle(&world, &tap).await;
@@ -43,9 +41,7 @@ async fn lost_and_interrupted_sends_are_sent_again() {
     let journal_rows = rows(&world.books().await);
     for mishap in [Mishap::Lost, Mishap::AnswerLost, Mishap::Half, Mishap::Held, Mishap::AnswerHeld] {
         for passed in 0..4 {
-            for row in &journal_rows {
-                world.plant(row.clone()).await;
-            }
+            reset(&world, &journal_rows).await;
             tap.forget();
             tap.next_calls(std::iter::repeat_n(None, passed).chain([Some(mishap)]));
             let run = world.publish(&tap, Vec::new());
@@ -86,6 +82,7 @@ async fn throttled_account_does_not_delay_others() {
     tap.every_call(None);
     // The stream record names the last entry only.
     assert_eq!(world.publish(&tap, vec![last]).await.expect("the receiver is available").published, waiting.len());
+    settle(&world, &tap).await;
     check(&world, &tap).await;
 }
 

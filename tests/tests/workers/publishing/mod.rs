@@ -2,6 +2,7 @@
 //! All due index entries are removed in the end, through crashes, losses, concurrency and entries that cannot be
 //! published.
 mod crashes;
+mod late;
 mod order;
 mod poison;
 mod quiet;
@@ -29,10 +30,20 @@ fn journal(books: &Books) -> IdsByGroup {
     ids_by_group
 }
 
-/// How many entries are still to be published.
+/// Puts journal rows back as they were before they were sealed.
+async fn reset(world: &World, journal_rows: &[Item]) {
+    for (pk, sk, _) in world.books().await.under("SEAL") {
+        world.remove(pk, sk).await;
+    }
+    for row in journal_rows {
+        world.plant(row.clone()).await;
+    }
+}
+
+/// How many entries are still to be published, or to be sealed once they are.
 fn due(books: &Books) -> usize {
-    let is_due = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish#"));
-    // A published entry is due to be sealed.
+    let is_due = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish"));
+    // A published entry that could not be sealed is due for that.
     let is_published = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
     assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()

@@ -65,5 +65,6 @@ async fn older_entries_on_other_shards_are_published_first() {
     }
     let changed = entry_key(&format!("shards#customer#{customer}"), &format!("TXN#{}", ids_minted[2]));
     assert_eq!(world.publish(&tap, vec![changed]).await.expect("the store is available").published, 4);
+    settle(&world, &tap).await;
     check(&world, &tap).await;
 }

@@ -1,16 +1,19 @@
 //! Publishing without faults: every entry is published once, and a receiver's balances equal the ledger's.
 
-use super::{check, distinct, ids, settle};
+use super::{check, distinct, due, ids, payers, rows, settle};
 use ledger_core::ids::Tenant;
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::publishing::Published;
+use ledger_runtime::publishing::{Published, Publisher};
 use ledger_runtime::readback::{MetricSource, Sum};
+use ledger_runtime::worker::Due;
+use ledger_tests::cloud::gate;
 use ledger_tests::http::World;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 #[path = "../../../../crates/ledger-local/examples/consumer/book.rs"]
@@ -43,13 +46,43 @@ async fn every_entry_is_published_once() {
     check(&world, &tap).await;
     assert_eq!(world.publish(&tap, Vec::new()).await, Ok(Published::default()));
     assert_eq!(ids(&tap), sent);
-    // Publishing changes nothing of an entry but its due index entry.
+    // Publishing and sealing change nothing of an entry but its due index entry and its stamp.
     let _ = world.check_books().await;
     let (now, hour) = (world.app.now(), Duration::from_secs(3600));
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
-    for (metric, counted) in [(Metric::OutboxLag, sent.len()), (Metric::OldestUnpublished, 2)] {
+    for (metric, counted) in [(Metric::OutboxLag, 0), (Metric::OldestUnpublished, 2)] {
         let query = Sum { metric, tenant: tenant.clone(), operation: None, since: now.minus(hour), until: now };
         assert_eq!(world.counting.sum(&query).await, Ok(u64::try_from(counted).expect("a count")), "{metric:?}");
+    }
+}
+
+/// The stream's worker sends each entry and writes nothing. A tick's sends all of them again, unless it is the same
+/// process, and seals them.
+#[tokio::test]
+async fn entries_of_the_stream_stay_due_until_a_tick_seals_them() {
+    for is_one_process in [true, false] {
+        let name = if is_one_process { "one-process" } else { "two-processes" };
+        let (world, tap) = (World::alone(name).await, EventTap::default());
+        let _ = payers(&world, 3, 2).await;
+        let changed = rows(&world.books().await);
+        let (entries, tenant) = (changed.len(), Tenant::parse(name).expect("a slug"));
+        let stream = Publisher::new(&world.app, Arc::new(tap.clone()));
+        let by_stream = Due { changed, ..Due::everything(tenant.clone()) };
+        let sent = gate::as_function("outbox", outbox::publish_due(&world.app, Some(&stream), &by_stream)).await;
+        assert_eq!(sent.expect("a run").published, entries);
+        assert_eq!((ids(&tap).len(), due(&world.books().await)), (entries, entries));
+        let since = world.app.now().minus(Duration::from_secs(3600));
+        let lag =
+            Sum { metric: Metric::OutboxLag, tenant: tenant.clone(), operation: None, since, until: world.app.now() };
+        assert_eq!(world.counting.sum(&lag).await, Ok(u64::try_from(entries).expect("a count")));
+        let tick = if is_one_process { stream } else { Publisher::new(&world.app, Arc::new(tap.clone())) };
+        let passed =
+            gate::as_function("outbox", outbox::pass_due(&world.app, Some(&tick), &tenant)).await.expect("a run");
+        assert!(passed.sealed.records >= entries, "{passed:?}");
+        let repeated = if is_one_process { 0 } else { entries };
+        assert_eq!((passed.events.published, ids(&tap).len()), (repeated, entries + repeated));
+        check(&world, &tap).await;
+        let _ = world.check_books().await;
     }
 }
 

@@ -32,12 +32,10 @@ async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) 
     let due = Due::everything(scene.tenant.clone());
     let credited = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await;
     let publisher = Publisher::new(&actor.app, Arc::new(events.clone()));
-    let published = gate::as_function("outbox", outbox::publish_due(&actor.app, Some(&publisher), &due)).await;
-    let sealed = gate::as_function("jobs", jobs::seal_trail(&actor.app, &scene.tenant)).await;
+    let passed = gate::as_function("outbox", outbox::pass_due(&actor.app, Some(&publisher), &scene.tenant)).await;
     let found = credited.as_ref().map_or(0, |done| done.records + done.left)
-        + published.as_ref().map_or(0, |done| done.published)
-        + sealed.as_ref().map_or(0, |done| done.records + usize::from(done.left));
-    (credited.is_ok() && published.is_ok() && sealed.is_ok(), found)
+        + passed.as_ref().map_or(0, |done| done.sealed.records + usize::from(done.sealed.left));
+    (credited.is_ok() && passed.is_ok(), found)
 }
 
 /// Runs the workers until no work is left.

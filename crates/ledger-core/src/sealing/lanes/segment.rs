@@ -1,7 +1,7 @@
 //! Segments of a lane, and the transaction that writes one with the stamps of its records.
 
 use super::super::canonical::{self, SealHash};
-use super::super::segment::{HASH, Sealable, segment_of, stamped};
+use super::super::segment::{HASH, MarkOnceSealed, Sealable, segment_of, stamped};
 use super::head::LaneHead;
 use super::{
     ITEMS_BESIDE_RECORDS, LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of,
@@ -161,7 +161,7 @@ impl LaneHead {
             let Some(item) = item.as_ref().filter(|item| canonical::digest(item) == *hash) else { return Ok(None) };
             match segment_of(item) {
                 Ok(Some(own)) if own == stamp => {}
-                Ok(None) => unstamped.push(stamped(key, &stamp)),
+                Ok(None) => unstamped.push(stamped(key, &stamp, &mark_of(tenant, item))),
                 Ok(Some(_)) | Err(_) => return Ok(None),
             }
         }
@@ -177,6 +177,12 @@ impl LaneHead {
         actions.extend(unstamped);
         Ok(Some(LaneBatch { transaction: Transaction::unkeyed(actions)?, next, records: sealed }))
     }
+}
+
+/// A restore may have brought back an entry from before its publication. Its event is then sent again.
+fn mark_of(tenant: &Tenant, item: &Item) -> MarkOnceSealed {
+    let is_to_publish = item.key_text(keys::attr::DUE_PK).is_some_and(|mark| keys::publish_mark(tenant, mark));
+    if is_to_publish { MarkOnceSealed::Kept } else { MarkOnceSealed::Removed }
 }
 
 impl LaneBatch {
