@@ -11,6 +11,7 @@ mod days;
 mod lanes;
 mod read;
 mod verify;
+mod writer;
 
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 

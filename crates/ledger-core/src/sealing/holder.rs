@@ -187,7 +187,7 @@ impl Batch {
     /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
     pub fn explain(&self, rejection: &Rejection) -> Option<BatchRejection> {
-        let records = || rejection.positions.iter().filter_map(|at| at.checked_sub(ITEMS_BESIDE_RECORDS)).collect();
+        let records = || rejection.positions_behind(ITEMS_BESIDE_RECORDS);
         match rejection.failure {
             // A stale guard of another item does not mean that the lease was lost.
             Failure::StalePlan => rejection.positions.contains(&0).then_some(BatchRejection::LeaseLost),

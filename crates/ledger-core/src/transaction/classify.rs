@@ -100,6 +100,14 @@ pub struct Rejection {
     pub old: Option<Item>,
 }
 
+impl Rejection {
+    /// The failed positions behind the first actions, `before` of them, counted from there.
+    #[must_use]
+    pub fn positions_behind(&self, before: usize) -> Vec<usize> {
+        self.positions.iter().filter_map(|position| position.checked_sub(before)).collect()
+    }
+}
+
 /// Cancellations that no request explains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {

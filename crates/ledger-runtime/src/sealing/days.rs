@@ -3,6 +3,7 @@
 //! Tenants whose trail has no lanes are sealed by this, as the release before lanes did.
 
 use super::read::{Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
+use super::writer::Writer;
 use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
@@ -11,16 +12,13 @@ use crate::publishing::Published;
 use ledger_core::ids::Tenant;
 use ledger_core::keys;
 use ledger_core::lease::Leased;
-use ledger_core::operation::Operation;
 use ledger_core::sealing::{BatchRejection, RECORDS_MAX, Sealable, SealedDay, Sealing, Trail};
 use ledger_core::time::{Timestamp, UtcDay};
-use ledger_core::transaction::{BuildError, Transaction};
 use std::collections::BTreeMap;
 use tokio::time::Instant;
 
 pub(super) struct Run<'a> {
-    app: &'a App,
-    tenant: &'a Tenant,
+    writer: Writer<'a>,
     began: Instant,
     pub(super) done: Sealed,
     /// The time of the oldest unsealed record that was found.
@@ -36,41 +34,41 @@ impl<'a> Run<'a> {
     pub(super) fn new(app: &'a App, tenant: &'a Tenant) -> Self {
         let (began, done) = (Instant::now(), Sealed::default());
         let unsealed = Unsealed::default();
-        Self { app, tenant, began, done, oldest: None, fault: None, is_short: false, unsealed }
+        Self { writer: Writer { app, tenant }, began, done, oldest: None, fault: None, is_short: false, unsealed }
     }
 
     pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
         let shards = pass.shards;
         let ended = self.seal_listed(pass).await;
         if ended.is_err() || self.fault.is_some() {
-            self.unsealed.put_off(self.app, self.tenant, shards, |_| true).await?;
+            self.unsealed.put_off(self.writer.app, self.writer.tenant, shards, |_| true).await?;
         }
         ended
     }
 
     async fn seal_listed(&mut self, pass: Pass) -> Result<Published, Problem> {
-        let began = self.app.now();
-        let seen = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
+        let began = self.writer.app.now();
+        let seen = self.writer.app.dynamo().get(&keys::sealing(self.writer.tenant)).await?;
         let seen = seen.as_ref().map(Sealing::read).transpose()?;
         let acts_until = seen.as_ref().map_or(Timestamp::from_millis(0), |seen| seen.acts_until);
-        let mut listed = Listed::of(self.tenant, pass, acts_until);
+        let mut listed = Listed::of(self.writer.tenant, pass, acts_until);
         let mut found = self.next(&mut listed).await?;
         if found.is_empty() {
             return Ok(listed.published());
         }
-        let taken = self.built(Trail::take(self.tenant, seen.as_ref(), began))?;
+        let taken = self.writer.built(Trail::take(self.writer.tenant, seen.as_ref(), began))?;
         let Some((mut trail, take)) = taken else {
             self.done.left = true;
             return Ok(listed.published());
         };
-        match self.write(&take).await? {
+        match self.writer.write(&take).await? {
             WriteOutcome::Applied => {}
             // Another worker took the lease first.
             WriteOutcome::Rejected(_) => {
                 self.done.left = true;
                 return Ok(listed.published());
             }
-            WriteOutcome::MarkerExists(_) => return Err(self.broken("a lease found a marker")),
+            WriteOutcome::MarkerExists(_) => return Err(self.writer.broken("a lease found a marker")),
         }
         while !found.is_empty() && !self.is_over() && !self.done.left {
             for (day, records) in std::mem::take(&mut found) {
@@ -86,8 +84,8 @@ impl<'a> Run<'a> {
         // If a listed record was not sealed, `acts_until` stays, so that the record is listed again.
         let is_done = found.is_empty() && self.fault.is_none() && !self.is_short;
         let until = if is_done { began.minus(ACTS_MARGIN).max(acts_until) } else { acts_until };
-        let release = self.built(trail.release(until, self.app.now()))?;
-        let _ = self.write(&release).await?;
+        let release = self.writer.built(trail.release(until, self.writer.app.now()))?;
+        let _ = self.writer.write(&release).await?;
         Ok(listed.published())
     }
 
@@ -100,8 +98,8 @@ impl<'a> Run<'a> {
                 self.is_short |= !listed.is_done();
                 break;
             }
-            let Some(page) = listed.next(self.app, SHARDS_AT_ONCE, &mut self.fault).await? else { break };
-            unmark_sealed(self.app, self.tenant, &page.sealed).await?;
+            let Some(page) = listed.next(self.writer.app, SHARDS_AT_ONCE, &mut self.fault).await? else { break };
+            unmark_sealed(self.writer.app, self.writer.tenant, &page.sealed).await?;
             self.unsealed.add(page.published);
             count = count.saturating_add(page.waiting.len());
             for record in page.waiting {
@@ -123,11 +121,11 @@ impl<'a> Run<'a> {
         mut records: Vec<Sealable>,
     ) -> Result<Leased<Trail>, Problem> {
         while !records.is_empty() && !self.is_over() && !self.done.left {
-            let sealed = self.app.dynamo().get(&keys::sealed_day(self.tenant, day)).await?;
+            let sealed = self.writer.app.dynamo().get(&keys::sealed_day(self.writer.tenant, day)).await?;
             let sealed = sealed.as_ref().map(SealedDay::read).transpose()?;
-            let batch = self.built(trail.batch(day, sealed.as_ref(), &records, self.app.now()))?;
+            let batch = self.writer.built(trail.batch(day, sealed.as_ref(), &records, self.writer.app.now()))?;
             let Some(batch) = batch else { break };
-            let rejection = match self.write(batch.transaction()).await? {
+            let rejection = match self.writer.write(batch.transaction()).await? {
                 WriteOutcome::Applied => {
                     self.done.records = self.done.records.saturating_add(batch.records());
                     self.done.segments = self.done.segments.saturating_add(1);
@@ -136,7 +134,7 @@ impl<'a> Run<'a> {
                     continue;
                 }
                 WriteOutcome::Rejected(rejection) => rejection,
-                WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment found a marker")),
+                WriteOutcome::MarkerExists(_) => return Err(self.writer.broken("a segment found a marker")),
             };
             let dropped = match batch.explain(&rejection) {
                 Some(BatchRejection::LeaseLost) => {
@@ -145,30 +143,19 @@ impl<'a> Run<'a> {
                 }
                 Some(BatchRejection::Sealed(positions)) => positions,
                 Some(BatchRejection::Missing(positions)) => {
-                    self.fault = Some(self.broken("a record of the audit trail was removed before it was sealed"));
+                    self.fault =
+                        Some(self.writer.broken("a record of the audit trail was removed before it was sealed"));
                     positions
                 }
                 None => Vec::new(),
             };
             if dropped.is_empty() {
-                return Err(self.broken("the audit trail's chain was changed: verify it"));
+                return Err(self.writer.broken("the audit trail's chain was changed: verify it"));
             }
             self.unsealed.remove(&drop_at(&mut records, &dropped));
         }
         self.is_short |= !records.is_empty();
         Ok(trail)
-    }
-
-    async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {
-        self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
-    }
-
-    fn built<T>(&self, built: Result<T, BuildError>) -> Result<T, Problem> {
-        built.map_err(|error| self.broken(&error.to_string()))
-    }
-
-    fn broken(&self, what: &str) -> Problem {
-        self.app.ledger().broken(self.tenant, Operation::Sealing, what)
     }
 
     fn is_over(&self) -> bool {

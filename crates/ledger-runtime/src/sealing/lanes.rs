@@ -9,6 +9,7 @@
 use super::read::{
     Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
 };
+use super::writer::Writer;
 use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
@@ -17,11 +18,9 @@ use crate::publishing::Published;
 use futures::future::join_all;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Recorded, Shards};
-use ledger_core::operation::Operation;
 use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection, LaneSegment};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::{BuildError, Transaction};
 use tokio::time::Instant;
 
 /// Sealed acts that a run may list again: to read them each minute costs less than the write that skips them.
@@ -29,8 +28,7 @@ const ACTS_LISTED_AGAIN_MAX: usize = 10;
 
 /// A run over a tenant's lanes.
 pub(super) struct Run<'a> {
-    app: &'a App,
-    tenant: &'a Tenant,
+    writer: Writer<'a>,
     began: Instant,
     /// The time of the beginning.
     at: Timestamp,
@@ -73,7 +71,7 @@ impl<'a> Run<'a> {
         let (began, at) = (Instant::now(), app.now());
         let acts = Acts { listed_until: Timestamp::from_millis(0), sealed_again: 0, has_unreadable: false };
         let (lanes, unsealed) = (Vec::new(), Unsealed::default());
-        Self { app, tenant, began, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
+        Self { writer: Writer { app, tenant }, began, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
     }
 
     /// What was sealed, the time of the oldest record that was found, and the first problem.
@@ -100,7 +98,7 @@ impl<'a> Run<'a> {
             (None, days) => days.as_ref().map(|days| days.acts_until),
         };
         self.acts.listed_until = acts_from.unwrap_or(self.acts.listed_until);
-        let mut listed = Listed::of(self.tenant, pass, self.acts.listed_until);
+        let mut listed = Listed::of(self.writer.tenant, pass, self.acts.listed_until);
         let mut found = self.list(&mut listed).await?;
         if self.heads.is_none() {
             if found.is_empty() {
@@ -132,12 +130,12 @@ impl<'a> Run<'a> {
             let lane = usize::try_from(lanes.lane_of(key)).ok().and_then(|lane| self.lanes.get(lane));
             lane.is_some_and(|lane| lane.fault.is_some())
         };
-        self.unsealed.put_off(self.app, self.tenant, shards, has_problem).await
+        self.unsealed.put_off(self.writer.app, self.writer.tenant, shards, has_problem).await
     }
 
     /// The stored end of the chain of days.
     async fn days(&self) -> Result<Option<Sealing>, Problem> {
-        let item = self.app.dynamo().get(&keys::sealing(self.tenant)).await?;
+        let item = self.writer.app.dynamo().get(&keys::sealing(self.writer.tenant)).await?;
         Ok(item.as_ref().map(Sealing::read).transpose()?)
     }
 
@@ -148,10 +146,10 @@ impl<'a> Run<'a> {
         let wanted = lanes.saturating_mul(LANE_RECORDS_MAX).saturating_sub(waiting);
         let mut found = Vec::new();
         // A page is read in any case, so that a run comes to its end.
-        while let Some(page) = listed.next(self.app, lanes.max(SHARDS_AT_ONCE), &mut self.fault).await? {
+        while let Some(page) = listed.next(self.writer.app, lanes.max(SHARDS_AT_ONCE), &mut self.fault).await? {
             let Found { waiting, published, sealed, sealed_acts, last_act, has_unreadable_act } = page;
             self.unsealed.add(published);
-            unmark_sealed(self.app, self.tenant, &sealed).await?;
+            unmark_sealed(self.writer.app, self.writer.tenant, &sealed).await?;
             // An act that is committed late may have an earlier time in its id.
             let bound = self.at.minus(ACTS_MARGIN);
             let again = sealed_acts.iter().filter(|born| **born < bound).count();
@@ -172,14 +170,14 @@ impl<'a> Run<'a> {
 
     /// Opens the trail's lanes. If another worker did so first, its lanes are taken.
     async fn open(&mut self, days: Option<&Sealing>) -> Result<(), Problem> {
-        let (heads, transaction) = self.built(Heads::open(self.tenant, days, self.at))?;
-        self.heads = match self.write(&transaction).await? {
+        let (heads, transaction) = self.writer.built(Heads::open(self.writer.tenant, days, self.at))?;
+        self.heads = match self.writer.write(&transaction).await? {
             WriteOutcome::Applied => Some(heads),
             WriteOutcome::Rejected(_) => {
-                let heads = read_heads(self.app.dynamo(), self.tenant).await?;
-                Some(heads.ok_or_else(|| self.broken("the audit trail's lanes were removed: verify it"))?)
+                let heads = read_heads(self.writer.app.dynamo(), self.writer.tenant).await?;
+                Some(heads.ok_or_else(|| self.writer.broken("the audit trail's lanes were removed: verify it"))?)
             }
-            WriteOutcome::MarkerExists(_) => return Err(self.broken("the audit trail's lanes found a marker")),
+            WriteOutcome::MarkerExists(_) => return Err(self.writer.broken("the audit trail's lanes found a marker")),
         };
         Ok(())
     }
@@ -232,9 +230,9 @@ impl<'a> Run<'a> {
 
     async fn write_segment(&self, lane: &mut Lane, acts_until: Option<Timestamp>) -> Result<(), Problem> {
         let until = acts_until.filter(|_| lane.head.link.lane == 0).map(|until| lane.acts_until(until));
-        let batch = lane.head.batch(self.tenant, &lane.waiting, until, self.app.now());
-        let Some(batch) = self.built(batch)? else { return Ok(()) };
-        let rejection = match self.write(batch.transaction()).await? {
+        let batch = lane.head.batch(self.writer.tenant, &lane.waiting, until, self.writer.app.now());
+        let Some(batch) = self.writer.built(batch)? else { return Ok(()) };
+        let rejection = match self.writer.write(batch.transaction()).await? {
             WriteOutcome::Applied => {
                 lane.done.records = lane.done.records.saturating_add(batch.records());
                 lane.done.segments = lane.done.segments.saturating_add(1);
@@ -243,7 +241,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
             WriteOutcome::Rejected(rejection) => rejection,
-            WriteOutcome::MarkerExists(_) => return Err(self.broken("a segment found a marker")),
+            WriteOutcome::MarkerExists(_) => return Err(self.writer.broken("a segment found a marker")),
         };
         let dropped = match batch.explain(&rejection) {
             Some(LaneRejection::HeadMoved) if rejection.old.is_some() => {
@@ -253,14 +251,14 @@ impl<'a> Run<'a> {
             }
             Some(LaneRejection::Sealed(positions)) => positions,
             Some(LaneRejection::Missing(positions)) => {
-                lane.fault = Some(self.broken("a record of the audit trail was removed before it was sealed"));
+                lane.fault = Some(self.writer.broken("a record of the audit trail was removed before it was sealed"));
                 positions
             }
             Some(LaneRejection::HeadSetBack) => return self.finish_restored(lane).await,
             Some(LaneRejection::HeadMoved) | None => Vec::new(),
         };
         if dropped.is_empty() {
-            return Err(self.broken("the audit trail's chain was changed: verify it"));
+            return Err(self.writer.broken("the audit trail's chain was changed: verify it"));
         }
         lane.ended.extend(drop_at(&mut lane.waiting, &dropped));
         Ok(())
@@ -268,17 +266,18 @@ impl<'a> Run<'a> {
 
     /// Finishes a segment that the lane's head does not know, if a restore has left a part of its transaction.
     async fn finish_restored(&self, lane: &mut Lane) -> Result<(), Problem> {
-        let changed = || self.broken("the audit trail's chain was changed: verify it");
+        let changed = || self.writer.broken("the audit trail's chain was changed: verify it");
         let number = lane.head.link.number.saturating_add(1);
-        let key = keys::lane_segment(self.tenant, lane.head.link.lane, number);
-        let item = self.app.dynamo().get(&key).await?.ok_or_else(changed)?;
-        let segment = LaneSegment::read(self.tenant, &key, &item).map_err(|_| changed())?;
+        let key = keys::lane_segment(self.writer.tenant, lane.head.link.lane, number);
+        let item = self.writer.app.dynamo().get(&key).await?.ok_or_else(changed)?;
+        let segment = LaneSegment::read(self.writer.tenant, &key, &item).map_err(|_| changed())?;
         let listed: Vec<Key> = segment.records.into_iter().map(|(key, _)| key).collect();
-        let items = self.app.dynamo().get_many(&listed).await?;
-        let batch = self.built(lane.head.finish_restored(self.tenant, &item, &items))?.ok_or_else(changed)?;
-        match self.write(batch.transaction()).await? {
+        let items = self.writer.app.dynamo().get_many(&listed).await?;
+        let batch =
+            self.writer.built(lane.head.finish_restored(self.writer.tenant, &item, &items))?.ok_or_else(changed)?;
+        match self.writer.write(batch.transaction()).await? {
             WriteOutcome::Applied => {
-                tracing::warn!(tenant = %self.tenant, segment = key.sk(), "a restored segment was finished");
+                tracing::warn!(tenant = %self.writer.tenant, segment = key.sk(), "a restored segment was finished");
                 lane.done.records = lane.done.records.saturating_add(batch.records());
                 lane.waiting.retain(|record| !listed.contains(record.key()));
                 lane.head = batch.into_next();
@@ -293,8 +292,8 @@ impl<'a> Run<'a> {
         let Some(until) = self.acts_until().filter(|_| listed.acts_are_done()) else { return Ok(()) };
         let Some(lane) = self.lanes.first().filter(|lane| !lane.is_stopped && !lane.is_behind()) else { return Ok(()) };
         if lane.head.acts_until < until && self.acts.sealed_again > ACTS_LISTED_AGAIN_MAX {
-            let moved = self.built(lane.head.acts_sealed_until(self.tenant, until))?;
-            let _ = self.write(&moved).await?;
+            let moved = self.writer.built(lane.head.acts_sealed_until(self.writer.tenant, until))?;
+            let _ = self.writer.write(&moved).await?;
         }
         Ok(())
     }
@@ -304,37 +303,28 @@ impl<'a> Run<'a> {
         let Some(heads) = &self.heads else { return Ok(()) };
         let lanes = self.lanes.iter().map(|lane| lane.head.clone()).collect();
         let known = Heads { lanes, ..heads.clone() };
-        let (now, is_raised) = (self.app.now(), is_behind && self.is_over());
+        let (now, is_raised) = (self.writer.app.now(), is_behind && self.is_over());
         if !is_raised && !known.is_binding_due(now) {
             return Ok(());
         }
         // As of one moment: a binding that another worker has written may name segments that are not known here.
-        let (heads, _) = heads_at_once(self.app.dynamo(), self.tenant).await?;
-        let heads = heads.ok_or_else(|| self.broken("the audit trail's lanes were removed: verify it"))?;
+        let (heads, _) = heads_at_once(self.writer.app.dynamo(), self.writer.tenant).await?;
+        let heads = heads.ok_or_else(|| self.writer.broken("the audit trail's lanes were removed: verify it"))?;
         let days = self.days().await?;
-        let raised = if is_raised { self.built(heads.raise(self.tenant, days.as_ref(), now))? } else { None };
+        let raised =
+            if is_raised { self.writer.built(heads.raise(self.writer.tenant, days.as_ref(), now))? } else { None };
         let transaction = match raised {
             Some((_, transaction)) => transaction,
-            None if heads.is_binding_due(now) => self.built(heads.bind(self.tenant, days.as_ref(), now))?.1,
+            None if heads.is_binding_due(now) => {
+                self.writer.built(heads.bind(self.writer.tenant, days.as_ref(), now))?.1
+            }
             None => return Ok(()),
         };
-        match self.write(&transaction).await? {
+        match self.writer.write(&transaction).await? {
             // Another worker has written this binding, or a segment: a later run tries again.
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
-            WriteOutcome::MarkerExists(_) => Err(self.broken("a binding found a marker")),
+            WriteOutcome::MarkerExists(_) => Err(self.writer.broken("a binding found a marker")),
         }
-    }
-
-    async fn write(&self, transaction: &Transaction) -> Result<WriteOutcome, Problem> {
-        self.app.ledger().attempt(self.tenant, Operation::Sealing, transaction).await
-    }
-
-    fn built<T>(&self, built: Result<T, BuildError>) -> Result<T, Problem> {
-        built.map_err(|error| self.broken(&error.to_string()))
-    }
-
-    fn broken(&self, what: &str) -> Problem {
-        self.app.ledger().broken(self.tenant, Operation::Sealing, what)
     }
 
     fn is_over(&self) -> bool {

@@ -207,7 +207,7 @@ impl LaneBatch {
     /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
     pub fn explain(&self, rejection: &Rejection) -> Option<LaneRejection> {
-        let records = || rejection.positions.iter().filter_map(|at| at.checked_sub(ITEMS_BESIDE_RECORDS)).collect();
+        let records = || rejection.positions_behind(ITEMS_BESIDE_RECORDS);
         match rejection.failure {
             Failure::StalePlan if rejection.positions.contains(&0) => Some(LaneRejection::HeadMoved),
             Failure::StalePlan => Some(LaneRejection::HeadSetBack),
