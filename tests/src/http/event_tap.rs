@@ -62,6 +62,11 @@ impl EventTap {
         self.state().next.extend(mishaps);
     }
 
+    /// Forgets the planned faults that were not met.
+    pub fn no_more_faults(&self) {
+        self.state().next.clear();
+    }
+
     /// Sets the fault of every call; `None` ends it.
     pub fn every_call(&self, mishap: Option<Mishap>) {
         self.state().down = mishap;
