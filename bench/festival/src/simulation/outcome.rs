@@ -77,6 +77,8 @@ pub(super) struct Counts {
     pub(super) reads_throttled: u64,
     pub(super) throttles: Throttles,
     pub(super) publishing_lags: Vec<Micros>,
+    /// The longest time from a payment to the seal of its entry.
+    pub(super) sealing_lag_max: Micros,
     pub(super) sealed: u64,
 }
 
@@ -151,6 +153,8 @@ pub struct Outcome {
     pub publishing_lag_mean: Micros,
     /// The longest.
     pub publishing_lag_max: Micros,
+    /// The longest time from a payment to the seal of its entry.
+    pub sealing_lag_max: Micros,
     /// Journal entries sealed.
     pub sealed: u64,
     /// Partitions of the table, of `by_owner_keys` and of `due` at the end.
@@ -218,6 +222,7 @@ impl Simulation {
             published: u64::try_from(counts.publishing_lags.len()).unwrap_or(u64::MAX),
             publishing_lag_mean: mean(&counts.publishing_lags),
             publishing_lag_max: counts.publishing_lags.iter().copied().max().unwrap_or(0),
+            sealing_lag_max: counts.sealing_lag_max,
             sealed: counts.sealed,
             partitions: self.table.partition_counts(),
             units_per_mille: per_mille(self.table.written_units(), counts.applied),

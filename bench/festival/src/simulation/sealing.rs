@@ -219,10 +219,13 @@ impl Simulation {
         match answer {
             Ok(()) => {
                 let Some((transaction, count)) = of.sent.take() else { return };
-                drop(of.waiting.drain(..count));
+                let sealed: Vec<u32> = of.waiting.drain(..count).collect();
                 of.segments = of.segments.saturating_add(1);
                 self.table.commit(&transaction);
                 self.counts.sealed = self.counts.sealed.saturating_add(u64::try_from(count).unwrap_or(0));
+                let committed = sealed.iter().filter_map(|id| self.payment(*id)?.committed);
+                let lag = committed.map(|at| self.now.saturating_sub(at)).max().unwrap_or(0);
+                self.counts.sealing_lag_max = self.counts.sealing_lag_max.max(lag);
             }
             Err(Verdict::Conflict) if of.retries < CONFLICT_RETRIES => {
                 let pause = backoff(of.retries, &mut self.chance);
