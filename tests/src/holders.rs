@@ -36,13 +36,18 @@ pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
     earlier.take(tenant, now).expect("a form").expect("the lease is free").0
 }
 
-/// The lease holder of a merchant with this fencing token.
+/// The lease holder of a merchant with this fencing token, who has read that this period is open.
 ///
 /// # Panics
 /// If the lease cannot be taken.
 #[must_use]
-pub fn of_merchant(tenant: &Tenant, merchant: MerchantId, fence: i64, now: Timestamp) -> Leased<CreditedMerchant> {
-    let earlier = Crediting { holder: before(fence), version: 0 };
+pub fn of_merchant(
+    tenant: &Tenant,
+    merchant: MerchantId,
+    (fence, period): (i64, u32),
+    now: Timestamp,
+) -> Leased<CreditedMerchant> {
+    let earlier = Crediting { holder: before(fence), version: 0, period };
     CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("the lease is free").0
 }
 

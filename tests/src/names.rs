@@ -58,6 +58,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Seal => "seal",
         Role::Sealed => "sealed",
         Role::Returned => "returned",
+        Role::Period => "period",
         Role::Reconciliation => "reconciliation",
         Role::GodRecord => "god_record",
         Role::Migration => "migration",

@@ -1,8 +1,10 @@
 //! Crediting a merchant: payments and refunds are added to its balances, each exactly once. One worker at a time does
 //! it, under a lease.
 
+mod open_period;
 mod sweep;
 
+pub use open_period::OpenPeriod;
 pub use sweep::{move_sweep, sweep_after};
 
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
@@ -11,9 +13,11 @@ use crate::ids::{MerchantId, PaymentId, RefundId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
 use crate::lease::{Holder, Leasable, Leased};
 use crate::money::{Asset, Delta};
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, MAX_ITEMS, ProjectedRecord, Rejection, Role, Transaction};
+use crate::transaction::{BuildError, FIRST_PERIOD, MAX_ITEMS, PERIOD, ProjectedRecord, Rejection, Role, Transaction};
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::time::Duration;
 
 /// The lease on a merchant.
@@ -128,6 +132,8 @@ pub struct Crediting {
     pub holder: Holder,
     /// How often balances were credited. While it is unchanged, crediting has not changed them.
     pub version: i64,
+    /// The number of the merchant's open period.
+    pub period: u32,
 }
 
 impl Crediting {
@@ -136,7 +142,8 @@ impl Crediting {
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self { holder: Holder::read(item)?, version: item.int("version")? })
+        let period = item.opt_int(PERIOD)?.unwrap_or(FIRST_PERIOD);
+        Ok(Self { holder: Holder::read(item)?, version: item.int("version")?, period })
     }
 }
 
@@ -145,6 +152,8 @@ impl Crediting {
 pub struct CreditedMerchant {
     tenant: Tenant,
     merchant: MerchantId,
+    /// The open period, as it was read last.
+    period: u32,
 }
 
 impl Leasable for CreditedMerchant {
@@ -153,6 +162,12 @@ impl Leasable for CreditedMerchant {
 }
 
 impl CreditedMerchant {
+    /// The merchant's id.
+    #[must_use]
+    pub fn id(&self) -> MerchantId {
+        self.merchant
+    }
+
     /// Takes a merchant whose item is `seen`, or has none yet. `None` while another worker holds it.
     ///
     /// # Errors
@@ -164,7 +179,8 @@ impl CreditedMerchant {
         now: Timestamp,
     ) -> Result<Option<(Leased<Self>, Transaction)>, BuildError> {
         let key = Partition::merchant(tenant, merchant).crediting();
-        let this = Self { tenant: tenant.clone(), merchant };
+        let period = seen.map_or(FIRST_PERIOD, |seen| seen.period);
+        let this = Self { tenant: tenant.clone(), merchant, period };
         match seen {
             None => {
                 let attributes = Item::from([("version".to_owned(), Value::int(0))]);
@@ -184,18 +200,30 @@ impl Leased<CreditedMerchant> {
         Transaction::unkeyed(vec![self.change(Self::released(now))])
     }
 
+    /// The same lease with the merchant's open period as it was read again.
+    #[must_use]
+    pub fn in_period(&self, period: u32) -> Self {
+        self.with(CreditedMerchant { period, ..self.deref().clone() })
+    }
+
     /// Builds the credit of as many of the first records as fit into one transaction, and renews the lease. `None` if
     /// there are none.
     ///
     /// # Errors
     /// [`BuildError`] if a record belongs to another merchant or is given twice.
-    pub fn batch(&self, waiting: &[Uncredited], now: Timestamp) -> Result<Option<Batch>, BuildError> {
+    pub fn batch(
+        &self,
+        waiting: &[Uncredited],
+        version: RecordVersion,
+        now: Timestamp,
+    ) -> Result<Option<Batch>, BuildError> {
         let records = fitting(waiting);
         if records.is_empty() {
             return Ok(None);
         }
         let counted = self.change(Self::renewed(now).add("version", "one", Value::int(1)));
-        let transaction = Transaction::projected(counted, (&self.tenant, self.merchant), records, now)?;
+        let period = version.has_periods().then_some(self.period);
+        let transaction = Transaction::projected(counted, (&self.tenant, self.merchant), records, period, now)?;
         Ok(Some(Batch { transaction, records: records.len() }))
     }
 }
@@ -226,6 +254,8 @@ pub struct Batch {
 pub enum BatchRejection {
     /// Another worker has taken the merchant: this one stops.
     LeaseLost,
+    /// A settlement has closed the period. The batch can be built again once the open period is read again.
+    PeriodClosed,
     /// These records do not exist. No request can cause that.
     Missing(Vec<usize>),
     /// These records have been credited before. The batch can be built again without them.
@@ -252,11 +282,11 @@ impl Batch {
         let records = || rejection.positions.iter().filter_map(|position| position.checked_sub(before)).collect();
         match rejection.failure {
             Failure::StalePlan => Some(BatchRejection::LeaseLost),
+            Failure::WrongState => Some(BatchRejection::PeriodClosed),
             Failure::AccountMissing => Some(BatchRejection::Missing(records())),
             Failure::AlreadyExists => Some(BatchRejection::Credited(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
-            | Failure::WrongState
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

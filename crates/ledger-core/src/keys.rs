@@ -20,10 +20,10 @@ mod settlement;
 mod stored;
 mod trail;
 
-pub use due::{Work, credit_mark, due_from, due_partition, due_until};
+pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
 pub use owner::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, merchants_partition, owner_partition};
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
-pub use settlement::{payout_file_resend, payout_return, returned, settled, settlement, settling};
+pub use settlement::{payout_file_resend, payout_return, period, returned, settled, settlement, settling};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
 };
@@ -221,7 +221,7 @@ impl Partition {
         self.item(sort_key)
     }
 
-    /// The item of crediting a merchant: its lease, and `version`, how often it has been credited.
+    /// The item of crediting a merchant: its lease, its open period, and `version`, how often it has been credited.
     #[must_use]
     pub fn crediting(&self) -> Key {
         self.item("CREDITING")
@@ -279,6 +279,10 @@ pub mod sk {
     pub const RECONCILIATION: &str = "RECONCILIATION#";
     /// Money of paid settlements that was returned.
     pub const RETURNED: &str = "RETURNED#";
+    /// Closed periods of a merchant.
+    pub const PERIOD: &str = "PERIOD#";
+    /// Lists of the records and periods that settlements took.
+    pub const SETTLED: &str = "SETTLED#";
 }
 
 /// A principal's idempotency marker.

@@ -265,7 +265,7 @@ mod tests {
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
         assert_eq!(TenantTerms::read(&item).unwrap(), terms);
-        assert_eq!(terms.records, RecordVersion::V2);
+        assert_eq!(terms.records, RecordVersion::NEWEST);
         // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
@@ -314,10 +314,12 @@ mod tests {
         let raised = raise("aoba", 2).await.unwrap();
         assert!(raised.contains("every function writes records of version 2"), "{raised}");
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V2, ..first.clone() });
-        for version in [2, 1] {
+        let _ = raise("aoba", 3).await.unwrap();
+        assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V3, ..first.clone() });
+        for version in [3, 2, 1] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }
-        for version in [0, 3] {
+        for version in [0, 4] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
         assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));

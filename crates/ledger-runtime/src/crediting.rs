@@ -212,14 +212,15 @@ impl Run<'_> {
         if !work.any(self.app).await? {
             return Ok(work.into_done());
         }
+        let records = self.app.terms(self.tenant).await?.records;
         let tries = if self.is_sweep { 1 } else { TAKE_TRIES };
         let Some(held) = take(self.app, (self.tenant, merchant, Operation::Crediting), tries).await? else {
             return Ok(OfMerchant { left: true, ..work.into_done() });
         };
-        let held = Held { app: self.app, tenant: self.tenant, merchant: &held, until: self.ends_at() };
+        let mut held = Held { app: self.app, tenant: self.tenant, merchant: held, records, until: self.ends_at() };
         let credited = held.credit(&mut work).await;
         // Also after a fault, so that no worker waits for an unused lease.
-        let released = release(self.app, (self.tenant, Operation::Crediting), held.merchant).await;
+        let released = release(self.app, (self.tenant, Operation::Crediting), &held.merchant).await;
         credited.and(released)?;
         Ok(work.into_done())
     }

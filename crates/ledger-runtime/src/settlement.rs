@@ -131,7 +131,7 @@ impl Settler {
                 }
                 Move::Collect | Move::GiveBack if batches >= BATCHES_MAX => return Ok(Outcome::Again),
                 Move::Collect => {
-                    if !self.collect(at, &settlement).await? {
+                    if !self.collect(at, &settlement).await? && !self.close_period(at, &settlement).await? {
                         return Ok(Outcome::Next);
                     }
                     batches = batches.saturating_add(1);

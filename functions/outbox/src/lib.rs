@@ -89,14 +89,14 @@ fn ended(events: Published) -> Result<(), Problem> {
 fn opens_lanes(terms: &TenantTerms) -> bool {
     match terms.records {
         RecordVersion::V1 => false,
-        RecordVersion::V2 => true,
+        RecordVersion::V2 | RecordVersion::V3 => true,
     }
 }
 
 /// Whether entries are sealed whose event is not taken: once every environment finds the due index entry that they get.
 fn seals_late(terms: &TenantTerms) -> bool {
     match terms.records {
-        RecordVersion::V1 | RecordVersion::V2 => false,
+        RecordVersion::V1 | RecordVersion::V2 | RecordVersion::V3 => false,
     }
 }
 

@@ -54,13 +54,16 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
     equal_for_merchants(&held, &audit.posted.held, "held")
 }
 
-/// Checks that each record is due for crediting until it is credited, then for settlement until it is in one.
+/// Checks that each record is due for crediting until it is credited, then in a period, or due for settlement until it is
+/// in one.
 pub(super) fn records_are_due_until_settled(audit: &Audit<'_>) -> Checked {
     let all = records(audit).chain(audit.under("RETURNED#"));
     for record in all.filter(|record| record.has("merchant_delta")) {
         let due = record.opt_text("due_pk").unwrap_or_default();
-        if record.opt_text("settlement_id").is_some() {
-            ensure_eq!(due, "", "{record} is in a settlement: `due_pk`");
+        let is_taken = [record.has("settlement_id"), record.has("period")];
+        ensure!(is_taken != [true, true], "{record} is in a settlement and in a period");
+        if is_taken != [false, false] {
+            ensure_eq!(due, "", "{record} is in a settlement or period: `due_pk`");
             continue;
         }
         let work = if record.has("credited_at") { "settle" } else { "credit" };

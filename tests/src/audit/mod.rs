@@ -31,6 +31,7 @@ mod markers;
 mod merchants;
 mod migration;
 mod payments;
+mod periods;
 mod postings;
 mod rows;
 mod seals;
@@ -89,9 +90,10 @@ const RULES: [(&str, Rule); 34] = [
 ];
 
 /// The rules that hold while no merchant is being credited.
-const RULES_WHEN_CREDITED: [(&str, Rule); 2] = [
+const RULES_WHEN_CREDITED: [(&str, Rule); 3] = [
     ("merchants' balances equal postings", merchants::balances_equal_postings),
     ("records are due until settled", merchants::records_are_due_until_settled),
+    ("periods equal records", periods::periods_equal_records),
 ];
 
 /// The rules that hold while nothing is being sealed.

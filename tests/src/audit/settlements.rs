@@ -3,6 +3,7 @@
 use super::Checked;
 use super::index::Audit;
 use super::merchants::records;
+use super::periods::settlement_of;
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
     let mut settled = BTreeMap::<&str, Vec<Row<'_>>>::new();
     for record in records(audit).chain(audit.under("RETURNED#")) {
-        if let Some(id) = record.opt_text("settlement_id") {
+        if let Some(id) = settlement_of(audit, record)? {
             settled.entry(id).or_default().push(record);
         }
     }

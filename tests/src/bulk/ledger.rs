@@ -247,7 +247,7 @@ impl Ledger {
                 .expect("a form")
                 .expect("it is free");
             self.execute(&taken);
-            let batch = lease.batch(&due, self.now).expect("a form").expect("records");
+            let batch = lease.batch(&due, self.terms.records, self.now).expect("a form").expect("records");
             assert_eq!(batch.records(), due.len(), "one batch is enough");
             self.execute(batch.transaction());
             self.execute(&lease.release(self.now).expect("a form"));

@@ -5,7 +5,9 @@ use super::decode::World;
 use crate::holders;
 use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::ids::MerchantId;
-use ledger_core::keys::Partition;
+use ledger_core::keys::{self, Partition};
+use ledger_core::terms::RecordVersion;
+use ledger_core::transaction::FIRST_PERIOD;
 use serde::{Deserialize, Serialize};
 
 /// A step of crediting. `fence` is the lease holder's fencing token.
@@ -26,18 +28,23 @@ pub enum CreditingStep {
 pub(super) fn make(world: &World, merchant: &str, step: &CreditingStep) -> Made {
     let (tenant, now) = (&world.tenant, world.cx.now);
     let merchant = MerchantId::parse(merchant).unwrap();
-    let held = |fence: &str| holders::of_merchant(tenant, merchant, fence.parse().unwrap(), now);
+    let seen = || {
+        let seen = world.get(&Partition::merchant(tenant, merchant).crediting());
+        seen.map(|item| Crediting::read(item).unwrap())
+    };
+    let held = |fence: &str| {
+        let period = seen().map_or(FIRST_PERIOD, |seen| seen.period);
+        holders::of_merchant(tenant, merchant, (fence.parse().unwrap(), period), now)
+    };
+    // A state without terms is of a tenant that writes the first version.
+    let version = || world.get(&keys::config(tenant)).map_or(RecordVersion::V1, |_| world.terms().records);
     let whole = match step {
-        CreditingStep::Take {} => {
-            let seen = world.get(&Partition::merchant(tenant, merchant).crediting());
-            let seen = seen.map(|item| Crediting::read(item).unwrap());
-            match CreditedMerchant::take(tenant, merchant, seen.as_ref(), now).unwrap() {
-                Some((_, transaction)) => transaction,
-                None => return Made::Nothing,
-            }
-        }
+        CreditingStep::Take {} => match CreditedMerchant::take(tenant, merchant, seen().as_ref(), now).unwrap() {
+            Some((_, transaction)) => transaction,
+            None => return Made::Nothing,
+        },
         CreditingStep::Credit { fence } => {
-            let batch = held(fence).batch(&world.uncredited(merchant), now).unwrap();
+            let batch = held(fence).batch(&world.uncredited(merchant), version(), now).unwrap();
             match batch {
                 Some(batch) => batch.transaction().clone(),
                 None => return Made::Nothing,

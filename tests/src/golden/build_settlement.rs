@@ -5,6 +5,7 @@ use super::build::{Made, NoPlan};
 use super::command::PspJson;
 use super::decode::{self, World};
 use ledger_core::account::TenantAccount;
+use ledger_core::crediting::OpenPeriod;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
@@ -37,6 +38,8 @@ pub enum SettlementStep {
     /// Collects all records that are due.
     Collect {},
     GiveBack {},
+    /// Closes the merchant's open period.
+    ClosePeriod {},
     Verified {
         reference: String,
     },
@@ -94,9 +97,17 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             rules::collect(tenant, &settlement, &due, now)
         }
         SettlementStep::GiveBack {} => {
-            let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
-            let records = rules::read_batch(world.must(&key)).unwrap();
+            let records = rules::read_batch(world.must(&rules::last_batch(tenant, &settlement))).unwrap();
             rules::release_batch(tenant, &settlement, &records, now)
+        }
+        SettlementStep::ClosePeriod {} => {
+            let crediting = world.must(&Partition::merchant(tenant, settlement.merchant).crediting());
+            let open = OpenPeriod::read(crediting).unwrap();
+            match rules::close_period(tenant, &settlement, &open, now) {
+                Ok(Some(transaction)) => Ok(transaction),
+                Ok(None) => return Ok(Made::Nothing),
+                Err(error) => Err(error),
+            }
         }
         SettlementStep::Verified { reference } => rules::verified(tenant, &settlement, reference, now),
         SettlementStep::Send {} => sending::send(tenant, &settlement, now).map(|(_, transaction)| transaction),
@@ -201,11 +212,12 @@ fn read(world: &World, merchant: &str, id: &str) -> Settlement {
 }
 
 impl World {
-    /// The records of a merchant that are due for settlement.
+    /// The records and closed periods of a merchant that are due for settlement.
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
-        let mark = format!("{}#due#settle#{merchant}#", self.tenant);
+        let marks = ["settle", "settle_period"].map(|work| format!("{}#due#{work}#{merchant}#", self.tenant));
         let is_due = |item: &&ledger_core::dynamo::Item| {
-            item.opt_text(attr::DUE_PK).unwrap().is_some_and(|due| due.starts_with(&mark))
+            let due = item.opt_text(attr::DUE_PK).unwrap();
+            due.is_some_and(|due| marks.iter().any(|mark| due.starts_with(mark)))
         };
         self.items().filter(is_due).map(|item| Settleable::read(item).unwrap()).collect()
     }

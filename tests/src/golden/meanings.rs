@@ -2,6 +2,7 @@
 //! which the guard holds, and the outcome.
 
 use super::meanings_migration;
+use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
@@ -34,7 +35,7 @@ pub(super) enum Old {
 
 pub(super) const NEW: &str = "attribute_not_exists(#uuid)";
 pub(super) const FREE: &str = "(attribute_not_exists(#uuid) OR #ttl < :expired_before)";
-const EXISTS: &str = "attribute_exists(#uuid)";
+pub(super) const EXISTS: &str = "attribute_exists(#uuid)";
 const NO_DEBT: &str = "(attribute_not_exists(#owed) OR #owed = :no_debt)";
 const NOT_FROZEN: &str = "attribute_not_exists(#frozen)";
 const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
@@ -139,6 +140,15 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("crediting", "#after = :seen") => {
             vec![(Old::Absent, "rejected stale_plan"), (Old::With("after", s("x")), "rejected stale_plan")]
         }
+        ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "crediting" => {
+            vec![(Old::Having("period", n("9")), "rejected wrong_state")]
+        }
+        ("crediting", "#period = :period") if does == "crediting" => {
+            vec![
+                (Old::Without("period"), "rejected wrong_state"),
+                (Old::With("period", n("9")), "rejected wrong_state"),
+            ]
+        }
         ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
             vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
         }
@@ -160,54 +170,6 @@ fn held(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
         ("payment", "#expires_at <= :now") => {
             vec![(Old::With("expires_at", at("2026-11-21T03:00:00.001Z")), "rejected stale_plan")]
         }
-        _ => return None,
-    })
-}
-
-/// The rows of one clause about a settlement.
-fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
-    if !matches!(does, "settlement" | "settlement_admin") {
-        return None;
-    }
-    let s = |text: &str| json!({ "S": text });
-    let n = |number: &str| json!({ "N": number });
-    let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
-    Some(match (names::role(role), clause) {
-        ("marker", FREE) if does == "settlement" => vec![(Old::Written, "marker_stands")],
-        ("settlement", NEW) if does == "settlement" => vec![(Old::KeyOnly, stale)],
-        ("returned", NEW) => vec![(Old::KeyOnly, stale)],
-        ("settlement", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
-        ("settlement", "attribute_not_exists(#resend_id)") => vec![(Old::With("resend_id", s("another")), stale)],
-        ("settlement", "#resend_id = :seen_resend") => vec![(Old::Without("resend_id"), stale)],
-        ("settlement", "#batches = :seen_batches") => vec![(Old::With("batches", n("99")), stale)],
-        ("settlement", "attribute_not_exists(#turned_back)") => {
-            vec![(Old::With("turned_back", s("step_failed")), stale)]
-        }
-        ("settlement", "attribute_exists(#turned_back)") => vec![(Old::Without("turned_back"), stale)],
-        ("settlement", "#payout_epoch = :seen_epoch") => vec![(Old::With("payout_epoch", n("9")), stale)],
-        ("settlement", "#payout_sends = :seen_sends") => vec![(Old::With("payout_sends", n("9")), stale)],
-        ("settlement", "attribute_not_exists(#given_back_at)") => {
-            vec![(Old::With("given_back_at", s("2026-11-20T00:00:00.000Z")), stale)]
-        }
-        ("settlement", "attribute_not_exists(#open)") => vec![(Old::Having("open", s("x")), "rejected already_exists")],
-        ("settlement", "attribute_not_exists(#carry)") => vec![(Old::Having("carry", json!({ "M": {} })), stale)],
-        ("settlement", "#carry = :seen_carry") => vec![(Old::With("carry", json!({ "M": {} })), stale)],
-        ("settlement", "#open = :mine") => vec![(Old::Absent, stale), (Old::With("open", s("another")), stale)],
-        ("payment" | "refund" | "returned", EXISTS) => vec![(Old::Absent, wrong)],
-        ("payment" | "refund" | "returned", "attribute_exists(#credited_at)") => {
-            vec![(Old::Without("credited_at"), wrong)]
-        }
-        ("payment" | "refund" | "returned", "attribute_not_exists(#settlement_id)") => {
-            vec![(Old::With("settlement_id", s("another")), wrong)]
-        }
-        ("payment" | "refund" | "returned", "#settlement_id = :settlement") => {
-            vec![(Old::Absent, wrong), (Old::With("settlement_id", s("another")), wrong)]
-        }
-        ("merchant_balance", "#held >= :set_aside") => vec![(Old::With("held", n("0")), wrong)],
-        ("resend", "(NOT #requested_by = :me)") => {
-            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
-        }
-        ("resend", "#state = :pending") => vec![(Old::With("state", s("approved")), wrong)],
         _ => return None,
     })
 }

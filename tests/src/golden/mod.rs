@@ -29,6 +29,7 @@ pub mod judge;
 pub mod manifest;
 mod meanings;
 mod meanings_migration;
+mod meanings_settlement;
 pub mod patch;
 pub mod reads;
 mod request;

@@ -11,6 +11,7 @@ use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::settlements::{Outcome, Step, Task};
+use ledger_core::terms::RecordVersion;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -58,18 +59,23 @@ pub struct Settling {
 impl Settling {
     /// A merchant of a new tenant, paid by bank file.
     pub async fn new(tenant: &str) -> Self {
-        Self::on(host::shared(), tenant, destination()).await
+        Self::on(host::shared(), (tenant, RecordVersion::NEWEST), destination()).await
     }
 
     /// A merchant paid through Stripe, on a stack of its own where only the test delivers events.
     pub async fn by_stripe(tenant: &str) -> Self {
-        let shop = Self::on(Host::fresh(), tenant, registered()).await;
+        Self::by_stripe_under(tenant, RecordVersion::NEWEST).await
+    }
+
+    /// The same, of a tenant that writes this version of the records.
+    pub async fn by_stripe_under(tenant: &str, records: RecordVersion) -> Self {
+        let shop = Self::on(Host::fresh(), (tenant, records), registered()).await;
         shop.world.hold_deliveries().await;
         shop
     }
 
-    async fn on(host: Arc<Host>, tenant: &str, destination: Value) -> Self {
-        let world = World::with_terms(host.clone(), tenant, |_| {}).await;
+    async fn on(host: Arc<Host>, (tenant, records): (&str, RecordVersion), destination: Value) -> Self {
+        let world = World::with_terms(host.clone(), tenant, |terms| terms.records = records).await;
         let (tap, hand) = (Tap::default(), TestClock::default());
         let stack = host.stack();
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));

@@ -5,5 +5,6 @@ mod classifier;
 mod events;
 mod golden;
 mod migration;
+mod periods;
 mod properties;
 mod topup_orders;

@@ -224,7 +224,7 @@ async fn version_that_this_release_does_not_know_stops_the_tenant() {
         let books = world.books().await;
         books.row(&format!("{}#tenant#root", world.tenant), "CONFIG").expect("a configuration").clone()
     };
-    config.insert("records".to_owned(), n("3"));
+    config.insert("records".to_owned(), n(RecordVersion::NEWEST.number() + 1));
     world.plant(config).await;
     let call = Call::post("/v1/admin/customers", &world.operator.who, &json!({"name": "Hanako"})).key(new_key());
     let _ = world.api.send(&call).await.problem(500, "internal");

@@ -23,6 +23,8 @@ pub enum Work {
     Attention,
     /// A credited record to take into its merchant's next settlement.
     Settle(MerchantId),
+    /// A closed period that a settlement gave back, to take into its merchant's next settlement.
+    SettlePeriod(MerchantId),
     /// A hold to expire, from the instant in its sort key on.
     Hold,
     /// A settlement whose saga is to be started or restarted.
@@ -45,6 +47,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
         Work::Attention => format!("{tenant}#due#attention#{shard}"),
         Work::Settle(merchant) => format!("{tenant}#due#settle#{merchant}#{shard}"),
+        Work::SettlePeriod(merchant) => format!("{tenant}#due#settle_period#{merchant}#{shard}"),
         Work::Hold => format!("{tenant}#due#hold#{shard}"),
         Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
         Work::Seal => format!("{tenant}#due#seal#{shard}"),
@@ -58,6 +61,14 @@ pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, 
     let mark = due_partition.strip_prefix(tenant.as_str())?.strip_prefix("#due#credit#")?;
     let (merchant, shard) = mark.split_once('#')?;
     Some((MerchantId::parse(merchant).ok()?, parse_canonical(shard)?))
+}
+
+/// Whether it is a partition of [`Work::Settle`] of the merchant.
+#[must_use]
+pub fn is_settle_mark(tenant: &Tenant, merchant: MerchantId, due_partition: &str) -> bool {
+    let mark = due_partition.strip_prefix(tenant.as_str()).and_then(|mark| mark.strip_prefix("#due#settle#"));
+    let parts = mark.and_then(|mark| mark.split_once('#'));
+    parts.is_some_and(|(of, shard)| of == merchant.to_string() && parse_canonical::<u32>(shard).is_some())
 }
 
 /// The sort key of work that is due from an instant on. Texts of instants sort by time.

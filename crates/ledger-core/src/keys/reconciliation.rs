@@ -31,5 +31,5 @@ pub fn topup_markers() -> String {
 /// The prefix of the sort keys of the lists of a settlement's records.
 #[must_use]
 pub fn settled_prefix(id: SettlementId) -> String {
-    format!("SETTLED#{id}#")
+    format!("{}{id}#", sk::SETTLED)
 }

@@ -15,10 +15,10 @@ pub fn settling(tenant: &Tenant, merchant: MerchantId) -> Key {
     Partition::merchant(tenant, merchant).item("SETTLING")
 }
 
-/// The list of the records that one transaction took into a settlement; `batch` counts from 1.
+/// The list of the records and periods that one transaction took into a settlement; `batch` counts from 1.
 #[must_use]
 pub fn settled(tenant: &Tenant, merchant: MerchantId, id: SettlementId, batch: u32) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("SETTLED#{id}#{batch:06}"))
+    Partition::merchant(tenant, merchant).item(format!("{}{id}#{batch:06}", sk::SETTLED))
 }
 
 /// A request to send the bank file of a settlement again.
@@ -37,4 +37,10 @@ pub fn payout_return(tenant: &Tenant, merchant: MerchantId, id: PayoutRequestId)
 #[must_use]
 pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key {
     Partition::merchant(tenant, merchant).item(format!("{}{id}", sk::RETURNED))
+}
+
+/// A closed period of a merchant; `number` counts from 1.
+#[must_use]
+pub fn period(tenant: &Tenant, merchant: MerchantId, number: u32) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("{}{number:08}", sk::PERIOD))
 }

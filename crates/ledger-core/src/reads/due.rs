@@ -35,10 +35,16 @@ pub fn records_to_credit(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Q
     all(tenant, Work::Credit(merchant), shard)
 }
 
-/// Credited records of a merchant that are in no settlement.
+/// Credited records of a merchant that are in no settlement and no period.
 #[must_use]
 pub fn records_to_settle(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
     all(tenant, Work::Settle(merchant), shard)
+}
+
+/// Closed periods of a merchant that settlements gave back. There are few, so they have one shard.
+#[must_use]
+pub fn periods_to_settle(tenant: &Tenant, merchant: MerchantId) -> Query {
+    all(tenant, Work::SettlePeriod(merchant), 0)
 }
 
 /// Bulk grants that are not finished.

@@ -33,3 +33,9 @@ pub fn settlements(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -
 pub fn settled_batches(tenant: &Tenant, merchant: MerchantId, settlement: SettlementId) -> Query {
     Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(keys::settled_prefix(settlement)))
 }
+
+/// The merchant's closed periods.
+#[must_use]
+pub fn periods(tenant: &Tenant, merchant: MerchantId) -> Query {
+    Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::PERIOD))
+}

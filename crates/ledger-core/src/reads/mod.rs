@@ -22,11 +22,11 @@ pub use accounts::{
 };
 pub use due::{
     claims_due, claims_waiting, entries_to_publish, entries_to_publish_late, grant_jobs_to_continue, holds_due,
-    needs_review, provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle,
-    settlements_due,
+    needs_review, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal,
+    records_to_settle, settlements_due,
 };
 pub use items::{KEYS_MAX, item, items, snapshot};
-pub use merchants::{merchant_records, merchants, settled_batches, settlements};
+pub use merchants::{merchant_records, merchants, periods, settled_batches, settlements};
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, listed_entries, listed_items, table_segment};

@@ -1,32 +1,43 @@
 //! Adding records to a settlement and releasing them, as many per transaction as fit. A record belongs to exactly one
 //! settlement, because its stamp is conditional. The settlement's sums are those of its stamped records, because both
-//! change in one transaction.
+//! change in one transaction. A closed period is taken and released in the same way, as one record with many sums.
 
-use super::record::{Settlement, came_back_attribute, refunded_attribute, taken_attribute};
+use super::period::{self, PeriodBatch};
+use super::record::{Settlement, came_back_attribute};
 use super::returned::RETURNED_ID;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, Tenant};
 use crate::keys::{self, Key, Work, attr};
-use crate::money::{Asset, Delta};
+use crate::money::{Asset, Balance, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
+use crate::transaction::{
+    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodSums, Role, TransactItem, Transaction, refunded_attribute,
+    taken_attribute,
+};
 use std::collections::BTreeMap;
-use uuid::Uuid;
 
 /// The most records in one transaction. Its other two items are the settlement and the list of the records.
 pub const RECORDS_MAX: usize = MAX_ITEMS - 2;
 
-/// A record that can be settled.
+/// A record or a closed period that can be settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settleable {
-    /// The record.
+    /// The record or period.
     pub source: Source,
-    /// What it owes to the merchant, by asset.
-    pub deltas: Vec<Delta>,
+    owed: Owed,
 }
 
-/// The kind and id of a record.
+/// What is owed to the merchant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Owed {
+    /// By a record, by asset.
+    Deltas(Vec<Delta>),
+    /// By all records of a period.
+    Sums(PeriodSums),
+}
+
+/// The kind and id of a record or period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A payment.
@@ -35,6 +46,8 @@ pub enum Source {
     Refund(PaymentId, RefundId),
     /// The returned payout of an earlier settlement.
     Returned(SettlementId),
+    /// A closed period.
+    Period(u32),
 }
 
 impl Settleable {
@@ -43,6 +56,9 @@ impl Settleable {
     /// # Errors
     /// [`ItemError`] if it is no such record.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
+        if PeriodSums::are_in(item) {
+            return Ok(Self::period(item.int(PERIOD)?, PeriodSums::read(item)?));
+        }
         let payment = || item.parsed("payment_id", PaymentId::parse);
         let returned = item.opt_parsed(RETURNED_ID, SettlementId::parse)?;
         let source = match (returned, item.opt_parsed("refund_id", RefundId::parse)?) {
@@ -51,8 +67,22 @@ impl Settleable {
             (None, None) => Source::Payment(payment()?),
         };
         let deltas = super::record::quantities(item, "merchant_delta")?;
-        let deltas = deltas.values().filter_map(crate::money::Balance::as_delta).collect();
-        Ok(Self { source, deltas })
+        let deltas = deltas.values().filter_map(Balance::as_delta).collect();
+        Ok(Self { source, owed: Owed::Deltas(deltas) })
+    }
+
+    /// A closed period.
+    pub(super) fn period(number: u32, sums: PeriodSums) -> Self {
+        Self { source: Source::Period(number), owed: Owed::Sums(sums) }
+    }
+
+    /// The number and sums of a closed period; `None` for a record.
+    #[must_use]
+    pub fn as_period(&self) -> Option<(u32, &PeriodSums)> {
+        match (&self.source, &self.owed) {
+            (Source::Period(number), Owed::Sums(sums)) => Some((*number, sums)),
+            (Source::Payment(_) | Source::Refund(..) | Source::Returned(_) | Source::Period(_), _) => None,
+        }
     }
 
     /// The record's key. `merchant` must be the record's own merchant.
@@ -62,14 +92,27 @@ impl Settleable {
             Source::Payment(payment) => keys::payment(tenant, payment),
             Source::Refund(payment, refund) => keys::refund(tenant, payment, refund),
             Source::Returned(settlement) => keys::returned(tenant, merchant, settlement),
+            Source::Period(number) => keys::period(tenant, merchant, number),
         }
     }
 
-    fn id(&self) -> Uuid {
-        match self.source {
+    /// The due index entry while it waits for a settlement: partition and sort key.
+    fn due(&self, tenant: &Tenant, settlement: &Settlement) -> (String, String) {
+        let id = match self.source {
             Source::Payment(payment) => payment.uuid(),
             Source::Refund(_, refund) => refund.uuid(),
             Source::Returned(settlement) => settlement.uuid(),
+            Source::Period(number) => return period::due(tenant, settlement.merchant, number),
+        };
+        let work = Work::Settle(settlement.merchant);
+        (keys::due_partition(tenant, work, keys::shard_of(id, settlement.shards)), id.to_string())
+    }
+
+    /// How many records it is.
+    fn records(&self) -> u32 {
+        match &self.owed {
+            Owed::Deltas(_) => 1,
+            Owed::Sums(sums) => sums.records,
         }
     }
 
@@ -78,20 +121,39 @@ impl Settleable {
             Source::Payment(_) => Role::Payment,
             Source::Refund(..) => Role::Refund,
             Source::Returned(_) => Role::Returned,
+            Source::Period(_) => Role::Period,
         }
     }
 
-    /// The sum of a settlement that a delta belongs to.
+    /// What it adds to each sum of a settlement. Refunds are negative.
+    fn parts(&self) -> Vec<(Part, Delta)> {
+        match &self.owed {
+            Owed::Deltas(deltas) => deltas.iter().map(|delta| (self.part(delta), delta.clone())).collect(),
+            Owed::Sums(sums) => {
+                let taken = sums.taken.values().filter_map(Balance::as_delta).map(|sum| (Part::Taken, sum));
+                let refunded = sums.refunded.values().filter_map(Balance::as_delta);
+                taken.chain(refunded.map(|sum| (Part::Refunded, sum.inverse()))).collect()
+            }
+        }
+    }
+
+    /// The sum of a settlement that a record's delta belongs to.
     fn part(&self, delta: &Delta) -> Part {
         match self.source {
-            Source::Payment(_) | Source::Refund(..) if delta.is_debit() => Part::Refunded,
-            Source::Payment(_) | Source::Refund(..) => Part::Taken,
             Source::Returned(_) => Part::CameBack,
+            Source::Payment(_) | Source::Refund(..) | Source::Period(_) if delta.is_debit() => Part::Refunded,
+            Source::Payment(_) | Source::Refund(..) | Source::Period(_) => Part::Taken,
         }
     }
 
+    /// Its form in a list of a settlement.
+    // INVARIANT: that of a period has no `payment_id`. A release that knows no periods cannot read the list, so it gives
+    // back nothing of it and stops. Nor does it find a list for the batch in which a period was closed.
     fn value(&self) -> Value {
-        let mut item = Item::from([("merchant_delta".to_owned(), crate::transaction::changes(&self.deltas))]);
+        let mut item = match &self.owed {
+            Owed::Deltas(deltas) => Item::from([("merchant_delta".to_owned(), crate::transaction::changes(deltas))]),
+            Owed::Sums(sums) => sums.item(),
+        };
         let mut name = |name: &str, id: Value| item.insert(name.to_owned(), id);
         match self.source {
             Source::Payment(payment) => name("payment_id", Value::s(payment)),
@@ -100,6 +162,7 @@ impl Settleable {
                 name("refund_id", Value::s(refund))
             }
             Source::Returned(settlement) => name(RETURNED_ID, Value::s(settlement)),
+            Source::Period(number) => name(PERIOD, Value::int(number.into())),
         };
         Value::M(item)
     }
@@ -150,13 +213,14 @@ pub fn collect(
     records: &[Settleable],
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let update = added(settlement, records, true)?;
+    let update = added(settlement, records)?;
     let mut items = vec![settlement.changed(tenant, update, now), listed(tenant, settlement, records, now)];
     items.extend(records.iter().map(|record| stamped(tenant, settlement, record)));
     Transaction::unkeyed(items)
 }
 
-/// Releases the records of the last transaction that added some. The caller reads them with [`read_batch`].
+/// Releases the records of the last transaction that added some. The caller reads them with [`read_batch`] from
+/// [`last_batch`].
 ///
 /// # Errors
 /// [`BuildError`] if the sums do not fit, or there is nothing to release.
@@ -166,33 +230,59 @@ pub fn release_batch(
     records: &[Settleable],
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
-    let update = added(settlement, records, false)?;
-    let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
-    let undone = Update::new().set("given_back_at", "now", Value::s(now));
-    let there = Clause { condition: Condition::absent("given_back_at"), failure: Failure::StalePlan };
-    let mut items =
-        vec![settlement.changed(tenant, update, now), TransactItem::update(Role::Settlement, key, undone, vec![there])];
+    let update = changed(settlement, records, false)?;
+    let mut items = if is_closed_period(settlement) {
+        vec![settlement.changed(tenant, PeriodBatch::removed(update), now)]
+    } else {
+        let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
+        let undone = Update::new().set("given_back_at", "now", Value::s(now));
+        let there = Clause { condition: Condition::absent("given_back_at"), failure: Failure::StalePlan };
+        let list = TransactItem::update(Role::Settlement, key, undone, vec![there]);
+        vec![settlement.changed(tenant, update, now), list]
+    };
     items.extend(records.iter().map(|record| unstamped(tenant, settlement, record)));
     Transaction::unkeyed(items)
 }
 
-/// Reads the list of the records that one transaction added.
+/// The key of the item with the records that the last transaction added: their list, or the period that was closed.
+#[must_use]
+pub fn last_batch(tenant: &Tenant, settlement: &Settlement) -> Key {
+    match &settlement.closed {
+        Some(closed) if is_closed_period(settlement) => keys::period(tenant, settlement.merchant, closed.period),
+        Some(_) | None => keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches),
+    }
+}
+
+/// Whether the last batch of a settlement is the period that it closed.
+fn is_closed_period(settlement: &Settlement) -> bool {
+    settlement.closed.is_some_and(|closed| closed.batch == settlement.batches)
+}
+
+/// Reads the records that one transaction added, from the item under [`last_batch`].
 ///
 /// # Errors
 /// [`ItemError`] if an attribute is missing or malformed.
 pub fn read_batch(item: &Item) -> Result<Vec<Settleable>, ItemError> {
+    if PeriodSums::are_in(item) {
+        return Settleable::read(item).map(|period| vec![period]);
+    }
     item.maps("records", Settleable::read)
 }
 
+/// The change of the totals when records are added, as one more batch.
+pub(super) fn added(settlement: &Settlement, records: &[Settleable]) -> Result<Update, BuildError> {
+    changed(settlement, records, true)
+}
+
 /// The change of the totals when records are added or released.
-fn added(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<Update, BuildError> {
-    let parts = records.iter().flat_map(|record| record.deltas.iter().map(|delta| (record.part(delta), delta)));
-    let sums = crate::account::net(parts.map(|(part, delta)| ((delta.asset().clone(), part), delta)))?;
+fn changed(settlement: &Settlement, records: &[Settleable], more: bool) -> Result<Update, BuildError> {
+    let parts: Vec<(Part, Delta)> = records.iter().flat_map(Settleable::parts).collect();
+    let sums = crate::account::net(parts.iter().map(|(part, delta)| ((delta.asset().clone(), *part), delta)))?;
     let by_name: BTreeMap<String, Delta> = sums
         .into_iter()
         .map(|((asset, part), sum): ((Asset, Part), Delta)| (part.attribute(&asset), part.change(sum, more)))
         .collect();
-    let count = i64::try_from(records.len()).unwrap_or(i64::MAX);
+    let count = records.iter().fold(0_i64, |count, record| count.saturating_add(record.records().into()));
     let (batches, count) = if more {
         (settlement.batches.saturating_add(1), count)
     } else {
@@ -217,13 +307,18 @@ fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now:
 }
 
 fn stamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
-    let guards = [Condition::exists(attr::PK), Condition::exists("credited_at"), Condition::absent("settlement_id")];
-    let clauses = guards.map(|condition| Clause { condition, failure: Failure::WrongState });
+    let is_credited = match record.source {
+        Source::Payment(_) | Source::Refund(..) | Source::Returned(_) => Some(Condition::exists("credited_at")),
+        Source::Period(_) => None,
+    };
+    let guards = [Some(Condition::exists(attr::PK)), is_credited, Some(Condition::absent("settlement_id"))];
+    let clauses = guards.into_iter().flatten();
+    let clauses = clauses.map(|condition| Clause { condition, failure: Failure::WrongState }).collect();
     let update = Update::new()
         .set("settlement_id", "settlement", Value::s(settlement.id))
         .remove(attr::DUE_PK)
         .remove(attr::DUE_SK);
-    TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, clauses.into())
+    TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, clauses)
 }
 
 fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
@@ -231,11 +326,10 @@ fn unstamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> T
         condition: Condition::compare("settlement_id", Cmp::Eq, "settlement", Value::s(settlement.id)),
         failure: Failure::WrongState,
     };
-    let shard = keys::shard_of(record.id(), settlement.shards);
-    let due = keys::due_partition(tenant, Work::Settle(settlement.merchant), shard);
+    let (partition, sort) = record.due(tenant, settlement);
     let update = Update::new()
-        .set(attr::DUE_PK, "due_pk", Value::S(due))
-        .set(attr::DUE_SK, "due_sk", Value::s(record.id()))
+        .set(attr::DUE_PK, "due_pk", Value::S(partition))
+        .set(attr::DUE_SK, "due_sk", Value::S(sort))
         .remove("settlement_id");
     TransactItem::update(record.role(), record.key(tenant, settlement.merchant), update, vec![mine])
 }

@@ -1,6 +1,7 @@
 //! The `SETTLEMENT#<id>` item: a settlement's records, sums, state and payout.
 
 use super::destination::Destination;
+use super::period::PeriodBatch;
 use super::resend::{self, RESEND_ID, RESENT_AT};
 use super::sending::Sending;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -95,6 +96,8 @@ pub struct Settlement {
     pub records: u32,
     /// The number of transactions that added them.
     pub batches: u32,
+    /// The period that it closed, unless it gave it back: its merchant's open one at that moment.
+    pub closed: Option<PeriodBatch>,
     /// The sums of its records, by asset.
     pub totals: BTreeMap<Asset, AssetTotals>,
     /// The quantity of each asset that was held or netted, with its sign.
@@ -212,14 +215,6 @@ impl AssetTotals {
     }
 }
 
-pub(super) fn taken_attribute(asset: &Asset) -> String {
-    format!("taken_{}", asset.attribute_suffix())
-}
-
-pub(super) fn refunded_attribute(asset: &Asset) -> String {
-    format!("refunded_{}", asset.attribute_suffix())
-}
-
 pub(super) fn came_back_attribute(asset: &Asset) -> String {
     format!("came_back_{}", asset.attribute_suffix())
 }
@@ -244,6 +239,7 @@ impl Settlement {
             psp: item.opt_map("psp")?.map(PspTerms::read).transpose()?,
             records: item.int("records")?,
             batches: item.int("batches")?,
+            closed: PeriodBatch::read(item)?,
             totals: totals(item)?,
             put_aside: quantities(item, "put_aside")?,
             held_at: item.opt_timestamp("held_at")?,

@@ -1,3 +1,5 @@
+mod periods;
+
 use super::record::SettlementState as S;
 use super::saga::{STEPS, TASK_WAIT};
 use super::*;
@@ -65,6 +67,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         psp: None,
         records: 3,
         batches: 1,
+        closed: None,
         totals: totals.iter().map(of).collect(),
         put_aside: BTreeMap::new(),
         held_at: None,

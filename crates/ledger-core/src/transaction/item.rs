@@ -78,6 +78,8 @@ pub enum Role {
     Sealed,
     /// Money of a paid settlement that was returned.
     Returned,
+    /// A merchant's closed period.
+    Period,
     /// A reconciliation run, or a break that it found.
     Reconciliation,
     /// A God Record, or an item of the legacy history.

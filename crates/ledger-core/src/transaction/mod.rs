@@ -6,6 +6,7 @@ mod balance;
 mod classify;
 mod entry;
 mod item;
+mod period;
 mod projection;
 mod request;
 
@@ -15,6 +16,8 @@ pub(crate) use entry::changes;
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
+pub use period::{FIRST_PERIOD, PeriodSums};
+pub(crate) use period::{PERIOD, is_open, refunded_attribute, taken_attribute};
 pub use projection::ProjectedRecord;
 pub use request::request_text;
 

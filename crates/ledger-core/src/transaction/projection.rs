@@ -1,8 +1,9 @@
 //! A merchant's balance as a projection of its payments and refunds, whose postings are in the journal.
 //!
-//! The transaction is made from the records themselves, so that the change of a balance equals the sum of the records
-//! that it flags as credited.
+//! The transaction is made from the records themselves, so that the change of a balance, and that of the sums of a
+//! period, equal the sum of the records that it flags as credited.
 
+use super::period::{PERIOD, PeriodSums, is_open};
 use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account};
 use crate::dynamo::{Condition, Update, Value};
@@ -39,6 +40,9 @@ impl Transaction {
     /// `holder` is the action on the item of the merchant's lease; its guard is the fencing token. A balance may become
     /// negative, because a refund may exceed it.
     ///
+    /// With a `period`, which must still be the open one, the records name it and its sums grow by theirs. Without one,
+    /// each record is due for the merchant's next settlement.
+    ///
     /// # Errors
     /// [`BuildError`] if `holder` has no guard, if a record is another merchant's or occurs twice, or if there are no
     /// records or too many.
@@ -46,6 +50,7 @@ impl Transaction {
         holder: TransactItem,
         (tenant, merchant): (&Tenant, MerchantId),
         records: &[R],
+        period: Option<u32>,
         now: Timestamp,
     ) -> Result<Self, BuildError> {
         if holder.role() != Role::Crediting
@@ -62,12 +67,16 @@ impl Transaction {
         {
             return Err(BuildError::Stranger(stranger.role()));
         }
+        let holder = match period {
+            Some(number) => summed(holder, number, records, now)?,
+            None => holder,
+        };
         let mut items = vec![holder];
         let owed = records.iter().flat_map(R::delta);
         for delta in account::net(owed.map(|delta| (delta.asset().clone(), delta)))?.into_values() {
             items.extend(added(tenant, merchant, delta, now));
         }
-        items.extend(records.iter().map(|record| flagged(record, now)));
+        items.extend(records.iter().map(|record| flagged(record, period, now)));
         Self::checked(items)
     }
 }
@@ -79,11 +88,32 @@ fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) ->
     TransactItem::balance(Role::MerchantBalance, key, change, Vec::new(), now)
 }
 
-/// Flags a record as credited, on condition that it is not. Its due index entry becomes one to settle, on the same
-/// shard.
-fn flagged(record: &impl ProjectedRecord, now: Timestamp) -> TransactItem {
-    let due = keys::due_partition(record.tenant(), Work::Settle(record.merchant()), record.shard());
-    let update = Update::new().set("credited_at", "now", Value::s(now)).set(attr::DUE_PK, "due_pk", Value::S(due));
+/// Adds the records to the sums of the merchant's open period, which `number` must be.
+// INVARIANT: no record is added to a closed period. Closing it increases the number, on the same item.
+fn summed<R: ProjectedRecord>(
+    holder: TransactItem,
+    number: u32,
+    records: &[R],
+    now: Timestamp,
+) -> Result<TransactItem, BuildError> {
+    let sums = PeriodSums::of(records.iter().map(R::delta))?;
+    Ok(holder.also(is_open(number, Failure::WrongState), |update| {
+        let update = sums.add_to(update).set(PERIOD, PERIOD, Value::int(number.into()));
+        update.set(attr::UPDATED_AT, "ua", Value::s(now))
+    }))
+}
+
+/// Flags a record as credited, on condition that it is not. It names its period, or its due index entry becomes one to
+/// settle, on the same shard.
+fn flagged(record: &impl ProjectedRecord, period: Option<u32>, now: Timestamp) -> TransactItem {
+    let update = Update::new().set("credited_at", "now", Value::s(now));
+    let update = match period {
+        Some(number) => update.set(PERIOD, PERIOD, Value::int(number.into())).remove(attr::DUE_PK).remove(attr::DUE_SK),
+        None => {
+            let due = keys::due_partition(record.tenant(), Work::Settle(record.merchant()), record.shard());
+            update.set(attr::DUE_PK, "due_pk", Value::S(due))
+        }
+    };
     let once = Clause { condition: Condition::absent("credited_at"), failure: Failure::AlreadyExists };
     TransactItem::update(record.role(), record.key(), update, vec![exists(), once])
 }

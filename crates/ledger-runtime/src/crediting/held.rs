@@ -4,13 +4,14 @@ use super::{OfMerchant, readable, unbuilt, unmarked};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
-use ledger_core::crediting::{BatchRejection, CreditedMerchant, Uncredited};
+use ledger_core::crediting::{BatchRejection, CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::Attributes;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Key, Shards, attr};
+use ledger_core::keys::{Key, Partition, Shards, attr};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
+use ledger_core::terms::RecordVersion;
 use ledger_core::transaction::{MAX_ITEMS, ProjectedRecord};
 use std::collections::BTreeSet;
 use tokio::time::Instant;
@@ -105,14 +106,16 @@ impl Work {
 pub(super) struct Held<'a> {
     pub(super) app: &'a App,
     pub(super) tenant: &'a Tenant,
-    pub(super) merchant: &'a Leased<CreditedMerchant>,
+    pub(super) merchant: Leased<CreditedMerchant>,
+    /// The version of the records that are written.
+    pub(super) records: RecordVersion,
     /// No further batch begins after this.
     pub(super) until: Instant,
 }
 
 impl Held<'_> {
     /// Credits batch by batch until nothing is due, the time is over, or another worker has taken the lease.
-    pub(super) async fn credit(&self, work: &mut Work) -> Result<(), Problem> {
+    pub(super) async fn credit(&mut self, work: &mut Work) -> Result<(), Problem> {
         for batch in 0..BATCHES_MAX {
             // The first batch ignores the time limit, because the merchant's next turn may be several ticks away.
             if batch > 0 && Instant::now() >= self.until {
@@ -128,10 +131,10 @@ impl Held<'_> {
 
     /// Credits one batch, repeating it without records that are credited or missing. Returns `false` if the caller must
     /// stop.
-    async fn credit_batch(&self, work: &mut Work) -> Result<bool, Problem> {
+    async fn credit_batch(&mut self, work: &mut Work) -> Result<bool, Problem> {
         let ledger = self.app.ledger();
         loop {
-            let batch = self.merchant.batch(&work.waiting, self.app.now());
+            let batch = self.merchant.batch(&work.waiting, self.records, self.app.now());
             let Some(batch) = batch.map_err(|error| unbuilt(self.app, self.tenant, &error))? else { return Ok(false) };
             let rejection = match ledger.attempt(self.tenant, Operation::Crediting, batch.transaction()).await? {
                 WriteOutcome::Applied => {
@@ -147,6 +150,11 @@ impl Held<'_> {
                     work.done.left = true;
                     return Ok(false);
                 }
+                // The same records are credited to the period that is open now.
+                Some(BatchRejection::PeriodClosed) => {
+                    self.read_period().await?;
+                    continue;
+                }
                 Some(BatchRejection::Credited(positions)) => positions,
                 Some(BatchRejection::Missing(positions)) => {
                     let why = "a record in the due index does not exist";
@@ -161,5 +169,16 @@ impl Held<'_> {
             }
             work.drop_at(&dropped);
         }
+    }
+
+    /// Reads which period of the merchant is open.
+    async fn read_period(&mut self) -> Result<(), Problem> {
+        let key = Partition::merchant(self.tenant, self.merchant.id()).crediting();
+        let crediting = self.app.dynamo().get(&key).await?;
+        let crediting = crediting.as_ref().map(Crediting::read).transpose()?;
+        let why = "a merchant that is credited has no crediting item";
+        let crediting = crediting.ok_or_else(|| self.app.ledger().broken(self.tenant, Operation::Crediting, why))?;
+        self.merchant = self.merchant.in_period(crediting.period);
+        Ok(())
     }
 }

@@ -1,12 +1,15 @@
-//! Takes a merchant's due records into its settlement and gives them back, one transaction at a time.
+//! Takes a merchant's due records and its open period into its settlement and gives them back, one transaction at a
+//! time.
 
 use super::{SettlementRef, Settler};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
+use ledger_core::crediting::OpenPeriod;
 use ledger_core::failure::Failure;
+use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement};
-use ledger_core::{keys, reads, settlements as rules};
+use ledger_core::{reads, settlements as rules};
 use std::time::Duration;
 
 /// The index may still list records that others took: it lags by less than this.
@@ -39,9 +42,31 @@ impl Settler {
         Ok(true)
     }
 
+    /// Closes the merchant's open period and takes it. `false` if the settlement has closed one, or there is nothing in
+    /// it.
+    pub(super) async fn close_period(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+        if settlement.closed.is_some() {
+            return Ok(false);
+        }
+        let key = Partition::merchant(&at.tenant, at.merchant).crediting();
+        let Some(crediting) = self.ledger.dynamo().get(&key).await? else { return Ok(false) };
+        let open = OpenPeriod::read(&crediting)?;
+        let closing = rules::close_period(&at.tenant, settlement, &open, self.ledger.clock().now());
+        let Some(transaction) = closing.map_err(|error| self.broken(at, &error.to_string()))? else {
+            return Ok(false);
+        };
+        match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
+            WriteOutcome::Applied => Ok(true),
+            // The merchant was credited since, or another run was faster: the next move reads again.
+            WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(true),
+            WriteOutcome::Rejected(rejection) => Err(self.rejected(at, &rejection)),
+            WriteOutcome::MarkerExists(_) => Err(self.broken(at, "an unkeyed transaction found a marker")),
+        }
+    }
+
     /// Gives back the records of the last batch.
     pub(super) async fn release_batch(&self, at: &SettlementRef, settlement: &Settlement) -> Result<(), Problem> {
-        let key = keys::settled(&at.tenant, at.merchant, at.id, settlement.batches);
+        let key = rules::last_batch(&at.tenant, settlement);
         let item = self.ledger.dynamo().get(&key).await?;
         let item = item.ok_or_else(|| self.broken(at, "a batch of records is missing"))?;
         let records = rules::read_batch(&item)?;
@@ -49,6 +74,7 @@ impl Settler {
         self.write(at, &self.built(at, transaction)?).await.map(|_| ())
     }
 
+    /// The records that are due, and then the closed periods that earlier settlements gave back.
     async fn due(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Vec<Settleable>, Problem> {
         let mut records = Vec::new();
         for shard in 0..settlement.shards.count() {
@@ -57,6 +83,13 @@ impl Settler {
                 break;
             }
             let query = reads::records_to_settle(&at.tenant, at.merchant, shard).limit(room);
+            for item in self.ledger.dynamo().query(&query).await? {
+                records.push(Settleable::read(&item)?);
+            }
+        }
+        let room = RECORDS_MAX.saturating_sub(records.len());
+        if room > 0 {
+            let query = reads::periods_to_settle(&at.tenant, at.merchant).limit(room);
             for item in self.ledger.dynamo().query(&query).await? {
                 records.push(Settleable::read(&item)?);
             }

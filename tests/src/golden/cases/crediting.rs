@@ -109,6 +109,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut all = leases();
     all.extend(sweeps());
     all.extend(batches());
+    all.extend(periods());
     all
 }
 
@@ -169,5 +170,79 @@ fn batches() -> Vec<Case> {
             .on([crediting("5", LATER)])
             .on((1..=FITTING + 2).map(yen))
             .ends("rejected stale_plan by crediting"),
+    ]
+}
+
+/// The terms of a tenant that credits to periods.
+fn with_periods() -> Json {
+    with(config(), "records", n("3"))
+}
+
+/// The merchant's item with an open period of three records.
+fn in_period(fence: &str, number: &str) -> Json {
+    let sums = [("period", number), ("period_records", "3"), ("taken_ecopay", "900"), ("refunded_ecopay", "100")];
+    sums.iter().fold(crediting(fence, LATER), |item, (name, number)| with(item, name, n(number)))
+}
+
+/// The record after it was credited in a period.
+fn in_a_period(record: Json) -> Json {
+    let record = without(without(with(record, "credited_at", s(EARLIER)), "due_pk"), "due_sk");
+    with(record, "period", n("4"))
+}
+
+/// Version 3 of the records: a record names the open period, whose sums grow by it.
+fn periods() -> Vec<Case> {
+    let yen = |number| paid(number, &[("ECOPAY", "100")]);
+    vec![
+        credit("crediting/records-3-first", "A merchant's first period begins with its first record.").on([
+            with_periods(),
+            held(),
+            yen(1),
+        ]),
+        credit(
+            "crediting/records-3-assets",
+            "Payments and refunds are separate sums; points cancel out in the balance.",
+        )
+        .on([
+            with_periods(),
+            in_period(FENCE, "4"),
+            balance("ECOPAY", "5000"),
+            balance("POINT", "3"),
+            paid(1, &[("ECOPAY", "1740"), ("POINT", "500"), ("REGIONAL#yama", "10.5")]),
+            paid(2, &[("ECOPAY", "60")]),
+            refunded(1, &[("ECOPAY", "-1240"), ("POINT", "-500")]),
+        ]),
+        credit("crediting/records-3-below-zero", "A late refund is a record of the open period alone.").on([
+            with_periods(),
+            in_period(FENCE, "4"),
+            balance("ECOPAY", "300"),
+            refunded(1, &[("ECOPAY", "-1000")]),
+        ]),
+        credit("crediting/records-3-credited-before", "One of them was credited in a period: none is credited.")
+            .seen([yen(2)])
+            .on([with_periods(), in_period(FENCE, "4"), balance("ECOPAY", "100"), yen(1), in_a_period(yen(2)), yen(3)])
+            .ends("rejected already_exists by payment"),
+        credit("crediting/records-3-credited-by-version-2", "One of them is due for a settlement by itself.")
+            .seen([yen(2)])
+            .on([with_periods(), in_period(FENCE, "4"), balance("ECOPAY", "100"), yen(1), credited(yen(2))])
+            .ends("rejected already_exists by payment"),
+        credit("crediting/records-3-period-closed", "A settlement closed the period since: nothing is credited to it.")
+            .seen([in_period(FENCE, "4")])
+            .on([with_periods(), with(crediting(FENCE, LATER), "period", n("5")), balance("ECOPAY", "100"), yen(1)])
+            .ends("rejected wrong_state by crediting"),
+        credit("crediting/records-3-first-period-closed", "So it is with the first period.")
+            .seen([with(in_period(FENCE, "1"), "period", n("1"))])
+            .on([with_periods(), with(crediting(FENCE, LATER), "period", n("2")), balance("ECOPAY", "100"), yen(1)])
+            .ends("rejected wrong_state by crediting"),
+        credit("crediting/records-3-lost-token", "A former holder stops, whatever the period is.")
+            .seen([in_period(FENCE, "4")])
+            .on([with_periods(), with(crediting("5", LATER), "period", n("5")), balance("ECOPAY", "100"), yen(1)])
+            .ends("rejected stale_plan by crediting"),
+        credit("crediting/records-2-beside-a-period", "Under version 2 the open period stays as it is.").on([
+            with(config(), "records", n("2")),
+            in_period(FENCE, "4"),
+            balance("ECOPAY", "100"),
+            yen(1),
+        ]),
     ]
 }

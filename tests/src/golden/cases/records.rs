@@ -94,8 +94,16 @@ fn switched() -> Vec<Case> {
             "tenant/opened-with-records-2",
             "A tenant that writes version 2 from the beginning.",
             None,
-            Does::TenantOpen { terms },
+            Does::TenantOpen { terms: terms.clone() },
         ),
+        Case::new(
+            "tenant/opened-with-records-3",
+            "A tenant that writes version 3 from the beginning.",
+            None,
+            Does::TenantOpen { terms: with(terms, "records", n("3")) },
+        ),
+        records("tenant/records-raised-to-3", "From version 2 to version 3.", "3").on([of_version_2(config())]),
+        records("tenant/records-raised-to-3-at-once", "From version 1 to version 3.", "3").on([config()]),
         records("tenant/records-raised", "Version 2 of the records, and an audit record.", "2").on([config()]),
         records("tenant/records-as-they-are", "Another raised it in between.", "2")
             .on([of_version_2(config())])

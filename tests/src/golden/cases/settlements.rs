@@ -146,14 +146,17 @@ pub(super) fn cases() -> Vec<Case> {
     all.extend(undoings());
     all.extend(payouts());
     all.extend(words());
+    all.extend(periods());
     all
 }
 
+/// A settlement without records.
+fn fresh() -> Json {
+    let none = without(without(settlement("collecting", &[]), "taken_ecopay"), "refunded_ecopay");
+    with(with(none, "records", n("0")), "batches", n("0"))
+}
+
 fn collecting() -> Vec<Case> {
-    let fresh = || {
-        let none = without(without(settlement("collecting", &[]), "taken_ecopay"), "refunded_ecopay");
-        with(with(none, "records", n("0")), "batches", n("0"))
-    };
     let list = || {
         let value = |record: &Json| {
             let mut kept = record.as_object().unwrap().clone();
@@ -327,5 +330,104 @@ fn words() -> Vec<Case> {
         payout_event("settlement/told-undone", "Nothing was asked for.", "failed", "2951", false)
             .on([by_stripe(without(paid("undone", PAYOUT), "payout_reference"))])
             .ends("odd state"),
+    ]
+}
+
+const PERIOD_SUMS: [(&str, &str); 4] =
+    [("period_records", "3"), ("taken_ecopay", "900"), ("taken_point", "30"), ("refunded_ecopay", "100")];
+
+/// The merchant's item, with this period open.
+fn crediting(number: &str, version: &str) -> Json {
+    let attributes = json!({
+        "fence": n("4"), "lease_until": s(EARLIER), "version": n(version), "period": n(number), "updated_at": s(EARLIER),
+    });
+    let item = item("merchant", MERCHANT, "CREDITING", attributes);
+    PERIOD_SUMS.iter().fold(item, |item, (name, number)| with(item, name, n(number)))
+}
+
+/// The merchant's period 4, closed.
+fn period_4() -> Json {
+    let attributes = json!({ "merchant_id": s(MERCHANT), "period": n("4"), "created_at": s(EARLIER) });
+    let item = item("merchant", MERCHANT, "PERIOD#00000004", attributes);
+    PERIOD_SUMS.iter().fold(item, |item, (name, number)| with(item, name, n(number)))
+}
+
+/// The same while it is due for the next settlement.
+fn period_4_due() -> Json {
+    let due = with(period_4(), "due_pk", s(format!("demo#due#settle_period#{MERCHANT}#0")));
+    with(due, "due_sk", s("00000004"))
+}
+
+/// The list of a settlement that has taken period 4.
+fn list_of_period_4() -> Json {
+    let mut entry = serde_json::Map::from_iter([("period".to_owned(), n("4"))]);
+    entry.extend(PERIOD_SUMS.map(|(name, number)| (name.to_owned(), n(number))));
+    let list = json!({ "L": [{ "M": entry }] });
+    let attributes = json!({ "settlement_id": s(SETTLEMENT), "created_at": s(EARLIER), "records": list });
+    item("merchant", MERCHANT, &format!("SETTLED#{SETTLEMENT}#000001"), attributes)
+}
+
+/// A settlement that has closed period 4.
+fn with_period_4() -> Json {
+    let item = with(with_period_4_in_list(), "closed_period", n("4"));
+    with(item, "closed_batch", n("1"))
+}
+
+/// A settlement that has taken period 4 after another gave it back.
+fn with_period_4_in_list() -> Json {
+    let item = with(settlement("collecting", &[]), "records", n("3"));
+    with(with(with(item, "taken_ecopay", n("900")), "taken_point", n("30")), "refunded_ecopay", n("100"))
+}
+
+/// Version 3 of the records: periods are closed, given back and taken as a whole.
+fn periods() -> Vec<Case> {
+    let close = |id, why| step(id, why, SettlementStep::ClosePeriod {});
+    let taken = || with(period_4(), "settlement_id", s(SETTLEMENT));
+    vec![
+        close("settlement/records-3-close-period", "The settlement takes all records of the open period by its sums.")
+            .on([fresh(), crediting("4", "7")]),
+        close("settlement/records-3-close-first-period", "A merchant's first period, after records by themselves.")
+            .on([settlement("collecting", &[]), crediting("1", "7")]),
+        close("settlement/records-3-close-empty-period", "Nothing was credited since the last one: it stays open.")
+            .on([fresh(), PERIOD_SUMS.iter().fold(crediting("4", "7"), |item, (name, _)| without(item, name))]),
+        close("settlement/records-3-close-before-any-period", "The merchant was never credited to one.").on([
+            fresh(),
+            PERIOD_SUMS.iter().fold(without(crediting("1", "7"), "period"), |item, (name, _)| without(item, name)),
+        ]),
+        close("settlement/records-3-credited-meanwhile", "The sums have grown since they were read.")
+            .seen([crediting("4", "7")])
+            .on([fresh(), with(crediting("4", "8"), "taken_ecopay", n("1000"))])
+            .ends("rejected stale_plan by crediting"),
+        close("settlement/records-3-closed-by-another-run", "Another run of the saga was faster.")
+            .seen([fresh(), crediting("4", "7")])
+            .on([with_period_4(), taken()])
+            .on([PERIOD_SUMS.iter().fold(crediting("5", "7"), |item, (name, _)| without(item, name))])
+            .ends("rejected stale_plan by settlement"),
+        close("settlement/records-3-close-turned-back", "It has turned back meanwhile: the period stays open.")
+            .seen([fresh()])
+            .on([turned(fresh()), crediting("4", "7")])
+            .ends("rejected stale_plan by settlement"),
+        step(
+            "settlement/records-3-give-period-back",
+            "The period is due for the next settlement.",
+            SettlementStep::GiveBack {},
+        )
+        .on([turned(with_period_4()), taken()]),
+        step(
+            "settlement/records-3-give-listed-period-back",
+            "So is one that was taken from a list.",
+            SettlementStep::GiveBack {},
+        )
+        .on([turned(with_period_4_in_list()), list_of_period_4(), taken()]),
+        step(
+            "settlement/records-3-collect-period",
+            "A period that was given back, beside a record that was credited by itself.",
+            SettlementStep::Collect {},
+        )
+        .on([fresh(), period_4_due(), records()[0].clone()]),
+        step("settlement/records-3-collect-taken-period", "Another settlement has it.", SettlementStep::Collect {})
+            .seen([period_4_due()])
+            .on([fresh(), with(period_4(), "settlement_id", s(CARD))])
+            .ends("rejected wrong_state by period"),
     ]
 }

@@ -104,7 +104,7 @@ fn of_one_customer(case: Case) -> Case {
 /// Every case.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    [keyed(), due(), accounts(), merchants::cases(), tenants(), trail(), lanes(), table()]
+    [keyed(), due(), accounts(), merchants::cases(), merchants::of_periods(), tenants(), trail(), lanes(), table()]
         .into_iter()
         .flatten()
         .collect()

@@ -95,6 +95,10 @@ pub enum Question {
         merchant: String,
         shard: u32,
     },
+    PeriodsToSettle {
+        tenant: String,
+        merchant: String,
+    },
     GrantJobsToContinue {
         tenant: String,
         shard: u32,
@@ -166,6 +170,10 @@ pub enum Question {
         tenant: String,
         merchant: String,
         settlement: String,
+    },
+    Periods {
+        tenant: String,
+        merchant: String,
     },
     AuditRecords {
         tenant: String,
@@ -360,6 +368,7 @@ impl Question {
             Self::RecordsToSettle { tenant, merchant: of, shard } => {
                 reads::records_to_settle(&slug(tenant), merchant(of), *shard)
             }
+            Self::PeriodsToSettle { tenant, merchant: of } => reads::periods_to_settle(&slug(tenant), merchant(of)),
             Self::GrantJobsToContinue { tenant, shard } => reads::grant_jobs_to_continue(&slug(tenant), *shard),
             Self::ClaimsDue { tenant, shard, now } => reads::claims_due(&slug(tenant), *shard, at(now)),
             Self::ClaimsWaiting { tenant, shard } => reads::claims_waiting(&slug(tenant), *shard),
@@ -388,6 +397,7 @@ impl Question {
             Self::SettledBatches { tenant, merchant: of, settlement } => {
                 reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())
             }
+            Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
             Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
             Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
             Self::Reconciliations { tenant, after: from } => {

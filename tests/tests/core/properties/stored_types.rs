@@ -3,7 +3,7 @@
 
 use ledger_core::adjustments::record::Adjustment;
 use ledger_core::cards::record::CardRecord;
-use ledger_core::crediting::{Crediting, Uncredited};
+use ledger_core::crediting::{Crediting, OpenPeriod, Uncredited};
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
 use ledger_core::grants::bulk::GrantJob;
 use ledger_core::idempotency::Marker;
@@ -17,7 +17,7 @@ use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
 use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
 use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
-use ledger_core::settlements::{Settleable, Settlement, Settling, read_batch};
+use ledger_core::settlements::{ClosedPeriod, Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
@@ -54,6 +54,8 @@ const READERS: &[(&str, Reader)] = &[
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),
     ("crediting", |item| shown(Crediting::read(item))),
+    ("open period", |item| shown(OpenPeriod::read(item))),
+    ("closed period", |item| shown(ClosedPeriod::read(item))),
     ("entry", |item| shown(JournalEntry::read(item))),
     ("grant job", |item| shown(GrantJob::read(item))),
     ("history line", |item| shown(HistoryLine::read(item, None))),

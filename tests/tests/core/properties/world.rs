@@ -214,5 +214,5 @@ pub(crate) fn check_aggregates(contents: &Contents) {
 
 /// The version of the records of each of several writers.
 pub(crate) fn versions() -> impl Strategy<Value = RecordVersion> {
-    prop_oneof![Just(RecordVersion::V1), Just(RecordVersion::V2)]
+    prop_oneof![Just(RecordVersion::V1), Just(RecordVersion::V2), Just(RecordVersion::V3)]
 }

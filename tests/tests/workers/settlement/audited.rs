@@ -1,16 +1,18 @@
 //! The audit finds errors planted in settlements, and names the settlement.
 
 use ledger_core::dynamo::{Item, Value};
-use ledger_runtime::settlement::Ended;
+use ledger_core::terms::RecordVersion;
+use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{Books, n, number, opt_text, s};
 use ledger_tests::engine::PrimaryKey;
 use ledger_tests::http::settling::Settling;
 use rust_decimal::Decimal;
 use serde_json::json;
 
-/// Books with a returned settlement, and an open one of the returned money and a payment.
+/// Books with a returned settlement, and an open one of the returned money and a payment. Records have stamps of their
+/// own.
 async fn books_in_order() -> Books {
-    let shop = Settling::by_stripe("audited").await;
+    let shop = Settling::by_stripe_under("audited", RecordVersion::V2).await;
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
@@ -81,5 +83,76 @@ async fn each_error_planted_in_settlements_is_found() {
         let findings = books.findings();
         let found = findings.iter().any(|finding| finding.rule == *rule && is_named(&finding.what));
         assert!(found, "{rule} of {row}: {findings:#?}");
+    }
+}
+
+/// Books with a paid settlement of period 1, a refused one that gave period 2 back, and the open period.
+async fn books_with_periods() -> Books {
+    let shop = Settling::new("audited-periods").await;
+    let first = shop.take("3000").await;
+    shop.take("500").await;
+    shop.refund(&first, "100").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    shop.take("400").await;
+    shop.credit().await;
+    shop.kyc.answer(at.merchant, KycAnswer::Refused);
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    shop.take("1000").await;
+    shop.credit().await;
+    shop.world.check_books().await
+}
+
+#[tokio::test]
+async fn each_error_planted_in_periods_is_found() {
+    let good = books_with_periods().await;
+    good.check_credited();
+    let paid = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("paid"));
+    let undone = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("undone"));
+    let crediting = find(&good, "CREDITING", |_| true);
+    let closed = find(&good, "PERIOD#", |row| row.contains_key("settlement_id"));
+    let due = find(&good, "PERIOD#", |row| row.contains_key("due_pk"));
+    let record = find(&good, "PAYMENT", |row| row.contains_key("period"));
+    let with = |key: &PrimaryKey, name: &str, value: Value| {
+        changed(&good, key, |row| drop(row.insert(name.to_owned(), value)))
+    };
+    let without =
+        |key: &PrimaryKey, name: &str| changed(&good, key, |row| drop(row.remove(name).expect("the attribute")));
+    let deleted = |key: &PrimaryKey| {
+        let mut books = good.clone();
+        books.rows.remove(key);
+        books
+    };
+    let named_twice = changed(&good, &undone, |row| {
+        row.insert("closed_period".to_owned(), n(1));
+        row.insert("closed_batch".to_owned(), n(0));
+    });
+    let sums = "periods equal records";
+    let plants = [
+        (sums, with(&record, "period", n(9))),
+        (sums, without(&record, "period")),
+        (sums, without(&record, "credited_at")),
+        (sums, with(&crediting, "taken_ecopay", n(1001))),
+        (sums, with(&crediting, "period_records", n(2))),
+        (sums, with(&crediting, "period", n(4))),
+        (sums, without(&crediting, "period")),
+        (sums, with(&closed, "refunded_ecopay", n(99))),
+        (sums, deleted(&closed)),
+        (sums, without(&paid, "closed_period")),
+        (sums, without(&closed, "settlement_id")),
+        (sums, with(&due, "settlement_id", s("another"))),
+        (sums, without(&due, "due_pk")),
+        (sums, named_twice),
+        ("records are due until settled", without(&record, "period")),
+        ("records are due until settled", with(&record, "settlement_id", s("another"))),
+        ("settlements equal records", without(&record, "period")),
+        ("settlements equal records", without(&closed, "settlement_id")),
+        ("settlements equal records", with(&paid, "records", n(4))),
+    ];
+    for (place, (rule, books)) in plants.iter().enumerate() {
+        let findings = [books.findings(), books.findings_when_credited()].concat();
+        assert!(findings.iter().any(|finding| finding.rule == *rule), "{place}: {rule}: {findings:#?}");
     }
 }

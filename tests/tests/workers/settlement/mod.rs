@@ -7,6 +7,7 @@ mod faults;
 mod machine;
 mod paths;
 mod people;
+mod periods;
 mod resent;
 mod returned;
 mod scenario;

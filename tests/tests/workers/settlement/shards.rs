@@ -2,15 +2,17 @@
 //! smaller number: no work is lost or done twice. And a tenant may have more merchants than one sweep can credit.
 
 use futures::future::{join_all, join3};
+use ledger_core::dynamo::Item;
 use ledger_core::ids::Actor as By;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::tenants::raise_due_shards;
+use ledger_core::terms::RecordVersion;
 use ledger_runtime::publishing::Publisher;
 use ledger_runtime::settlement::{Ended, SettlementRef};
 use ledger_runtime::worker::Due;
-use ledger_tests::audit::{Books, opt_text, text};
+use ledger_tests::audit::{Books, n, opt_text, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::settling::{Settling, local_settler, opened, payable, run_task};
@@ -72,8 +74,17 @@ fn shards(books: &Books, attribute: &str, of: &str) -> BTreeSet<u32> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
+    check_raised("shards-raised", RecordVersion::V2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shards_raised_under_load_leave_periods_as_they_are() {
+    check_raised("shards-raised-periods", RecordVersion::V3).await;
+}
+
+async fn check_raised(slug: &str, records: RecordVersion) {
     let rig = Rig::new().await;
-    let scene = rig.scene("shards-raised").await;
+    let scene = rig.scene_with(slug, |terms| terms.records = records).await;
     let (world, events, over) = (&scene.world, EventTap::default(), AtomicBool::new(false));
     let merchant = payable(world).await;
     let customers = join_all((0..2 * CUSTOMERS).map(|_| world.customer_with("1000"))).await;
@@ -133,12 +144,16 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     for (group, ids) in events.first_deliveries() {
         assert!(ids.is_sorted(), "{group}: {ids:?}");
     }
-    // Records that the first settlement has not taken are due for the next one.
+    // Records that the first settlement has not taken are due for the next one, or in the open period.
     let payments = CUSTOMERS * PAYMENTS * 3;
-    let (taken, waiting): (Vec<_>, Vec<_>) =
-        books.under("PAYMENT").map(|(_, _, row)| row).partition(|row| row.contains_key("settlement_id"));
+    let is_taken = |row: &&Item| row.contains_key("settlement_id") || row.get("period") == Some(&n(1));
+    let (taken, waiting): (Vec<_>, Vec<_>) = books.under("PAYMENT").map(|(_, _, row)| row).partition(is_taken);
     assert_eq!(taken.len() + waiting.len(), payments);
-    assert!(waiting.iter().all(|row| text(row, "due_pk").contains("#due#settle#")), "{waiting:?}");
+    let is_waiting = |row: &&Item| match records.has_periods() {
+        true => row.get("period") == Some(&n(2)),
+        false => text(row, "due_pk").contains("#due#settle#"),
+    };
+    assert!(waiting.iter().all(is_waiting), "{waiting:?}");
     assert!(!taken.is_empty() && !waiting.is_empty(), "{} {}", taken.len(), waiting.len());
 }
 

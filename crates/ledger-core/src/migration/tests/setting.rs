@@ -115,9 +115,11 @@ fn tenant_of_a_legacy_model_is_opened_with_the_first_version_only() {
     for (records, legacy, opened) in [
         (RecordVersion::V1, None, true),
         (RecordVersion::V2, None, true),
+        (RecordVersion::V3, None, true),
         (RecordVersion::V1, Some(Model::GodRecord), true),
         (RecordVersion::V2, Some(Model::GodRecord), false),
         (RecordVersion::V2, Some(Model::HalfWay), false),
+        (RecordVersion::V3, Some(Model::GodRecord), false),
     ] {
         let configuration = open_tenant(&tenant, &terms(records), legacy, now());
         match opened {

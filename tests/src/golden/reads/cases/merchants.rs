@@ -1,6 +1,6 @@
 //! Cases of merchants, their records and their settlements.
 
-use super::{Case, KEYS, MERCHANT, SETTLEMENTS, case, paged};
+use super::{ABSENT, Case, KEYS, MERCHANT, SETTLEMENTS, case, paged};
 use serde_json::json;
 
 const PAYMENT_2: &str = "019a0000-0000-7000-8000-000000000092";
@@ -68,4 +68,20 @@ pub(super) fn cases() -> Vec<Case> {
 /// The case in version 2, beside the one of version 1 with this id.
 fn second(case: Case) -> Case {
     Case { version: "v2", ..case }
+}
+
+pub(super) fn of_periods() -> Vec<Case> {
+    let merchant = json!({ "tenant": "demo", "merchant": MERCHANT });
+    let all = [
+        case(
+            "periods/closed",
+            "the closed periods, the first one first",
+            merchant.clone(),
+            &["period 1", "period 2", "period 3"],
+        ),
+        case("periods/none", "of a merchant without any", json!({ "tenant": "demo", "merchant": ABSENT }), &[]),
+        case("periods_to_settle/given-back", "those in no settlement", merchant.clone(), &["period 2", "period 3"]),
+        paged(json!({ "limit": 1 }), case("periods_to_settle/one", "one at most", merchant, &["period 2"])),
+    ];
+    all.into_iter().map(|case| Case { world: "periods", ..case }).collect()
 }

@@ -1,0 +1,346 @@
+//! Crediting, closing, giving back and taking again in random orders on the model of the table: workers of versions 2 and
+//! 3, two runs of each settlement, refusals, an index that lags, and a crash after any step. In the end each record is in
+//! one settlement that was paid.
+
+use ledger_core::crediting::{Batch, BatchRejection, CreditedMerchant, Crediting, OpenPeriod, Uncredited};
+use ledger_core::dynamo::{Attributes, Item, Value};
+use ledger_core::failure::Failure;
+use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::keys::{self, Key, Partition};
+use ledger_core::lease::Leased;
+use ledger_core::settlements::{
+    Compensation, Move, Settleable, Settlement, Settling, Task, UndoReason, close_period, collect, last_batch,
+    next_move, read_batch, release_batch, start_undo,
+};
+use ledger_core::terms::RecordVersion;
+use ledger_core::time::Timestamp;
+use ledger_core::transaction::{Rejection, Transaction, Verdict};
+use ledger_tests::audit::{Audit, number, opt_text};
+use ledger_tests::chance::Dice;
+use ledger_tests::model::Model;
+use ledger_tests::wire;
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+const HISTORIES: u64 = 500;
+const STEPS: usize = 60;
+const TENANT: &str = "demo";
+const MERCHANT: &str = "019a0000-0000-7000-8000-0000000000e1";
+/// Several steps fit into a lease, and a crashed worker's lease ends within a history.
+const STEP: Duration = Duration::from_secs(4);
+
+fn tenant() -> Tenant {
+    Tenant::parse(TENANT).unwrap()
+}
+
+fn merchant() -> MerchantId {
+    MerchantId::parse(MERCHANT).unwrap()
+}
+
+fn crediting() -> Key {
+    Partition::merchant(&tenant(), merchant()).crediting()
+}
+
+/// What a worker is about to do. What it has built may be out of date when it is written.
+enum Worker {
+    Idle,
+    Leased(Leased<CreditedMerchant>),
+    Built(Leased<CreditedMerchant>, Batch),
+}
+
+struct World {
+    table: Model,
+    /// The table as the index has it.
+    index: Model,
+    now: Timestamp,
+    records: u64,
+    settlements: u64,
+    workers: [(RecordVersion, Worker); 2],
+    runs: [Option<Transaction>; 2],
+    /// How often each thing happened, so that the test shows what it covers.
+    seen: [u64; 5],
+}
+
+/// What is counted: batches that met a closed period, closings that came late, periods closed, given back, taken again.
+#[derive(Clone, Copy)]
+enum Seen {
+    PeriodClosed,
+    ClosedLate,
+    Closed,
+    GivenBack,
+    TakenAgain,
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            table: Model::new(),
+            index: Model::new(),
+            now: Timestamp::parse("2026-11-21T03:00:00Z").unwrap(),
+            records: 0,
+            settlements: 0,
+            workers: [(RecordVersion::V2, Worker::Idle), (RecordVersion::V3, Worker::Idle)],
+            runs: [None, None],
+            seen: [0; 5],
+        }
+    }
+
+    fn count(&mut self, what: Seen) {
+        self.seen[what as usize] += 1;
+    }
+
+    fn put(&mut self, kind: &str, id: &str, sk: &str, attributes: &Json) {
+        let mut item = attributes.clone();
+        item["uuid"] = json!({ "S": format!("{TENANT}#{kind}#{id}") });
+        item["type"] = json!({ "S": sk });
+        self.table.put(wire::item_from_json(&item));
+    }
+
+    /// A payment, or a refund of one, that is due to be credited.
+    fn sell(&mut self, chance: &mut Dice) {
+        self.records += 1;
+        let (id, is_refund) = (format!("019a9000-0000-7000-8000-{:012}", self.records), chance.below(4) == 0);
+        let delta = if is_refund { -3 } else { 10 };
+        let mut record = json!({
+            "payment_id": { "S": id }, "merchant_id": { "S": MERCHANT },
+            "merchant_delta": { "M": { "ECOPAY": { "N": delta.to_string() } } },
+            "created_at": { "S": self.now.to_string() }, "due_sk": { "S": id },
+            "due_pk": { "S": format!("{TENANT}#due#credit#{MERCHANT}#0") },
+        });
+        if is_refund {
+            record["refund_id"] = json!({ "S": id });
+        }
+        let sk = if is_refund { format!("REFUND#{id}") } else { "PAYMENT".to_owned() };
+        self.put("payment", &id, &sk, &record);
+    }
+
+    /// Opens a settlement, as the operator does while none is open.
+    fn open(&mut self) {
+        self.settlements += 1;
+        let id = format!("019a9500-0000-7000-8000-{:012}", self.settlements);
+        let bank = json!({ "M": {
+            "kind": { "S": "bank" }, "bank_code": { "S": "0009" }, "branch_code": { "S": "123" },
+            "account_type": { "S": "ordinary" }, "account_number": { "S": "1234567" }, "account_holder": { "S": "ﾐﾄﾞﾘ" },
+        } });
+        let now = self.now.to_string();
+        let settlement = json!({
+            "settlement_id": { "S": id }, "merchant_id": { "S": MERCHANT }, "state": { "S": "collecting" },
+            "requested_by": { "S": "019a0000-0000-7000-8000-000000000051" }, "created_at": { "S": now },
+            "updated_at": { "S": now }, "pay_on": { "S": "2026-11-30" }, "destination": bank,
+            "terms": { "M": { "fee_rate": { "N": "0" }, "tax_rate": { "N": "0" } } }, "records": { "N": "0" },
+            "batches": { "N": "0" }, "carried_in": { "M": {} }, "runs": { "N": "1" }, "shards": { "N": "1" },
+            "due_shards": { "N": "1" },
+        });
+        self.put("merchant", MERCHANT, &format!("SETTLEMENT#{id}"), &settlement);
+        self.put("merchant", MERCHANT, "SETTLING", &json!({ "open": { "S": id } }));
+    }
+
+    /// Executes a transaction; returns why it was rejected, if it was.
+    fn write(&mut self, transaction: &Transaction) -> Option<Rejection> {
+        match self.table.execute(transaction.items()) {
+            Ok(()) => None,
+            Err(reasons) => {
+                let Verdict::Rejected(rejection) = transaction.classify(&reasons) else { panic!("{reasons:?}") };
+                Some(rejection)
+            }
+        }
+    }
+
+    /// What an index lists: records with a due index entry of this work, as they are there.
+    fn due(&self, work: &str) -> Vec<Item> {
+        let mark = format!("{TENANT}#due#{work}#{MERCHANT}#0");
+        self.index.iter().map(|(_, item)| item.clone()).filter(|item| opt_text(item, "due_pk") == Some(&mark)).collect()
+    }
+
+    fn work(&mut self, place: usize) {
+        let (version, now) = (self.workers[place].0, self.now);
+        let next = match std::mem::replace(&mut self.workers[place].1, Worker::Idle) {
+            Worker::Idle => {
+                let seen = self.table.get(&crediting()).map(|item| Crediting::read(item).unwrap());
+                match CreditedMerchant::take(&tenant(), merchant(), seen.as_ref(), now).unwrap() {
+                    Some((lease, taken)) if self.write(&taken).is_none() => Worker::Leased(lease),
+                    Some(_) | None => Worker::Idle,
+                }
+            }
+            Worker::Leased(lease) => {
+                let waiting: Vec<Uncredited> =
+                    self.due("credit").iter().filter_map(|item| Uncredited::read(&tenant(), item).unwrap()).collect();
+                match lease.batch(&waiting, version, now).unwrap() {
+                    Some(batch) => Worker::Built(lease, batch),
+                    None => Worker::Idle,
+                }
+            }
+            Worker::Built(lease, batch) => match self.write(batch.transaction()) {
+                // The next worker need not wait.
+                None => {
+                    assert_eq!(self.write(&lease.release(now).unwrap()), None);
+                    Worker::Idle
+                }
+                Some(rejection) => match batch.explain(&rejection).unwrap() {
+                    BatchRejection::LeaseLost => Worker::Idle,
+                    BatchRejection::PeriodClosed => {
+                        self.count(Seen::PeriodClosed);
+                        let seen = Crediting::read(self.table.get(&crediting()).unwrap()).unwrap();
+                        Worker::Leased(lease.in_period(seen.period))
+                    }
+                    // The index lists records that were credited before.
+                    BatchRejection::Credited(_) => {
+                        self.index = self.table.clone();
+                        Worker::Leased(lease)
+                    }
+                    BatchRejection::Missing(_) => panic!("{rejection:?}"),
+                },
+            },
+        };
+        self.workers[place].1 = next;
+    }
+
+    fn open_settlement(&self) -> Option<Settlement> {
+        let settling = self.table.get(&keys::settling(&tenant(), merchant()));
+        let id = Settling::read(settling).unwrap().open?;
+        Some(Settlement::read(self.table.get(&keys::settlement(&tenant(), merchant(), id)).unwrap()).unwrap())
+    }
+
+    /// One step of a run of the saga: it writes what it has built, or reads and builds the next transaction. A settlement
+    /// that has all of its records is refused or paid.
+    fn settle(&mut self, place: usize, is_refused: bool) {
+        if let Some(built) = self.runs[place].take() {
+            self.write_run(&built);
+            return;
+        }
+        let Some(settlement) = self.open_settlement() else { return self.open() };
+        let (of, now) = (tenant(), self.now);
+        let back = Task::Undo(Compensation::Collect);
+        let built = if settlement.turned_back.is_some() {
+            match next_move(&of, &settlement, back, now).unwrap() {
+                Move::Write(undone) => *undone,
+                Move::GiveBack => {
+                    let batch = read_batch(self.table.get(&last_batch(&of, &settlement)).unwrap()).unwrap();
+                    release_batch(&of, &settlement, &batch, now).unwrap()
+                }
+                other @ (Move::Ended(_) | Move::Collect | Move::Check | Move::Pay | Move::Resend(_)) => {
+                    panic!("{other:?}")
+                }
+            }
+        } else {
+            let due = [self.due("settle"), self.due("settle_period")].concat();
+            let due: Vec<Settleable> = due.iter().map(|item| Settleable::read(item).unwrap()).collect();
+            let open = self.table.get(&crediting()).map(|item| OpenPeriod::read(item).unwrap());
+            let closing = open.filter(|_| settlement.closed.is_none());
+            let closing = closing.and_then(|open| close_period(&of, &settlement, &open, now).unwrap());
+            match (due.is_empty(), closing) {
+                (false, _) => collect(&of, &settlement, &due, now).unwrap(),
+                (true, Some(closing)) => closing,
+                (true, None) if !is_refused => return self.pay(&settlement),
+                (true, None) => start_undo(&of, &settlement, UndoReason::StepFailed, now).unwrap(),
+            }
+        };
+        self.runs[place] = Some(built);
+    }
+
+    fn write_run(&mut self, built: &Transaction) {
+        let closes = built.items().iter().any(|item| item.key() == &crediting());
+        let period = built.items().iter().find(|item| item.key().sk().starts_with("PERIOD#"));
+        let taken = |world: &Self| {
+            period.and_then(|item| world.table.get(item.key())?.opt_text("settlement_id").unwrap().map(str::to_owned))
+        };
+        let had = taken(self);
+        match self.write(built) {
+            None if closes => self.count(Seen::Closed),
+            None => match (had.is_some(), taken(self).is_some()) {
+                (true, false) => self.count(Seen::GivenBack),
+                (false, true) => self.count(Seen::TakenAgain),
+                (true, true) | (false, false) => {}
+            },
+            Some(rejection) => {
+                assert!(matches!(rejection.failure, Failure::StalePlan | Failure::WrongState), "{rejection:?}");
+                if closes {
+                    self.count(Seen::ClosedLate);
+                }
+                // A record that another transaction took is not listed for ever.
+                self.index = self.table.clone();
+            }
+        }
+    }
+
+    /// Ends a settlement that has all of its records, as its later steps do: only if nothing has changed since.
+    fn pay(&mut self, settlement: &Settlement) {
+        let key = keys::settlement(&tenant(), merchant(), settlement.id);
+        let mut item = self.table.get(&key).unwrap().clone();
+        item.insert("state".to_owned(), Value::s("paid"));
+        self.table.put(item);
+        self.put("merchant", MERCHANT, "SETTLING", &json!({}));
+    }
+
+    /// All work that is left, without faults.
+    fn finish(&mut self) {
+        self.runs = [None, None];
+        for (_, worker) in &mut self.workers {
+            *worker = Worker::Idle;
+        }
+        self.now = self.now.plus(Duration::from_secs(60));
+        let paid = |world: &Self| {
+            let all = world
+                .table
+                .iter()
+                .filter(|((_, sk), row)| sk.starts_with("SETTLEMENT#") && opt_text(row, "state") == Some("paid"));
+            all.map(|(_, row)| number(row, "records")).sum::<rust_decimal::Decimal>()
+        };
+        for _ in 0..200 {
+            self.index = self.table.clone();
+            self.work(1);
+            self.settle(0, false);
+            if paid(self) == self.records.into() && self.open_settlement().is_none() {
+                return;
+            }
+        }
+        panic!("{} of {} records are paid", paid(self), self.records);
+    }
+
+    fn check(&self, when: &str) {
+        let contents = self.table.contents();
+        let audit = Audit::of(TENANT, &contents);
+        let rules = ["settlements equal records", "records are due until settled", "periods equal records"];
+        let mut found = [audit.findings(), audit.findings_when_credited()].concat();
+        found.retain(|finding| rules.contains(&finding.rule));
+        assert!(found.is_empty(), "{when}: {found:#?}");
+    }
+}
+
+#[test]
+fn each_record_is_settled_once_in_any_order_of_steps_and_crashes() {
+    let mut seen = [0; 5];
+    for history in 0..HISTORIES {
+        let (mut chance, mut world) = (Dice::new(history), World::new());
+        for step in 0..STEPS {
+            world.now = world.now.plus(STEP);
+            match chance.below(12) {
+                0..=2 => world.sell(&mut chance),
+                3 | 4 => world.work(0),
+                5 | 6 => world.work(1),
+                7 | 8 => world.settle(0, chance.below(2) == 0),
+                9 => world.settle(1, chance.below(2) == 0),
+                10 => world.index = world.table.clone(),
+                // A process ends: what it has built is never written, or was written without an answer.
+                _ => match chance.below(4) {
+                    0 => world.workers[0].1 = Worker::Idle,
+                    1 => world.workers[1].1 = Worker::Idle,
+                    2 => world.runs[0] = None,
+                    _ => {
+                        if let Some(built) = world.runs[1].clone() {
+                            world.write_run(&built);
+                        }
+                    }
+                },
+            }
+            world.check(&format!("history {history}, step {step}"));
+        }
+        world.finish();
+        world.check(&format!("history {history}, in the end"));
+        for (all, of_one) in seen.iter_mut().zip(world.seen) {
+            *all += of_one;
+        }
+    }
+    let often = [Seen::PeriodClosed, Seen::ClosedLate, Seen::Closed, Seen::GivenBack, Seen::TakenAgain];
+    assert!(often.iter().all(|what| seen[*what as usize] > 50), "what the histories reach: {seen:?}");
+}
