@@ -68,6 +68,9 @@ kinds! {
     TopupDiffers = "topup_differs",
     /// A settlement differs from the sums of its records, or was paid otherwise than its record has it.
     SettlementDiffers = "settlement_differs",
+    /// A credited record is due for no settlement and in none, or in two; or a period differs from the sums of its
+    /// records, or is not in the settlement that has it.
+    PeriodDiffers = "period_differs",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.

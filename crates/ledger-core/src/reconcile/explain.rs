@@ -55,7 +55,8 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::HeldDiffers
         | BreakKind::OwedDiffers
         | BreakKind::ReservedDiffers
-        | BreakKind::SettlementDiffers => 3,
+        | BreakKind::SettlementDiffers
+        | BreakKind::PeriodDiffers => 3,
         BreakKind::NegativeBalance
         | BreakKind::ExposureDiffers
         | BreakKind::PayoutDiffers

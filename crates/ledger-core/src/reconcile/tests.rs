@@ -3,6 +3,7 @@ mod entries;
 mod items;
 mod lines;
 mod payments;
+mod periods;
 mod settlements;
 mod standing;
 mod topups;
@@ -48,6 +49,13 @@ impl InGroup for AccountFact {
     fn in_group(self, subject: &Subject) -> GroupFact {
         let Subject::Account(account, asset) = subject else { panic!("{self:?} is of no {subject:?}") };
         GroupFact::Account(*account, asset.clone(), self)
+    }
+}
+
+impl InGroup for PeriodFact {
+    fn in_group(self, subject: &Subject) -> GroupFact {
+        let Subject::Period(merchant, number) = subject else { panic!("{self:?} is of no {subject:?}") };
+        GroupFact::Period(*merchant, *number, self)
     }
 }
 

@@ -65,9 +65,12 @@ impl Reconciler<'_> {
                 verdicts.extend(self.confirm_balance(group, (*account, asset), alone, &scope).await?);
                 suspects
             }
-            Subject::Entry(_) | Subject::Key(_) | Subject::Payment(_) | Subject::Topup(_) | Subject::Settlement(_) => {
-                suspects
-            }
+            Subject::Entry(_)
+            | Subject::Key(_)
+            | Subject::Payment(_)
+            | Subject::Topup(_)
+            | Subject::Settlement(_)
+            | Subject::Period(..) => suspects,
         };
         if !suspects.is_empty() {
             verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
@@ -155,7 +158,7 @@ impl Reconciler<'_> {
         });
         match &group.subject {
             // A worker that credits the merchant would change it between the reads, and the index may lag.
-            Subject::Account(Account::Merchant(merchant), _) => {
+            Subject::Account(Account::Merchant(merchant), _) | Subject::Period(merchant, _) => {
                 // While this worker holds the lease, the merchant is not credited.
                 let taking = (self.tenant, *merchant, Operation::Reconcile);
                 let Some(held) = crediting::take(self.app, taking, TAKE_TRIES).await? else { return Ok(None) };

@@ -68,6 +68,7 @@ impl<'a> Gather<'a> {
             Subject::Payment(id) => this.payment(*id).await?,
             Subject::Topup(id) => this.topup(*id).await?,
             Subject::Settlement(id) => this.settlement(*id).await?,
+            Subject::Period(merchant, number) => this.period(*merchant, *number).await?,
             // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
@@ -192,8 +193,8 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a settlement: its record, its lists of records with those records, other records stamped with it, and its
-    /// merchant's entries.
+    /// Reads a settlement: its record, its lists of records with those records, other records stamped with it, the
+    /// periods that it has, and its merchant's entries.
     async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
@@ -207,7 +208,11 @@ impl<'a> Gather<'a> {
                 wanted.extend(records.iter().map(|record| record.key(tenant, merchant)));
             }
             self.get(wanted).await?;
-            self.stamped(merchant, id).await?;
+            let id = id.to_string();
+            let is_of_it = |record: &Item| opt_text(record, "settlement_id") == Some(&id);
+            let periods = self.pages(&reads::periods(tenant, merchant)).await?;
+            self.take(periods.into_iter().filter(is_of_it).collect())?;
+            self.records_of(merchant, is_of_it).await?;
         }
         let Some(psp_executor) = &self.of.psp_executor else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
@@ -225,9 +230,25 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a merchant's records that are stamped with a settlement, whether or not one of its lists has them.
-    async fn stamped(&mut self, merchant: MerchantId, id: SettlementId) -> Result<(), Stopped> {
-        let id = id.to_string();
+    /// Reads a merchant's period: what says that it is open or closed, the settlements that may have it, and the records
+    /// that name it.
+    async fn period(&mut self, merchant: MerchantId, number: u32) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let closed = keys::period(tenant, merchant, number);
+        self.get(vec![Partition::merchant(tenant, merchant).crediting(), closed]).await?;
+        let owners = self.items.values().filter_map(|item| item.parsed("settlement_id", SettlementId::parse).ok());
+        let named = self.evidence.iter().filter_map(|id| self.named(id, "settlement", SettlementId::parse));
+        for settlement in owners.chain(named).collect::<BTreeSet<SettlementId>>() {
+            self.get(vec![keys::settlement(tenant, merchant, settlement)]).await?;
+            self.all_of(&reads::settled_batches(tenant, merchant, settlement)).await?;
+        }
+        self.records_of(merchant, |record| record.opt_int("period").ok().flatten() == Some(number)).await?;
+        // Without all of its records, its sums show nothing.
+        if self.is_complete { Ok(()) } else { Err(Stopped::Unsettled) }
+    }
+
+    /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.
+    async fn records_of(&mut self, merchant: MerchantId, is_meant: impl Fn(&Item) -> bool) -> Result<(), Stopped> {
         for shard in 0..self.shards_of(merchant).await? {
             let listed = match self.listed(merchant, shard).await {
                 Ok(listed) => listed,
@@ -237,10 +258,10 @@ impl<'a> Gather<'a> {
                 }
                 Err(stopped @ Stopped::Problem(_)) => return Err(stopped),
             };
-            // The index has no stamps: each record is read.
+            // The index has keys alone: each record is read.
             let records = self.of.app.dynamo().stored_many(&listed).await.map_err(Problem::from)?;
             let records = records.iter().map(with_unsupported_marked);
-            self.take(records.filter(|record| opt_text(record, "settlement_id") == Some(&id)).collect())?;
+            self.take(records.filter(|record| is_meant(record)).collect())?;
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use super::export::{export, found as found_in, reconciled};
 use super::planted::{all, found, remove, stage};
 use ledger_core::dynamo::Item;
+use ledger_core::terms::RecordVersion;
 use ledger_runtime::settlement::Ended;
 use ledger_tests::audit::{Books, opt_text, s, text};
 use ledger_tests::http::World;
@@ -15,7 +16,7 @@ use std::time::Duration;
 const ABSENT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 
 /// One change made past the ledger, and the break that it must cause.
-struct Plant {
+pub(super) struct Plant {
     why: &'static str,
     /// Rows that are written over the original ones.
     written: Vec<Item>,
@@ -25,21 +26,21 @@ struct Plant {
 }
 
 impl Plant {
-    fn new(why: &'static str, kind: &'static str, subject: impl Into<String>) -> Self {
+    pub(super) fn new(why: &'static str, kind: &'static str, subject: impl Into<String>) -> Self {
         Self { why, written: Vec::new(), deleted: Vec::new(), expected: (kind, subject.into()) }
     }
 
     /// A row made unreadable by the value of one attribute.
-    fn unreadable(why: &'static str, row: &Item, attribute: &str, value: &str) -> Self {
+    pub(super) fn unreadable(why: &'static str, row: &Item, attribute: &str, value: &str) -> Self {
         Self::new(why, "unreadable_item", shown(row)).write(changed(row, attribute, value))
     }
 
-    fn write(mut self, row: Item) -> Self {
+    pub(super) fn write(mut self, row: Item) -> Self {
         self.written.push(row);
         self
     }
 
-    fn delete(mut self, row: &Item) -> Self {
+    pub(super) fn delete(mut self, row: &Item) -> Self {
         self.deleted.push(row.clone());
         self
     }
@@ -77,7 +78,7 @@ impl Plant {
 }
 
 /// Asserts that each plant is found, and that the books are clean afterwards.
-async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
+pub(super) async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
     let mut missed = Vec::new();
     for plant in plants {
         missed.extend(plant.check_found(world, books).await.err());
@@ -87,7 +88,7 @@ async fn assert_found(world: &World, books: &Books, plants: Vec<Plant>) {
     assert_eq!(report["status"], "clean", "everything is repaired: {report}");
 }
 
-fn changed(row: &Item, attribute: &str, value: &str) -> Item {
+pub(super) fn changed(row: &Item, attribute: &str, value: &str) -> Item {
     let mut row = row.clone();
     row.insert(attribute.to_owned(), s(value));
     row
@@ -107,12 +108,12 @@ fn owner(row: &Item) -> String {
     format!("{}:{}", parts.next().expect("a kind"), parts.next().expect("an id"))
 }
 
-fn subject(row: &Item, kind: &str) -> String {
+pub(super) fn subject(row: &Item, kind: &str) -> String {
     format!("{kind}:{}", text(row, &format!("{kind}_id")))
 }
 
 /// The first row of a partition under a prefix for which `is` holds.
-fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Item) -> bool) -> &'a Item {
+pub(super) fn row<'a>(books: &'a Books, partition: &str, prefix: &'static str, is: impl Fn(&Item) -> bool) -> &'a Item {
     let mut rows = books.under(prefix).filter(|(pk, _, row)| pk.split('#').nth(1) == Some(partition) && is(row));
     rows.next().unwrap_or_else(|| panic!("no {prefix} of a {partition}")).2
 }
@@ -255,7 +256,7 @@ async fn fact_without_its_record_is_a_break() {
 
 #[tokio::test]
 async fn settlement_with_foreign_facts_is_a_break() {
-    let shop = Settling::by_stripe("foreign-settlement").await;
+    let shop = Settling::by_stripe_under("foreign-settlement", RecordVersion::V2).await;
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;

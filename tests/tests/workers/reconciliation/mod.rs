@@ -6,5 +6,6 @@ mod leaving;
 mod load;
 mod machine;
 mod payouts;
+mod periods;
 mod planted;
 mod runs;

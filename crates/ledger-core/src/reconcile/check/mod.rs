@@ -4,13 +4,14 @@
 mod account;
 mod entry;
 mod payment;
+mod period;
 mod settlement;
 mod topup;
 
 use super::breaks::Finding;
 use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
 use crate::account::Account;
-use crate::ids::{PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,7 @@ pub struct Groups {
     payments: ByGroup<PaymentId, BTreeSet<PaymentFact>>,
     topups: ByGroup<TopupId, BTreeSet<TopupFact>>,
     settlements: ByGroup<SettlementId, settlement::Sums>,
+    periods: ByGroup<(MerchantId, u32), period::Sums>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -55,6 +57,9 @@ impl Groups {
             GroupFact::Payment(id, fact) => drop(self.payments.entry((tenant, id)).or_default().insert(fact)),
             GroupFact::Topup(id, fact) => drop(self.topups.entry((tenant, id)).or_default().insert(fact)),
             GroupFact::Settlement(id, fact) => self.settlements.entry((tenant, id)).or_default().take(fact),
+            GroupFact::Period(merchant, number, fact) => {
+                self.periods.entry((tenant, (merchant, number))).or_default().take(fact, scope);
+            }
         }
     }
 
@@ -70,13 +75,16 @@ impl Groups {
             Subject::Payment(id) => drop(self.payments.entry((tenant, *id)).or_default()),
             Subject::Topup(id) => drop(self.topups.entry((tenant, *id)).or_default()),
             Subject::Settlement(id) => drop(self.settlements.entry((tenant, *id)).or_default()),
+            Subject::Period(merchant, number) => {
+                let _ = self.periods.entry((tenant, (*merchant, *number))).or_default();
+            }
         }
     }
 
     /// The breaks of all groups, each with its group.
     #[must_use]
     pub fn findings(self, scope: &Scope) -> Vec<(Group, Finding)> {
-        let Self { accounts, entries, keys, payments, topups, settlements } = self;
+        let Self { accounts, entries, keys, payments, topups, settlements, periods } = self;
         let mut all = Vec::new();
         let mut add = |tenant: Tenant, subject: Subject, findings: Vec<Finding>| {
             let group = Group { tenant, subject };
@@ -105,6 +113,10 @@ impl Groups {
         for ((tenant, id), sums) in settlements {
             let findings = sums.check(&tenant, id, scope);
             add(tenant, Subject::Settlement(id), findings);
+        }
+        for ((tenant, (merchant, number)), sums) in periods {
+            let findings = sums.check(&tenant, merchant, number, scope);
+            add(tenant, Subject::Period(merchant, number), findings);
         }
         all
     }

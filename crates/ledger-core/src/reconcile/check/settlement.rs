@@ -9,7 +9,7 @@ use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{
     ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementFact, SettlementStep,
 };
-use crate::reconcile::num::Num;
+use crate::reconcile::num::{Num, Nums};
 use crate::settlements::SettlementState;
 use crate::time::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Sums {
     records: Vec<RecordedSettlement>,
     stamped: i64,
-    /// The merchants of the stamped records.
+    /// The merchants of the stamped records and periods.
     merchants: BTreeSet<MerchantId>,
     /// The accounts in whose partitions its entries are.
     homes: BTreeSet<Account>,
@@ -70,14 +70,14 @@ impl Sums {
             SettlementFact::Stamp(stamp) => {
                 self.merchants.insert(stamp.merchant);
                 self.stamped = self.stamped.saturating_add(1);
-                for (asset, delta) in stamp.delta {
-                    let (side, size) = match (stamp.came_back, delta.is_negative()) {
-                        (true, _) => (SettledSide::CameBack, delta),
-                        (false, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
-                        (false, false) => (SettledSide::Taken, delta),
-                    };
-                    let sum = self.totals.entry(SettledSum { side, asset }).or_default();
-                    *sum = sum.plus(size);
+                add_record(&mut self.totals, stamp.delta, stamp.came_back);
+            }
+            SettlementFact::Period(period) => {
+                self.merchants.insert(period.merchant);
+                self.stamped = self.stamped.saturating_add(period.records);
+                for (of, more) in period.totals {
+                    let sum = self.totals.entry(of).or_default();
+                    *sum = sum.plus(more);
                 }
             }
             SettlementFact::Entry(entry) => {
@@ -202,6 +202,19 @@ impl Sums {
     }
 }
 
-fn shown(sums: &SettledSums) -> String {
+/// Adds what a record credits to its merchant.
+pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, came_back: bool) {
+    for (asset, delta) in delta {
+        let (side, size) = match (came_back, delta.is_negative()) {
+            (true, _) => (SettledSide::CameBack, delta),
+            (false, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
+            (false, false) => (SettledSide::Taken, delta),
+        };
+        let sum = sums.entry(SettledSum { side, asset }).or_default();
+        *sum = sum.plus(size);
+    }
+}
+
+pub(super) fn shown(sums: &SettledSums) -> String {
     sums.iter().map(|(of, num)| format!("{num} {of}")).collect::<Vec<_>>().join(", ")
 }

@@ -11,8 +11,8 @@ use crate::keys::{attr, sk};
 use crate::migration::LegacyBalances;
 use crate::money::{Amount, Asset};
 use crate::reconcile::fact::{
-    AccountFact, BalanceAmounts, BalanceItem, GroupFact, RecordedSettlement, SettledSide, SettledSum, SettledSums,
-    SettlementFact, Stamp,
+    AccountFact, BalanceAmounts, BalanceItem, GroupFact, PeriodFact, RecordedSettlement, SettledSide, SettledSum,
+    SettledSums, SettlementFact, Stamp,
 };
 use crate::reconcile::num::Num;
 use crate::settlements::returned::RETURNED_ID;
@@ -113,7 +113,12 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
             Destination::Bank(_) => None,
         },
     };
-    Ok(vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))])
+    let mut observed = vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))];
+    observed.extend(settlement.closed.map(|closed| {
+        let fact = PeriodFact::Taken { sums: None, settlement: settlement.id };
+        at.fact(GroupFact::Period(settlement.merchant, closed.period, fact))
+    }));
+    Ok(observed)
 }
 
 /// A returned payout: its entry gave it back to the merchant, and another settlement takes it.

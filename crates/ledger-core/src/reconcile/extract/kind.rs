@@ -43,11 +43,17 @@ pub enum ItemKind {
     Settlement,
     /// A returned payout of a settlement.
     Returned,
+    /// A merchant's crediting lease, with its open period.
+    Crediting,
+    /// A closed period of a merchant.
+    Period,
+    /// A list of the records and periods that a settlement took.
+    SettledBatch,
     /// People and devices: a profile, a one-time payment code, a terminal's enrolment.
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
-    /// Workers' items of a merchant or a settlement: leases, lists of records, requests about payouts.
+    /// Workers' items of a merchant: its open settlement, requests about payouts.
     MerchantWork,
     /// A requested decision about a top-up. What it posts is an entry.
     TopupDecision,
@@ -64,7 +70,7 @@ pub enum ItemKind {
 pub enum FactCount {
     /// At least one, or a break.
     Some,
-    /// None, unless it names an entry, a settlement or a balance. Otherwise it holds no value.
+    /// None, unless it names an entry, a settlement, a period or a balance. Otherwise it holds no value.
     SomeIfItNames,
     /// None: it holds no value.
     None,
@@ -72,7 +78,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 27] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -90,6 +96,9 @@ impl ItemKind {
         Self::Clawback,
         Self::Settlement,
         Self::Returned,
+        Self::Crediting,
+        Self::Period,
+        Self::SettledBatch,
         Self::Profile,
         Self::LegacyHistory,
         Self::MerchantWork,
@@ -118,8 +127,11 @@ impl ItemKind {
             ("card", "card") => Self::Card,
             ("merchant", _) if is(sk::SETTLEMENT) => Self::Settlement,
             ("merchant", _) if is(sk::RETURNED) => Self::Returned,
-            ("merchant", "CREDITING" | "SETTLING") => Self::MerchantWork,
-            ("merchant", _) if is("SETTLED#") || is("RESEND#") || is("RETURN#") => Self::MerchantWork,
+            ("merchant", _) if is(sk::PERIOD) => Self::Period,
+            ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
+            ("merchant", "CREDITING") => Self::Crediting,
+            ("merchant", "SETTLING") => Self::MerchantWork,
+            ("merchant", _) if is("RESEND#") || is("RETURN#") => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
             ("payment", "HOLD") => Self::Hold,
             ("payment", _) if is(sk::REFUND) => Self::PaymentRefund,
@@ -150,14 +162,17 @@ impl ItemKind {
             | Self::Topup
             | Self::TopupRefund
             | Self::Clawback
-            | Self::Settlement => FactCount::Some,
+            | Self::Settlement
+            | Self::Period => FactCount::Some,
             Self::Reference
             | Self::Marker
             | Self::EventMarker
             | Self::Adjustment
             | Self::GodRecord
             | Self::Metrics
-            | Self::Returned => FactCount::SomeIfItNames,
+            | Self::Returned
+            | Self::Crediting
+            | Self::SettledBatch => FactCount::SomeIfItNames,
             Self::Profile
             | Self::LegacyHistory
             | Self::MerchantWork

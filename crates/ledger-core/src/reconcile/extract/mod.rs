@@ -4,6 +4,7 @@ mod books;
 mod journal;
 mod kind;
 mod payments;
+mod periods;
 mod topups;
 
 pub use kind::{FactCount, ItemKind};
@@ -95,6 +96,9 @@ impl StoredItem<'_> {
             ItemKind::Card => books::card(self),
             ItemKind::Settlement => books::settlement(self),
             ItemKind::Returned => books::returned(self),
+            ItemKind::Crediting => periods::crediting(self),
+            ItemKind::Period => periods::closed(self),
+            ItemKind::SettledBatch => periods::taken(self),
             ItemKind::Payment => payments::payment(self),
             ItemKind::PaymentRefund => payments::refund(self),
             ItemKind::Hold => payments::hold(self),

@@ -11,10 +11,11 @@ use crate::payment_state::PaymentState;
 use crate::payments::{PaymentRecord, ReturnKind};
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{
-    AccountFact, EntryFact, GroupFact, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn, SettlementFact,
-    Stamp,
+    AccountFact, EntryFact, GroupFact, PaymentFact, PeriodFact, RecordedHold, RecordedPayment, RecordedReturn,
+    SettlementFact, Stamp,
 };
 use crate::reconcile::num::{Num, Nums};
+use crate::transaction::PERIOD;
 
 /// A payment.
 pub(super) fn payment(at: &StoredItem<'_>) -> Observations {
@@ -105,10 +106,12 @@ fn owed(at: &StoredItem<'_>) -> Result<Vec<Delta>, ItemError> {
     if at.item.contains_key("merchant_delta") { merchant_delta(at.item) } else { Ok(Vec::new()) }
 }
 
-/// Whether the merchant was credited, and which settlement took the record.
+/// Whether the merchant was credited, and which settlement or period took the record.
 fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) -> Observations {
     let mut observed = Vec::new();
-    if deltas.is_empty() && !at.item.contains_key("settlement_id") {
+    let stamp = at.item.opt_parsed("settlement_id", SettlementId::parse)?;
+    let period = at.item.opt_int::<u32>(PERIOD)?;
+    if deltas.is_empty() && stamp.is_none() && period.is_none() {
         return Ok(observed);
     }
     if is_credited(at.item) {
@@ -117,10 +120,21 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
             let fact = AccountFact::Posted { held: false, delta: Num(delta.value()), at: credited_at };
             observed.push(at.of_account(Account::Merchant(merchant), delta.asset().clone(), fact));
         }
+        if let Some(number) = period {
+            let fact = PeriodFact::Credited { delta: nums(deltas), at: credited_at };
+            observed.push(at.fact(GroupFact::Period(merchant, number, fact)));
+        }
+        let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|due| keys::is_settle_mark(&at.tenant, merchant, due));
+        let settled_by = [stamp.is_some(), period.is_some(), is_due].into_iter().filter(|is_set| *is_set).count();
+        if settled_by != 1 {
+            let finding = at.finding(BreakKind::PeriodDiffers, subject).expected("one period, or one settlement");
+            let finding = finding.found(if settled_by == 0 { "none, and not due for one" } else { "more than one" });
+            observed.push(at.broken(finding.by([Account::Merchant(merchant).to_string()])));
+        }
     } else if let Some(late) = outstanding(at, subject, merchant)? {
         observed.push(late);
     }
-    if let Some(settlement) = at.item.opt_parsed("settlement_id", SettlementId::parse)? {
+    if let Some(settlement) = stamp {
         let stamp = Stamp { merchant, delta: nums(deltas), came_back: false };
         observed.push(at.fact(GroupFact::Settlement(settlement, SettlementFact::Stamp(stamp))));
     }

@@ -6,6 +6,7 @@
 mod account;
 mod entry;
 mod payment;
+mod period;
 mod settlement;
 mod text;
 mod topup;
@@ -13,16 +14,18 @@ mod topup;
 pub use account::{AccountFact, BalanceAmounts, BalanceItem};
 pub use entry::{EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
+pub use period::{PeriodFact, PeriodTotals};
 pub use settlement::{
-    ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementEntry, SettlementFact,
-    SettlementStep, Stamp,
+    ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry,
+    SettlementFact, SettlementStep, Stamp,
 };
 pub use topup::{
     Charge, ProviderRefund, RecordedClawback, RecordedTopup, RecordedTopupRefund, TopupEntry, TopupFact, TopupStep,
 };
 
 use crate::account::Account;
-use crate::ids::{PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::canonical::parse_canonical;
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
 use crate::money::Asset;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -51,6 +54,8 @@ pub enum Subject {
     Topup(TopupId),
     /// A settlement.
     Settlement(SettlementId),
+    /// A merchant's period.
+    Period(MerchantId, u32),
 }
 
 /// A fact of one stored item, within its group.
@@ -77,6 +82,8 @@ pub enum GroupFact {
     Topup(TopupId, TopupFact),
     /// A fact of a settlement.
     Settlement(SettlementId, SettlementFact),
+    /// A fact of a merchant's period.
+    Period(MerchantId, u32, PeriodFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -104,6 +111,7 @@ impl Fact {
             GroupFact::Payment(id, _) => Subject::Payment(*id),
             GroupFact::Topup(id, _) => Subject::Topup(*id),
             GroupFact::Settlement(id, _) => Subject::Settlement(*id),
+            GroupFact::Period(merchant, number, _) => Subject::Period(*merchant, *number),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -120,6 +128,7 @@ impl Fact {
             GroupFact::Payment(_, fact) => serde_json::to_string(fact),
             GroupFact::Topup(_, fact) => serde_json::to_string(fact),
             GroupFact::Settlement(_, fact) => serde_json::to_string(fact),
+            GroupFact::Period(_, _, fact) => serde_json::to_string(fact),
         };
         Ok(format!("{}\t{}", self.group(), json?))
     }
@@ -138,6 +147,7 @@ impl Fact {
             Subject::Payment(id) => GroupFact::Payment(id, parse(json)?),
             Subject::Topup(id) => GroupFact::Topup(id, parse(json)?),
             Subject::Settlement(id) => GroupFact::Settlement(id, parse(json)?),
+            Subject::Period(merchant, number) => GroupFact::Period(merchant, number, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -160,6 +170,7 @@ impl Group {
             ("payment", None) => Subject::Payment(PaymentId::parse(id).ok()?),
             ("topup", None) => Subject::Topup(TopupId::parse(id).ok()?),
             ("settlement", None) => Subject::Settlement(SettlementId::parse(id).ok()?),
+            ("period", Some(number)) => Subject::Period(MerchantId::parse(id).ok()?, parse_canonical(number)?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -176,6 +187,7 @@ impl fmt::Display for Group {
             Subject::Payment(id) => write!(f, "{tenant}/payment/{id}"),
             Subject::Topup(id) => write!(f, "{tenant}/topup/{id}"),
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
+            Subject::Period(merchant, number) => write!(f, "{tenant}/period/{merchant}/{number}"),
         }
     }
 }

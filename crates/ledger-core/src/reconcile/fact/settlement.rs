@@ -20,6 +20,8 @@ pub enum SettlementFact {
     Record(RecordedSettlement),
     /// A record that is stamped with it.
     Stamp(Stamp),
+    /// A closed period that it has.
+    Period(SettledPeriod),
     /// One of its entries.
     Entry(SettlementEntry),
     /// The provider's payout for it.
@@ -120,6 +122,20 @@ pub struct Stamp {
     pub delta: Nums,
     /// Whether an earlier settlement paid it and the payout was returned.
     pub came_back: bool,
+}
+
+/// A closed period that a settlement has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SettledPeriod {
+    /// The period's merchant.
+    #[serde(with = "text::one")]
+    pub merchant: MerchantId,
+    /// The number of its records.
+    pub records: i64,
+    /// The sums of its records.
+    #[serde(with = "text::sums")]
+    pub totals: SettledSums,
 }
 
 /// An entry of a settlement.

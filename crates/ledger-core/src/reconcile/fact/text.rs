@@ -3,7 +3,7 @@
 use super::super::num::Num;
 use super::{KeyDigest, SettledSum};
 use crate::account::Account;
-use crate::ids::{MerchantId, RefundId, TransactionId};
+use crate::ids::{MerchantId, RefundId, SettlementId, TransactionId};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
@@ -43,6 +43,7 @@ own_text! {
     Asset: |text| Asset::parse(text).ok();
     MerchantId: |text| MerchantId::parse(text).ok();
     RefundId: |text| RefundId::parse(text).ok();
+    SettlementId: |text| SettlementId::parse(text).ok();
     TransactionId: |text| TransactionId::parse(text).ok();
     PspId: PspId::parse;
     Operation: Operation::parse;

@@ -108,7 +108,7 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 45] = [
+const SORT_KEYS: [&str; 46] = [
     "TXN#",
     "TXNREF#",
     "card_op_idem#pay#k",
@@ -126,6 +126,7 @@ const SORT_KEYS: [&str; 45] = [
     "CREDITING",
     "SETTLING",
     "SETTLED#1",
+    "PERIOD#00000005",
     "RESEND#1",
     "RETURN#1",
     "PAYMENT",
@@ -178,7 +179,7 @@ fn every_kind_has_a_partition_and_a_sort_key() {
 
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    const NAMES: [&str; 29] = [
+    const NAMES: [&str; 30] = [
         "payment_id",
         "refund_id",
         "transaction_id",
@@ -198,6 +199,7 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         "entry_home",
         "created_at",
         "credited_at",
+        "period",
         "balance",
         "held",
         "exposure",
@@ -223,7 +225,7 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         Just(Value::L(Vec::new())),
         Just(Value::M(Item::new())),
     ];
-    prop::collection::vec((prop::sample::select(&NAMES[..]), value), 0..29)
+    prop::collection::vec((prop::sample::select(&NAMES[..]), value), 0..30)
 }
 
 proptest! {
@@ -261,6 +263,9 @@ proptest! {
                         ItemKind::Adjustment => has("transaction_id"),
                         ItemKind::Reference => !(has("legacy") && has("legacy_sk") && !has("home")),
                         ItemKind::Returned => has("settlement_id"),
+                        ItemKind::Crediting => has("period"),
+                        // The periods are in its list.
+                        ItemKind::SettledBatch => false,
                         ItemKind::GodRecord => has_id && has("fence_phase") && has("balance"),
                         // It holds only points and J-Credits of the half-way legacy model, and these attributes are
                         // none of them.
@@ -275,6 +280,7 @@ proptest! {
                         | ItemKind::TopupRefund
                         | ItemKind::Clawback
                         | ItemKind::Settlement
+                        | ItemKind::Period
                         | ItemKind::Profile
                         | ItemKind::LegacyHistory
                         | ItemKind::MerchantWork

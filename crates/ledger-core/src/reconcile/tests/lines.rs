@@ -1,6 +1,7 @@
 //! Lines of files of facts: each fact has one line, and a line that differs in anything is an error.
 
 use super::*;
+use crate::ids::SettlementId;
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
 use crate::payments::ReturnKind;
@@ -156,6 +157,8 @@ fn settlement_facts() -> Vec<SettlementFact> {
             provider_paid_at,
         }));
     }
+    let (records, totals) = (3, sums);
+    facts.push(SettlementFact::Period(SettledPeriod { merchant: merchant_id(), records, totals }));
     facts.push(SettlementFact::Stamp(Stamp {
         merchant: merchant_id(),
         delta: nums(&[("REGIONAL#aoba", "3")]),
@@ -172,6 +175,22 @@ fn settlement_facts() -> Vec<SettlementFact> {
     facts
 }
 
+fn period_facts() -> Vec<PeriodFact> {
+    let asset = || Asset::parse("REGIONAL#aoba").unwrap();
+    let totals: SettledSums =
+        SettledSide::ALL.into_iter().map(|side| (SettledSum { side, asset: asset() }, num("1"))).collect();
+    let sums = || PeriodTotals { records: 3, totals: totals.clone() };
+    let settlement = SettlementId::parse(ID).unwrap();
+    vec![
+        PeriodFact::Open { sums: sums(), at: 1 },
+        PeriodFact::Closed { sums: sums(), settlement: None },
+        PeriodFact::Closed { sums: sums(), settlement: Some(settlement) },
+        PeriodFact::Taken { sums: None, settlement },
+        PeriodFact::Taken { sums: Some(sums()), settlement },
+        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1 },
+    ]
+}
+
 /// At least one fact of every type, in every state.
 fn every_fact() -> Vec<Fact> {
     let key = KeyDigest::new([7; 16]);
@@ -182,6 +201,7 @@ fn every_fact() -> Vec<Fact> {
         facts_of(&group(&format!("payment/{ID}")), &payment_facts()),
         facts_of(&group(&format!("topup/{ID}")), &topup_facts()),
         facts_of(&group(&format!("settlement/{ID}")), &settlement_facts()),
+        facts_of(&group(&format!("period/{ID}/3")), &period_facts()),
     ]
     .concat()
 }
@@ -199,6 +219,9 @@ fn each_fact_reads_back_from_its_line() {
         let line = fact.line().unwrap();
         assert_eq!(Fact::parse_line(&line), Ok(fact), "{line}");
         assert_eq!(line.lines().count(), 1);
+    }
+    for odd in ["demo/period/1/1", &format!("demo/period/{ID}"), &format!("demo/period/{ID}/01")] {
+        assert_eq!(Group::parse(odd), None, "{odd}");
     }
     for odd in ["", "demo/payment/x", "demo/account/customer:1/ECOPAY", &format!("demo/payment/{ID}/ECOPAY")] {
         assert_eq!(Group::parse(odd), None, "{odd}");

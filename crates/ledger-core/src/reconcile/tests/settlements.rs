@@ -79,6 +79,24 @@ fn settlement_that_differs_from_its_records_is_a_break() {
     assert_eq!(with_records(&two), ["settlement_differs"], "two records");
 }
 
+/// A period of 60 less 20, of two records.
+fn period(records: i64, taken: &str) -> SettlementFact {
+    let totals = totals(&[(SettledSide::Taken, taken), (SettledSide::Refunded, "20")]);
+    SettlementFact::Period(SettledPeriod { merchant: merchant_id(), records, totals })
+}
+
+#[test]
+fn settlement_has_the_sums_of_its_periods_and_of_stamped_records() {
+    let with = |period: SettlementFact| of(&[stamp("40", false), period, by_bank(S::Held, 3, "100")], &scope());
+    assert!(with(period(2, "60")).is_empty());
+    assert_eq!(with(period(2, "61")), ["settlement_differs"]);
+    assert_eq!(with(period(3, "60")), ["settlement_differs"]);
+    assert_eq!(of(&[stamp("40", false), by_bank(S::Held, 3, "100")], &scope()), ["settlement_differs"], "without it");
+    assert_eq!(of(&[period(2, "60")], &scope()), ["settlement_differs"], "of no settlement");
+    let two = [period(2, "60"), period(2, "60"), stamp("40", false), by_bank(S::Held, 3, "100")];
+    assert_eq!(of(&two, &scope()), ["settlement_differs"], "twice");
+}
+
 #[test]
 fn provider_payouts_that_differ_from_settlements_are_breaks() {
     let payout = |id: &str, amount: &str, status| {

@@ -1,0 +1,56 @@
+//! Facts of a merchant's period: its sums, what settles it, and the records that name it.
+
+use super::super::num::Nums;
+use super::settlement::SettledSums;
+use super::text;
+use crate::ids::SettlementId;
+use serde::{Deserialize, Serialize};
+
+/// One fact of a period. Instants are milliseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum PeriodFact {
+    /// It is the merchant's open period.
+    Open {
+        /// Its records and sums.
+        sums: PeriodTotals,
+        /// When a record was last credited in a period; 0 if none was.
+        at: i64,
+    },
+    /// It is closed.
+    Closed {
+        /// Its records and sums.
+        sums: PeriodTotals,
+        /// The settlement that has it.
+        #[serde(with = "text::optional")]
+        settlement: Option<SettlementId>,
+    },
+    /// A settlement has it: it closed it, or a list of the settlement's records names it.
+    Taken {
+        /// Its records and sums, by the list.
+        #[serde(deserialize_with = "text::present")]
+        sums: Option<PeriodTotals>,
+        /// The settlement.
+        #[serde(with = "text::one")]
+        settlement: SettlementId,
+    },
+    /// A record was credited in it.
+    Credited {
+        /// What was credited.
+        #[serde(with = "text::sums")]
+        delta: Nums,
+        /// When.
+        at: i64,
+    },
+}
+
+/// How many records a period has, and their sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodTotals {
+    /// The number of records.
+    pub records: i64,
+    /// The sums.
+    #[serde(with = "text::sums")]
+    pub totals: SettledSums,
+}

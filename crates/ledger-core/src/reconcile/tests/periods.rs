@@ -1,0 +1,95 @@
+//! Periods: their sums, and the settlement that has each.
+
+use super::*;
+use crate::ids::SettlementId;
+
+fn of(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
+    kinds(&group(&format!("period/{ID}/2")), facts, scope)
+}
+
+fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
+    let sum = |side| SettledSum { side, asset: Asset::Ecopay };
+    let totals = [(SettledSide::Taken, taken), (SettledSide::Refunded, refunded)];
+    let totals = totals.into_iter().filter(|(_, number)| *number != "0");
+    PeriodTotals { records, totals: totals.map(|(side, number)| (sum(side), num(number))).collect() }
+}
+
+fn credited(delta: &str, at: i64) -> PeriodFact {
+    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), at }
+}
+
+fn settlement(text: &str) -> SettlementId {
+    SettlementId::parse(text).unwrap()
+}
+
+fn closed(sums: PeriodTotals, settlement: Option<SettlementId>) -> PeriodFact {
+    PeriodFact::Closed { sums, settlement }
+}
+
+/// A settlement that closed it.
+fn taken(settlement: SettlementId) -> PeriodFact {
+    PeriodFact::Taken { sums: None, settlement }
+}
+
+/// A list of a settlement that took it.
+fn listed(sums: PeriodTotals, settlement: SettlementId) -> PeriodFact {
+    PeriodFact::Taken { sums: Some(sums), settlement }
+}
+
+/// Two payments of 60 and 40, and a refund of 20.
+fn with_records(rest: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
+    of(&[&[credited("60", 1), credited("40", 2), credited("-20", 3)], rest].concat(), scope)
+}
+
+#[test]
+fn sums_are_those_of_the_records_that_name_the_period() {
+    let open = |sums| PeriodFact::Open { sums, at: 5 };
+    assert!(with_records(&[open(sums(3, "100", "20"))], &scope()).is_empty());
+    for wrong in [sums(2, "100", "20"), sums(3, "101", "20"), sums(3, "100", "0"), sums(3, "80", "0")] {
+        assert_eq!(with_records(&[open(wrong)], &scope()), ["period_differs"]);
+    }
+    assert!(of(&[open(sums(0, "0", "0"))], &scope()).is_empty(), "empty");
+    assert_eq!(with_records(&[], &scope()), ["period_differs"], "a period that does not exist");
+    let both = [open(sums(3, "100", "20")), closed(sums(3, "100", "20"), None)];
+    assert_eq!(with_records(&both, &scope()), ["period_differs"], "open and closed");
+}
+
+#[test]
+fn closed_period_is_in_the_settlement_that_names_it() {
+    let right = || sums(3, "100", "20");
+    let (one, two) = (settlement(ID), settlement(OTHER));
+    let with = |rest: &[PeriodFact]| with_records(rest, &scope());
+    assert!(with(&[closed(right(), Some(one)), taken(one)]).is_empty());
+    assert!(with(&[closed(right(), None)]).is_empty(), "given back");
+    assert_eq!(with(&[closed(right(), Some(one))]), ["period_differs"], "its settlement does not name it");
+    assert_eq!(with(&[closed(right(), Some(one)), taken(two)]), ["period_differs"], "another names it");
+    let by_two = [closed(right(), Some(one)), taken(one), taken(two)];
+    assert_eq!(with(&by_two), ["period_differs"], "two settlements name it");
+    assert_eq!(with(&[closed(right(), None), taken(one)]), ["period_differs"], "given back and named");
+    let other = sums(3, "99", "20");
+    assert!(with(&[closed(right(), Some(one)), listed(right(), one)]).is_empty());
+    assert_eq!(with(&[closed(right(), Some(one)), listed(other, one)]), ["period_differs"], "with other sums");
+    assert_eq!(with(&[closed(right(), Some(one)), listed(right(), one), taken(one)]), ["period_differs"], "twice");
+    assert_eq!(with(&[closed(right(), Some(one)), listed(right(), two)]), ["period_differs"], "another lists it");
+    let open = PeriodFact::Open { sums: right(), at: 5 };
+    assert_eq!(with(&[open, taken(one)]), ["period_differs"], "open and named");
+    let found = found(&group(&format!("period/{ID}/2")), &by_two, &scope());
+    let evidence = [format!("merchant:{ID}"), format!("settlement:{ID}"), format!("settlement:{OTHER}")];
+    assert!(evidence.iter().all(|id| found[0].evidence.contains(id)), "{found:?}");
+}
+
+/// Records that are credited during the scan are counted up to the instant at which the sums were read.
+#[test]
+fn records_credited_while_the_table_is_read_are_no_break() {
+    let began = scope().began_at.millis();
+    let open = |sums, at| PeriodFact::Open { sums, at };
+    let late = [credited("7", began + 10)];
+    let with = |open: PeriodFact, scope: &Scope| with_records(&[&late[..], &[open]].concat(), scope);
+    assert!(with(open(sums(3, "100", "20"), began + 9), &scope()).is_empty());
+    assert!(with(open(sums(4, "107", "20"), began + 10), &scope()).is_empty());
+    assert_eq!(with(open(sums(3, "100", "20"), began + 10), &scope()), ["period_differs"]);
+    assert!(of(&late, &scope()).is_empty(), "its period was opened after that part was read");
+    let at_one_moment = Scope { at_one_moment: true, ..scope() };
+    assert_eq!(with(open(sums(3, "100", "20"), began + 9), &at_one_moment), ["period_differs"]);
+    assert_eq!(of(&late, &at_one_moment), ["period_differs"]);
+}
