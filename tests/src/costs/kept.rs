@@ -29,7 +29,7 @@ const LIVES: &str = "\
 # All that happens to an operation's records. busy: in all for 97 at once. thin: for one alone.
 ";
 const FORMER: &str = "\
-# The same of the operations that version 2 of the records has changed, under version 1.
+# The same of the operations that later versions of the records have changed, under version 1.
 ";
 const STORAGE: &str = "\
 # What stays for ever: items without a `ttl` that were created for these records, and their index entries.
@@ -42,7 +42,7 @@ pub struct Costs {
     pub requests: Vec<RequestCost>,
     /// Of all work on the records of some operations.
     pub lives: Vec<LifeStep>,
-    /// The same under version 1 of the records, of the operations that version 2 has changed.
+    /// The same under version 1 of the records, of the operations that later versions have changed.
     pub former: Vec<LifeStep>,
     /// What the operations store for ever.
     pub storage: Vec<Storage>,

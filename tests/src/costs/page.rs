@@ -128,10 +128,12 @@ fn was_read(busy: Units) -> Tenths {
 fn payment(costs: &Costs) -> String {
     let what = |step: &str| match step {
         "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
-        "credited" => "`PAYMENT` 2, moved in `due` 2; a share of the balance and the lease, which take 8",
+        "credited" => {
+            "`PAYMENT` 2, removed from `due` 1; a share of the balance, the period and the lease, which take 8"
+        }
         "published" => "nothing",
         "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment and the lane's head",
-        "settled" => "`PAYMENT` 2, removed from `due` 1; a share of the list and the settlement",
+        "settled" => "a share of the settlement, its period and the next one, which take 7",
         _ => panic!("an unknown step {step}"),
     };
     let mut table = "| step | what is written | WCU busy | thin | RCU busy | thin |\n".to_owned();
@@ -189,11 +191,11 @@ fn lives(costs: &Costs) -> String {
     table
 }
 
-/// The lives under version 1 of the records beside those under version 2.
+/// The lives under version 1 of the records beside those under version 3.
 fn former(costs: &Costs) -> String {
     let mut table =
-        "| operation | its transactions, version 1 | version 2 | life busy, 1 | 2 | thin, 1 | 2 |".to_owned();
-    table += " $ a million busy, 1 | 2 | thin, 1 | 2 |\n|---|";
+        "| operation | its transactions, version 1 | version 3 | life busy, 1 | 3 | thin, 1 | 3 |".to_owned();
+    table += " $ a million busy, 1 | 3 | thin, 1 | 3 |\n|---|";
     table += &"---:|".repeat(10);
     table.push('\n');
     let mut operations: Vec<&str> = costs.former.iter().map(|step| step.operation.as_str()).collect();

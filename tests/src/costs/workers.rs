@@ -7,8 +7,10 @@ use crate::http::settling::{local_settler, opened, run_task};
 use crate::http::tap::{Seen, Tap};
 use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
+use ledger_core::crediting::OpenPeriod;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::keys::Partition;
 use ledger_core::reads;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::app::App;
@@ -57,7 +59,7 @@ impl Workers {
     pub(super) async fn finish(&self, shop: &Shop<'_>) {
         let due = Due::everything(shop.tenant.clone());
         let _ = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
-        if !rows(shop, |shard| reads::records_to_settle(shop.tenant, shop.id(), shard), 1).await.is_empty() {
+        if is_credited(shop).await {
             let at = opened(shop.world, shop.merchant).await;
             let _ = gate::as_function("settlement", self.settler.walk(&at, async |_| {})).await;
         }
@@ -112,6 +114,15 @@ impl Shop<'_> {
     fn id(&self) -> MerchantId {
         MerchantId::parse(&self.merchant.id).expect("an id")
     }
+}
+
+/// Whether the merchant has records to settle: due by themselves, or in its open period.
+async fn is_credited(shop: &Shop<'_>) -> bool {
+    let key = Partition::merchant(shop.tenant, shop.id()).crediting();
+    let crediting = gate::as_test(shop.world.app.dynamo().get(&key)).await.expect("an answer");
+    let period = crediting.map(|item| OpenPeriod::read(&item).expect("as it is written"));
+    let due = rows(shop, |shard| reads::records_to_settle(shop.tenant, shop.id(), shard), 1).await;
+    period.is_some_and(|period| !period.sums.is_empty()) || !due.is_empty()
 }
 
 /// What a due index query lists on all shards.
