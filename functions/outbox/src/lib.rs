@@ -96,7 +96,8 @@ fn opens_lanes(terms: &TenantTerms) -> bool {
 /// Whether entries are sealed whose event is not taken: once every environment finds the due index entry that they get.
 fn seals_late(terms: &TenantTerms) -> bool {
     match terms.records {
-        RecordVersion::V1 | RecordVersion::V2 | RecordVersion::V3 => false,
+        RecordVersion::V1 | RecordVersion::V2 => false,
+        RecordVersion::V3 => true,
     }
 }
 
