@@ -279,7 +279,7 @@ impl Batch {
     #[must_use]
     pub fn explain(&self, rejection: &Rejection) -> Option<BatchRejection> {
         let before = self.transaction.items().len().saturating_sub(self.records);
-        let records = || rejection.positions.iter().filter_map(|position| position.checked_sub(before)).collect();
+        let records = || rejection.positions_behind(before);
         match rejection.failure {
             Failure::StalePlan => Some(BatchRejection::LeaseLost),
             Failure::WrongState => Some(BatchRejection::PeriodClosed),
