@@ -109,8 +109,6 @@ pub enum Kind {
     DuePublish,
     /// For records to be credited.
     DueCredit,
-    /// For credited records to be settled.
-    DueSettle,
 }
 
 const BALANCE: u64 = 0;
@@ -131,7 +129,6 @@ pub fn partition_key(kind: Kind, number: u32) -> u64 {
         Kind::OwnerList => 6,
         Kind::DuePublish => 7,
         Kind::DueCredit => 8,
-        Kind::DueSettle => 9,
     };
     (kind << 40) | u64::from(number)
 }

@@ -336,10 +336,7 @@ impl Simulation {
         for payment in run.waiting.iter().take(MAX_ITEMS.saturating_sub(2)).filter_map(|id| self.payment(*id)) {
             let payment = payment.payment;
             sum = sum.saturating_add(payment.amount);
-            let entries = vec![
-                entry(Index::Due, Kind::DueCredit, payment.merchant_shard),
-                entry(Index::Due, Kind::DueSettle, payment.merchant_shard),
-            ];
+            let entries = vec![entry(Index::Due, Kind::DueCredit, payment.merchant_shard)];
             records.push(designs::replace(designs::payment_record(payment.id), Some(0), 1, entries));
         }
         actions.push(designs::add(designs::merchant_balance(Design::Credited, 0), sum));
