@@ -4,6 +4,7 @@ use super::{check, due, entry, ids, journal, minted, reset, settle};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{Publisher, Sent};
 use ledger_runtime::sealing::{self, Pass, Passed};
@@ -84,6 +85,25 @@ async fn entries_are_sealed_while_the_queue_is_out_and_published_in_order_after(
     let books = world.books().await;
     assert_eq!((late(&books), ids(&tap).len()), (0, old.len() + 2));
     books.check_sealed();
+}
+
+/// An earlier release would take a late entry for a published one: only tenants of a version that it does not write have
+/// any.
+#[tokio::test]
+async fn entries_are_sealed_unpublished_from_version_3_of_the_records_on() {
+    for (records, name) in RecordVersion::ALL.into_iter().zip(["late-1", "late-2", "late-3"]) {
+        let terms = |terms: &mut TenantTerms| terms.records = records;
+        let (world, tap) = (World::with_terms(host::shared(), name, terms).await, EventTap::default());
+        plant(&world, &written(&world, &new_id(), OLD, 3)).await;
+        tap.every_call(Some(Mishap::Lost));
+        assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("the queue is out").code(), "unavailable");
+        let books = world.books().await;
+        assert_eq!((late(&books), due(&books)), (if records >= RecordVersion::V3 { 3 } else { 0 }, 3), "{records:?}");
+        tap.every_call(None);
+        settle(&world, &tap).await;
+        check(&world, &tap).await;
+        assert_eq!(late(&world.books().await), 0);
+    }
 }
 
 /// A new entry of an account with a late one, as the stream brings it.
