@@ -106,6 +106,35 @@ async fn entries_are_sealed_unpublished_from_version_3_of_the_records_on() {
     }
 }
 
+/// A segment that follows the chain's end was planted. What is published then waits for its seal alone.
+#[tokio::test]
+async fn published_entry_that_cannot_be_sealed_is_not_published_again() {
+    let forms = [(RecordVersion::V1, "SEAL#2", "unsealed-1"), (RecordVersion::V3, "SEAL#lane#00#", "unsealed-3")];
+    for (records, prefix, name) in forms {
+        let terms = |terms: &mut TenantTerms| terms.records = records;
+        let (world, tap) = (World::with_terms(host::shared(), name, terms).await, EventTap::default());
+        plant(&world, &written(&world, &new_id(), MINUTE, 1)).await;
+        assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").published, 1);
+        let books = world.books().await;
+        let (_, sk, row) = books.under(prefix).last().expect("a segment");
+        let (chain, number) = sk.rsplit_once('#').expect("a number");
+        let next = number.parse::<u32>().expect("a number") + 1;
+        let mut foreign = row.clone();
+        foreign.insert("type".to_owned(), s(format!("{chain}#{next:0width$}", width = number.len())));
+        world.plant(foreign).await;
+
+        plant(&world, &written(&world, &new_id(), MINUTE, 2)).await;
+        tap.forget();
+        assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("a changed chain").code(), "internal");
+        let _ = world.publish(&tap, Vec::new()).await;
+        assert_eq!(ids(&tap).len(), 2, "{records:?}");
+        let books = world.books().await;
+        let is_to_seal = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+        assert_eq!(books.under("TXN#").filter(|(_, _, row)| is_to_seal(row)).count(), 2, "{records:?}");
+        assert_eq!(due(&books), 0);
+    }
+}
+
 /// A new entry of an account with a late one, as the stream brings it.
 #[tokio::test]
 async fn late_entry_is_published_before_a_new_one_that_the_stream_brings() {
