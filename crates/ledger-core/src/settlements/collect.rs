@@ -81,7 +81,8 @@ impl Settleable {
     pub fn as_period(&self) -> Option<(u32, &PeriodSums)> {
         match (&self.source, &self.owed) {
             (Source::Period(number), Owed::Sums(sums)) => Some((*number, sums)),
-            (Source::Payment(_) | Source::Refund(..) | Source::Returned(_) | Source::Period(_), _) => None,
+            (Source::Period(_), Owed::Deltas(_)) => None,
+            (Source::Payment(_) | Source::Refund(..) | Source::Returned(_), Owed::Deltas(_) | Owed::Sums(_)) => None,
         }
     }
 
