@@ -1,9 +1,11 @@
 //! Crediting a merchant: payments and refunds are added to its balances, each exactly once. One worker at a time does
 //! it, under a lease.
 
+mod lane;
 mod open_period;
 mod sweep;
 
+pub use lane::{EntryCredit, LaneCredit, LaneCredits};
 pub use open_period::OpenPeriod;
 pub use sweep::{move_sweep, sweep_after};
 
@@ -15,7 +17,9 @@ use crate::lease::{Holder, Leasable, Leased};
 use crate::money::{Asset, Delta};
 use crate::terms::RecordVersion;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, FIRST_PERIOD, MAX_ITEMS, PERIOD, ProjectedRecord, Rejection, Role, Transaction};
+use crate::transaction::{
+    BuildError, CREDITED_AT, FIRST_PERIOD, MAX_ITEMS, PERIOD, ProjectedRecord, Rejection, Role, Transaction,
+};
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::time::Duration;
@@ -122,7 +126,7 @@ pub fn merchant_delta(item: &Item) -> Result<Vec<Delta>, ItemError> {
 /// Whether a record's amounts are in its merchant's balances.
 #[must_use]
 pub fn is_credited(item: &Item) -> bool {
-    item.contains_key("credited_at")
+    item.contains_key(CREDITED_AT)
 }
 
 /// The stored lease on a merchant, and how often it was credited.

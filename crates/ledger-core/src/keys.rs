@@ -21,11 +21,15 @@ mod stored;
 mod trail;
 
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
-pub use owner::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, merchants_partition, owner_partition};
+pub use owner::{
+    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
+};
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
-pub use settlement::{payout_file_resend, payout_return, period, returned, settled, settlement, settling};
+pub(crate) use settlement::period;
+pub use settlement::{credited_in_lane, payout_file_resend, payout_return, returned, settled, settlement, settling};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
+    unsealed_mark,
 };
 
 /// Names of attributes that more than one file uses.
@@ -228,12 +232,6 @@ impl Partition {
     }
 }
 
-/// The start of the next sweep over a tenant's merchants.
-#[must_use]
-pub fn crediting_sweep(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item("CREDITING_SWEEP")
-}
-
 /// The tenant of a partition key, for keys that the store returns, such as those of stream records.
 #[must_use]
 pub fn tenant_of(pk: &str) -> Option<Tenant> {
@@ -279,6 +277,8 @@ pub mod sk {
     pub const RECONCILIATION: &str = "RECONCILIATION#";
     /// Money of paid settlements that was returned.
     pub const RETURNED: &str = "RETURNED#";
+    /// What a merchant is credited with in each lane of the audit trail.
+    pub const CREDITED: &str = "CREDITED#";
     /// Closed periods of a merchant.
     pub const PERIOD: &str = "PERIOD#";
     /// Lists of the records and periods that settlements took.

@@ -10,6 +10,7 @@ use crate::problem::Problem;
 use crate::psp::Psp;
 use crate::rate::Limiter;
 use crate::request::RequestKey;
+use crate::sealing::SealedHeads;
 use crate::secrets::SecretSource;
 use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
@@ -36,6 +37,7 @@ struct Inner {
     ledger: Ledger,
     records: Arc<Records>,
     limiter: Limiter,
+    sealed_heads: SealedHeads,
     config: Config,
 }
 
@@ -45,7 +47,10 @@ impl App {
     pub fn new(ledger: Ledger, config: Config) -> Self {
         let records = Arc::new(Records::default());
         let limiter = Limiter::new(&ledger, &records, config.tenant_requests);
-        Self { inner: Arc::new(Inner { ledger, records, limiter, config }), provider: ProviderAccess::None }
+        Self {
+            inner: Arc::new(Inner { ledger, records, limiter, sealed_heads: SealedHeads::default(), config }),
+            provider: ProviderAccess::None,
+        }
     }
 
     /// Adds a payment provider with this configuration.
@@ -123,6 +128,11 @@ impl App {
     /// The limiter of the tenants' requests.
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.inner.limiter
+    }
+
+    /// The last segments of the audit trail that this process knows to be whole.
+    pub(crate) fn sealed_heads(&self) -> &SealedHeads {
+        &self.inner.sealed_heads
     }
 
     /// How the payment provider is set up.

@@ -11,7 +11,7 @@ mod balances;
 mod held;
 mod take;
 
-pub use balances::MerchantBalance;
+pub use balances::{MerchantBalance, MerchantBalances};
 pub(crate) use take::{release, take};
 
 use crate::app::App;

@@ -6,13 +6,18 @@
 //! Journal entries are published and then sealed, in one pass: the transaction that seals an entry removes its due index
 //! entry. One whose event was not taken for [`LATE_AFTER`] is sealed all the same, and published late. Trail records are
 //! due from the start. Acts of the operator's staff have no due index entry: they are listed by the time in their ids.
+//!
+//! The transaction that seals the entry of a payment or refund also credits its merchant, from version 4 of the records
+//! on.
 
 mod days;
+mod heads;
 mod lanes;
 mod read;
 mod verify;
 mod writer;
 
+pub(crate) use heads::SealedHeads;
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 
 use crate::app::App;

@@ -185,6 +185,7 @@ pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionI
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
         due_shards: Shards::ONE,
+        records: ledger_core::terms::RecordVersion::V1,
     };
     let items = vec![
         forms::debit(&tenant, Role::Payer, payer, &amount, cx.now).unwrap(),

@@ -113,6 +113,7 @@ fn plan(amount: &Amount, cx: Context) -> Result<Planned<TransactionId>, PlanErro
         references: Vec::new(),
         details: Item::new(),
         due_shards: Shards::ONE,
+        records: ledger_core::terms::RecordVersion::V1,
     };
     let items = vec![
         forms::debit(&tenant(), Role::Payer, payer, amount, cx.now).unwrap(),

@@ -31,6 +31,10 @@ pub(crate) struct MerchantBalanceView {
 pub(crate) struct MerchantBalancesView {
     /// One balance per asset.
     balances: Vec<MerchantBalanceView>,
+    /// The instant of the balances.
+    as_of: String,
+    /// Whether `uncredited` has everything that waits. If not, more waits than is summed, and `total` lacks it too.
+    complete: bool,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant")
@@ -54,11 +58,11 @@ pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/merchant/balances")
     .permission(Permission::ShopRead)
     .ok::<MerchantBalancesView>("The balances")
     .when(Code::NotFound, "no such merchant")
-    .when(Code::Busy, "too many records are being credited to sum them as of one instant");
+    .when(Code::Busy, "the merchant is credited too often to read its balances as of one instant");
 
 pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Json<MerchantBalancesView>, Problem> {
     let sums = app.merchant_balances(who.tenant(), who.merchant_id()).await?;
-    let balances = sums.into_iter().map(|(asset, sum)| {
+    let balances = sums.by_asset.into_iter().map(|(asset, sum)| {
         let total = sum.credited.checked_plus(&sum.uncredited).map_err(|_| Problem::internal())?;
         Ok(MerchantBalanceView {
             asset: asset.to_string(),
@@ -68,5 +72,6 @@ pub(crate) async fn balances(State(app): State<App>, who: Merchant) -> Result<Js
             total: total.text(),
         })
     });
-    Ok(Json(MerchantBalancesView { balances: balances.collect::<Result<_, Problem>>()? }))
+    let balances = balances.collect::<Result<_, Problem>>()?;
+    Ok(Json(MerchantBalancesView { balances, as_of: sums.as_of.rfc3339(), complete: sums.is_complete }))
 }

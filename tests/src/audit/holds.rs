@@ -76,7 +76,7 @@ fn state_of_hold(payment: Row<'_>) -> Result<&str, String> {
 }
 
 /// Amounts of attributes such as `captured_ecopay` and `captured_regional_aoba`, by asset.
-fn by_asset(row: Row<'_>, prefix: &str) -> Result<BTreeMap<String, Decimal>, String> {
+pub(super) fn by_asset(row: Row<'_>, prefix: &str) -> Result<BTreeMap<String, Decimal>, String> {
     let suffixes = row.item.keys().filter_map(|name| Some((name, name.strip_prefix(prefix)?)));
     let amounts = suffixes.map(|(name, suffix)| {
         let asset = match suffix.strip_prefix("regional_") {

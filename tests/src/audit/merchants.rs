@@ -1,10 +1,12 @@
 //! Audits merchants: what payments and refunds owe them, and what of it has been credited.
 
 use super::Checked;
+use super::credits::{credits_by_seals, letters, owed};
 use super::holds::was_never_captured;
 use super::index::Audit;
 use super::postings::Sums;
 use super::rows::Row;
+use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// The rows that owe or may owe a merchant: payments, and refunds of payments.
@@ -14,17 +16,20 @@ pub(super) fn records<'a>(audit: &Audit<'a>) -> impl Iterator<Item = Row<'a>> {
 
 /// Checks that a merchant's postings are what its records owe it and what its settlements moved.
 pub(super) fn merchants_are_owed_what_is_posted(audit: &Audit<'_>) -> Checked {
-    let mut owed = audit.posted.settled.clone();
+    let mut sums = audit.posted.settled.clone();
     for record in records(audit) {
-        add_delta(&mut owed, record)?;
+        for (asset, delta) in owed(record)? {
+            let merchant = format!("merchant:{}", record.text("merchant_id")?);
+            *sums.entry((merchant, asset)).or_default() += delta;
+        }
     }
-    equal_for_merchants(&owed, &audit.posted.available, "owed by its records and settlements")
+    equal_for_merchants(&sums, &audit.posted.available, "owed by its records and settlements")
 }
 
 /// Checks that each record owes something to its merchant unless it was never captured, and is listed by the merchant.
 pub(super) fn records_are_listed_by_merchants(audit: &Audit<'_>) -> Checked {
     for record in records(audit) {
-        let is_owed = record.has("merchant_delta") || was_never_captured(record);
+        let is_owed = !owed(record)?.is_empty() || was_never_captured(record);
         ensure!(is_owed, "{record} owes nothing to its merchant");
         for name in ["owner_pk", "owner_sk"] {
             ensure!(record.opt_text(name).is_some(), "{record} is not listed by its merchant: it has no `{name}`");
@@ -33,7 +38,8 @@ pub(super) fn records_are_listed_by_merchants(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that merchants' balances, with the records that are not yet credited, are their postings.
+/// Checks that merchants' balances, with the sums of their open periods of lanes, and the records and entries that are not
+/// yet credited, are their postings.
 pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
     let (mut available, mut held) = (Sums::new(), Sums::new());
     for balance in audit.under("BALANCE#").filter(|row| row.kind() == "merchant") {
@@ -42,6 +48,21 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
         ensure!(!on_hold.is_sign_negative() || on_hold.is_zero(), "{balance} holds {on_hold}");
         *held.entry(account.clone()).or_default() += on_hold;
         *available.entry(account).or_default() += balance.number("balance")?;
+    }
+    for lane in audit.under("CREDITED#") {
+        for (sign, side) in [(Decimal::ONE, "taken_"), (Decimal::NEGATIVE_ONE, "refunded_")] {
+            for (name, suffix) in lane.item.keys().filter_map(|name| Some((name, name.strip_prefix(side)?))) {
+                let asset = asset_named(audit, suffix);
+                let account = (format!("merchant:{}", lane.id()), asset.unwrap_or_else(|| suffix.to_owned()));
+                *available.entry(account).or_default() += sign * lane.number(name)?;
+            }
+        }
+    }
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| !credit.row.has("credited_at")) {
+        let merchant = credit.merchant_pk.replacen(&format!("{}#merchant#", audit.tenant), "merchant:", 1);
+        for (asset, delta) in credit.owed {
+            *available.entry((merchant.clone(), asset.to_owned())).or_default() += delta;
+        }
     }
     // A returned settlement is in the balance from the start.
     for record in records(audit).filter(|record| !record.has("credited_at")) {
@@ -73,7 +94,13 @@ pub(super) fn records_are_due_until_settled(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Adds what a record owes its merchant; nothing for a payment that was never captured.
+/// The posted asset whose name has the letters of an attribute's suffix such as `regional_aoba`.
+fn asset_named(audit: &Audit<'_>, suffix: &str) -> Option<String> {
+    let mut assets = audit.posted.available.keys().map(|(_, asset)| asset);
+    assets.find(|asset| letters(asset) == letters(suffix)).cloned()
+}
+
+/// Adds what a record credits to its merchant; nothing for one whose entry is credited by its seal.
 fn add_delta(sums: &mut Sums, record: Row<'_>) -> Checked {
     for (asset, delta) in record.numbers("merchant_delta")? {
         let merchant = format!("merchant:{}", record.text("merchant_id")?);

@@ -25,6 +25,7 @@ macro_rules! ensure_eq {
 mod aggregates;
 mod balances;
 mod clawbacks;
+mod credits;
 mod holds;
 mod index;
 mod markers;
@@ -52,7 +53,7 @@ type Checked = Result<(), String>;
 type Rule = fn(&Audit<'_>) -> Checked;
 
 /// The rules that hold at any moment, by name.
-const RULES: [(&str, Rule); 34] = [
+const RULES: [(&str, Rule); 35] = [
     ("entries can be read", postings::entries_can_be_read),
     ("entries sum to zero", postings::entries_sum_to_zero),
     ("references point to entries", postings::references_point_to_entries),
@@ -64,6 +65,7 @@ const RULES: [(&str, Rule); 34] = [
     ("CO2 equals entries", aggregates::co2_equals_entries),
     ("aggregates equal payments and refunds", aggregates::aggregates_equal_payments_and_refunds),
     ("merchants are owed what is posted", merchants::merchants_are_owed_what_is_posted),
+    ("merchants are credited by one", credits::merchants_are_credited_by_one),
     ("records are listed by merchants", merchants::records_are_listed_by_merchants),
     ("settlements equal records", settlements::settlements_equal_records),
     ("settlements divide into parts", settlements::settlements_divide_into_parts),
@@ -89,17 +91,19 @@ const RULES: [(&str, Rule); 34] = [
     ("both models agree", migration::both_models_agree),
 ];
 
-/// The rules that hold while no merchant is being credited.
-const RULES_WHEN_CREDITED: [(&str, Rule); 3] = [
+/// The rules that hold while no merchant is being credited, by a worker or by a seal.
+const RULES_WHEN_CREDITED: [(&str, Rule); 4] = [
     ("merchants' balances equal postings", merchants::balances_equal_postings),
     ("records are due until settled", merchants::records_are_due_until_settled),
+    ("entries are credited when sealed", credits::entries_are_credited_when_sealed),
     ("periods equal records", periods::periods_equal_records),
 ];
 
 /// The rules that hold while nothing is being sealed.
-const RULES_WHEN_SEALED: [(&str, Rule); 4] = [
+const RULES_WHEN_SEALED: [(&str, Rule); 5] = [
     ("sealed records are in one segment", seals::sealed_records_are_in_one_segment),
     ("segments follow one another", seals::segments_follow_one_another),
+    ("merchants are credited until a segment", seals::merchants_are_credited_until_a_segment),
     ("bindings cover every lane", seals::bindings_cover_every_lane),
     ("segments of days name segments", seals::segments_of_days_name_segments),
 ];

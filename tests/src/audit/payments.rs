@@ -1,6 +1,7 @@
 //! Audits payments to merchants and their refunds.
 
 use super::Checked;
+use super::credits::{letters, owed};
 use super::holds::was_never_captured;
 use super::index::Audit;
 use super::rows::{Row, decimal};
@@ -11,17 +12,17 @@ use std::collections::BTreeMap;
 /// and the captured amount, and that its state agrees.
 pub(super) fn refundable_equals_captured_less_refunded(audit: &Audit<'_>) -> Checked {
     for payment in audit.named("PAYMENT").filter(|payment| !was_never_captured(*payment)) {
-        let (mut refunded, mut reversed) = (BTreeMap::<&str, Decimal>::new(), false);
+        let (mut refunded, mut reversed) = (BTreeMap::<String, Decimal>::new(), false);
         for refund in audit.within(payment.pk, "REFUND#") {
             reversed |= refund.text("kind")? == "payment_reversal";
-            for (asset, delta) in refund.numbers("merchant_delta")? {
+            for (asset, delta) in owed(refund)? {
                 *refunded.entry(asset).or_default() -= delta;
             }
         }
         let (mut all, mut none) = (true, true);
-        for (asset, captured) in payment.numbers("merchant_delta")? {
-            let left = refundable(payment, asset)?;
-            let expected = captured - refunded.remove(asset).unwrap_or_default();
+        for (asset, captured) in owed(payment)? {
+            let left = refundable(payment, &asset)?;
+            let expected = captured - refunded.remove(&asset).unwrap_or_default();
             ensure_eq!(left, expected, "{payment}: refundable {asset}");
             ensure!(left >= Decimal::ZERO && left <= captured, "{payment}: refundable {asset} is {left} of {captured}");
             all &= left == captured;
@@ -52,7 +53,6 @@ pub(super) fn uncaptured_payments_are_not_refunded(audit: &Audit<'_>) -> Checked
 
 /// The refundable amount of an asset: compares attribute names such as `refundable_regional_aoba` by letters only.
 fn refundable(row: Row<'_>, asset: &str) -> Result<Decimal, String> {
-    let letters = |text: &str| text.to_lowercase().replace(['#', '_', '-'], "");
     let mut found = row.item.iter().filter_map(|(name, value)| Some((name.strip_prefix("refundable_")?, value)));
     let found = found.find(|(suffix, _)| letters(suffix) == letters(asset)).and_then(|(_, value)| decimal(value));
     found.ok_or_else(|| format!("{row} has no refundable {asset}"))

@@ -1,6 +1,7 @@
 //! Audits periods: the records that name one, its sums, and the settlement that has it.
 
 use super::Checked;
+use super::credits::credits_by_seals;
 use super::index::Audit;
 use super::merchants::records;
 use super::rows::{Row, decimal};
@@ -11,66 +12,152 @@ use std::collections::BTreeMap;
 /// The sums of records by the name of a sum, and the number of records as `period_records`.
 type Sums = BTreeMap<String, Decimal>;
 
-/// The settlement that has a record: by its own stamp, or by its period.
-pub(super) fn settlement_of<'a>(audit: &Audit<'a>, record: Row<'a>) -> Result<Option<&'a str>, String> {
-    let stamp = record.opt_text("settlement_id");
-    if !record.has("period") {
+/// The settlement that has a record or entry of a merchant: by its own stamp, or by its period.
+pub(super) fn settlement_of<'a>(
+    audit: &Audit<'a>,
+    record: Row<'a>,
+    merchant_pk: &str,
+) -> Result<Option<&'a str>, String> {
+    // An entry of a settlement names it, and is in none.
+    let stamp = if record.sk.starts_with("TXN#") { None } else { record.opt_text("settlement_id") };
+    if !is_in_period(record) {
         return Ok(stamp);
     }
     ensure_eq!(stamp, None, "{record} is in a period, and its settlement");
-    let merchant = merchant_pk(audit, record)?;
-    let closed = audit.row(&merchant, &sort_key(record.number("period")?));
+    let closed = audit.row(merchant_pk, &Period::of(record)?.sort_key());
     Ok(closed.and_then(|closed| closed.opt_text("settlement_id")))
 }
 
-/// Checks that each period is open or closed once, has the sums of the records that name it, and is in one settlement
-/// once it is closed, or due for the next one.
-pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
-    let mut credited = BTreeMap::<(String, Decimal), Sums>::new();
-    for record in records(audit).filter(|record| record.has("period")) {
-        ensure!(record.has("credited_at"), "{record} is in a period and was never credited");
-        let key = (merchant_pk(audit, record)?, record.number("period")?);
-        let sums = credited.entry(key).or_default();
-        *sums.entry("period_records".to_owned()).or_default() += Decimal::ONE;
-        for (asset, delta) in record.numbers("merchant_delta")? {
-            let side = if delta.is_sign_negative() { "refunded" } else { "taken" };
-            *sums.entry(format!("{side}_{}", asset.to_lowercase().replace('#', "_"))).or_default() += delta.abs();
+/// Whether a record or entry names a period.
+pub(super) fn is_in_period(row: Row<'_>) -> bool {
+    row.has("period") || row.has("lane_period")
+}
+
+/// A merchant's period: of records, or of the entries of a lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Period {
+    lane: Option<u32>,
+    number: u32,
+}
+
+impl Period {
+    /// The period that a row names.
+    fn of(row: Row<'_>) -> Result<Self, String> {
+        Self::named(row.item).ok_or_else(|| format!("{row} names no period, or two"))
+    }
+
+    /// The period that an item names: a number in `period`, or `L0/7` in `lane_period`.
+    fn named(item: &Item) -> Option<Self> {
+        match (item.get("period"), item.get("lane_period")) {
+            (Some(period), None) => Self::read(period).filter(|period| period.lane.is_none()),
+            (None, Some(period)) => Self::read(period).filter(|period| period.lane.is_some()),
+            (None, None) | (Some(_), Some(_)) => None,
         }
     }
-    let mut next = BTreeMap::<&str, Decimal>::new();
-    for closed in audit.under("PERIOD#") {
-        let number = closed.number("period")?;
-        ensure_eq!(closed.sk, sort_key(number), "{closed}: the sort key");
-        *next.entry(closed.pk).or_default() += Decimal::ONE;
-        ensure_eq!(number, next[closed.pk], "{closed}: the number after those before it");
-        let records = credited.remove(&(closed.pk.to_owned(), number)).unwrap_or_default();
-        ensure_eq!(sums(closed.item), records, "{closed}: the sums of its records");
-        is_in_one_settlement(audit, closed, number, &records)?;
+
+    fn read(value: &Value) -> Option<Self> {
+        let whole = |text: &str| text.parse().ok().filter(|number: &u32| number.to_string() == text);
+        match value {
+            Value::N(number) => Some(Self { lane: None, number: whole(number)? }),
+            Value::S(text) => {
+                let (lane, number) = text.strip_prefix('L')?.split_once('/')?;
+                Some(Self { lane: Some(whole(lane)?), number: whole(number)? })
+            }
+            Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+        }
     }
-    for open in audit.named("CREDITING") {
-        let first = next.get(open.pk).copied().unwrap_or_default() + Decimal::ONE;
-        let number = if open.has("period") { open.number("period")? } else { Decimal::ONE };
-        ensure_eq!(number, first, "{open}: the open period");
-        let records = credited.remove(&(open.pk.to_owned(), number)).unwrap_or_default();
-        ensure_eq!(sums(open.item), records, "{open}: the sums of the open period's records");
+
+    fn sort_key(self) -> String {
+        match self.lane {
+            Some(lane) => format!("PERIOD#L{lane:02}#{:08}", self.number),
+            None => format!("PERIOD#{:08}", self.number),
+        }
+    }
+}
+
+/// The sums of a period's records or entries, and the last segment of the entries.
+#[derive(Debug, Default)]
+struct Credited {
+    sums: Sums,
+    segment: u64,
+}
+
+impl Credited {
+    fn add<'b>(&mut self, owed: impl IntoIterator<Item = (&'b str, Decimal)>) {
+        *self.sums.entry("period_records".to_owned()).or_default() += Decimal::ONE;
+        for (asset, delta) in owed {
+            let side = if delta.is_sign_negative() { "refunded" } else { "taken" };
+            let sum = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
+            *self.sums.entry(sum).or_default() += delta.abs();
+        }
+    }
+}
+
+/// Checks that each period is open or closed once, has the sums of the records or entries that name it, and is in one
+/// settlement once it is closed, or due for the next one; and that the sums of a lane name their last segment.
+pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
+    let mut credited = BTreeMap::<(String, Period), Credited>::new();
+    for record in records(audit).filter(|record| is_in_period(*record)) {
+        ensure!(record.has("credited_at"), "{record} is in a period and was never credited");
+        let key = (format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?), Period::of(record)?);
+        ensure_eq!(key.1.lane, None, "{record}: the lane of its period");
+        credited.entry(key).or_default().add(record.numbers("merchant_delta")?);
+    }
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| is_in_period(credit.row)) {
+        let row = credit.row;
+        let (lane, segment) = credit.segment()?.ok_or_else(|| format!("{row} is in a period and was never sealed"))?;
+        let period = Period::of(row)?;
+        let own = period.lane.map(|lane| lane.to_string());
+        ensure_eq!(own.as_deref(), Some(lane), "{row}: the lane of its period");
+        let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
+        of_period.add(credit.owed);
+        of_period.segment = of_period.segment.max(segment);
+    }
+    let mut next = BTreeMap::<(&str, Option<u32>), u32>::new();
+    for closed in audit.under("PERIOD#") {
+        let period = Period::of(closed)?;
+        ensure_eq!(closed.sk, period.sort_key(), "{closed}: the sort key");
+        ensure_eq!(closed.text("merchant_id")?, closed.id(), "{closed}: its merchant");
+        let last = next.entry((closed.pk, period.lane)).or_default();
+        *last += 1;
+        ensure_eq!(period.number, *last, "{closed}: the number after those before it");
+        let records = credited.remove(&(closed.pk.to_owned(), period)).unwrap_or_default();
+        ensure_eq!(sums(closed.item), records.sums, "{closed}: the sums of its records");
+        is_in_one_settlement(audit, closed, period, &records.sums)?;
+    }
+    for open in audit.named("CREDITING").chain(audit.under("CREDITED#")) {
+        let lane = match open.sk.strip_prefix("CREDITED#") {
+            Some(lane) => Some(lane.parse().map_err(|_| format!("{open} is of no lane"))?),
+            None => None,
+        };
+        let first = next.get(&(open.pk, lane)).copied().unwrap_or_default() + 1;
+        let number = if lane.is_some() || open.has("period") { open.number("period")? } else { Decimal::ONE };
+        ensure_eq!(number, first.into(), "{open}: the open period");
+        let records = credited.remove(&(open.pk.to_owned(), Period { lane, number: first })).unwrap_or_default();
+        ensure_eq!(sums(open.item), records.sums, "{open}: the sums of the open period's records");
+        if lane.is_some() && !records.sums.is_empty() {
+            ensure_eq!(open.number("segment")?, records.segment.into(), "{open}: the last segment of its entries");
+        }
     }
     ensure!(credited.is_empty(), "there are records of periods that do not exist: {credited:?}");
     Ok(())
 }
 
 /// Checks that the settlement that has a period names it once, and no other settlement does.
-fn is_in_one_settlement(audit: &Audit<'_>, closed: Row<'_>, number: Decimal, records: &Sums) -> Checked {
+fn is_in_one_settlement(audit: &Audit<'_>, closed: Row<'_>, period: Period, records: &Sums) -> Checked {
     let owner = closed.opt_text("settlement_id");
     let mut named = Vec::new();
-    for settlement in audit.within(closed.pk, "SETTLEMENT#").filter(|settlement| settlement.has("closed_period")) {
-        ensure!(settlement.number("closed_batch")? <= settlement.number("batches")?, "{settlement}: its batches");
-        if settlement.number("closed_period")? == number {
-            named.push(settlement.text("settlement_id")?);
+    for settlement in audit.within(closed.pk, "SETTLEMENT#") {
+        for (batch, own) in closed_by(settlement)? {
+            ensure!(batch <= settlement.number("batches")?, "{settlement}: its batches");
+            if own == period {
+                named.push(settlement.text("settlement_id")?);
+            }
         }
     }
     for list in audit.within(closed.pk, "SETTLED#").filter(|list| !list.has("given_back_at")) {
         for entry in maps(list)? {
-            if entry.get("period").and_then(decimal) == Some(number) {
+            if Period::named(entry) == Some(period) {
                 ensure_eq!(sums(entry), *records, "{list}: the sums of {closed}");
                 named.push(list.text("settlement_id")?);
             }
@@ -84,6 +171,23 @@ fn is_in_one_settlement(audit: &Audit<'_>, closed: Row<'_>, number: Decimal, rec
     };
     ensure_eq!(due, expected, "{closed}: `due_pk`");
     Ok(())
+}
+
+/// The periods that a settlement closed, each with the number of its batch.
+fn closed_by(settlement: Row<'_>) -> Result<Vec<(Decimal, Period)>, String> {
+    let read = |name: &str| {
+        let period = settlement.item.get(name).and_then(Period::read);
+        period.ok_or_else(|| format!("{settlement} closed no period in `{name}`"))
+    };
+    let mut closed = Vec::new();
+    if settlement.has("closed_period") {
+        closed.push((settlement.number("closed_batch")?, read("closed_period")?));
+    }
+    for (name, batch) in settlement.item.keys().filter_map(|name| Some((name, name.strip_prefix("closed_batch_")?))) {
+        let batch = batch.parse().map_err(|_| format!("{settlement} closed a period in batch {batch}"))?;
+        closed.push((batch, read(name)?));
+    }
+    Ok(closed)
 }
 
 fn maps<'a>(list: Row<'a>) -> Result<Vec<&'a Item>, String> {
@@ -103,12 +207,4 @@ fn sums(item: &Item) -> Sums {
     let sums = item.iter().filter(|(name, _)| is_sum(name));
     let sums = sums.map(|(name, value)| (name.clone(), decimal(value).unwrap_or_default()));
     sums.filter(|(_, sum)| !sum.is_zero()).collect()
-}
-
-fn sort_key(number: Decimal) -> String {
-    format!("PERIOD#{:0>8}", number.to_string())
-}
-
-fn merchant_pk(audit: &Audit<'_>, record: Row<'_>) -> Result<String, String> {
-    Ok(format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?))
 }

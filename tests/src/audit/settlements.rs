@@ -1,6 +1,7 @@
 //! Audits settlements.
 
 use super::Checked;
+use super::credits::credits_by_seals;
 use super::index::Audit;
 use super::merchants::records;
 use super::periods::settlement_of;
@@ -8,23 +9,39 @@ use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// Checks that the count and totals of a settlement are those of its records, which are credited, not due, and of its
-/// merchant.
+/// A record or entry in a settlement.
+struct Settled<'a> {
+    row: Row<'a>,
+    /// The partition key of its merchant.
+    merchant_pk: String,
+    owed: BTreeMap<&'a str, Decimal>,
+}
+
+/// Checks that the count and totals of a settlement are those of its records and of the entries in its periods, which are
+/// credited, not due, and of its merchant.
 pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
-    let mut settled = BTreeMap::<&str, Vec<Row<'_>>>::new();
+    let mut settled = BTreeMap::<&str, Vec<Settled<'_>>>::new();
     for record in records(audit).chain(audit.under("RETURNED#")) {
-        if let Some(id) = settlement_of(audit, record)? {
-            settled.entry(id).or_default().push(record);
+        let merchant_pk = format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?);
+        if let Some(id) = settlement_of(audit, record, &merchant_pk)? {
+            ensure!(!record.has("due_pk"), "{record} is in a settlement and due");
+            let owed = record.numbers("merchant_delta")?;
+            settled.entry(id).or_default().push(Settled { row: record, merchant_pk, owed });
+        }
+    }
+    for credit in credits_by_seals(audit)? {
+        if let Some(id) = settlement_of(audit, credit.row, &credit.merchant_pk)? {
+            let (row, merchant_pk, owed) = (credit.row, credit.merchant_pk, credit.owed);
+            settled.entry(id).or_default().push(Settled { row, merchant_pk, owed });
         }
     }
     for settlement in audit.under("SETTLEMENT#") {
         let of_it = settled.remove(settlement.text("settlement_id")?).unwrap_or_default();
         let mut sums = BTreeMap::<String, Decimal>::new();
-        for record in &of_it {
+        for Settled { row: record, merchant_pk, owed } in &of_it {
             ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
-            ensure!(!record.has("due_pk"), "{record} is in {settlement} and due");
-            ensure_eq!(record.text("merchant_id")?, settlement.id(), "{record} is in {settlement}: its merchant");
-            for (asset, delta) in record.numbers("merchant_delta")? {
+            ensure_eq!(merchant_pk, settlement.pk, "{record} is in {settlement}: its merchant");
+            for (asset, delta) in owed {
                 let side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
                     (true, false) => "came_back",
                     (true, true) => return Err(format!("{record} owes {delta} {asset} again")),

@@ -336,6 +336,6 @@ fn terms() -> TenantTerms {
         requests_per_second: None,
         hold_hours: None,
         settlement: None,
-        records: RecordVersion::NEWEST,
+        records: RecordVersion::V3,
     }
 }

@@ -6,7 +6,7 @@ use super::requests::{stored, units};
 use super::size::bytes_of;
 use super::subjects::Subject;
 use super::units::Units;
-use super::workers::{Shop, Workers};
+use super::workers::{Shop, Workers, is_credited};
 use crate::http::endpoints::Stage;
 use crate::http::settling::payable;
 use crate::http::tap::{Seen, Tap};
@@ -134,7 +134,7 @@ async fn live(
 /// All work on the records that these calls made.
 async fn after(shop: &Shop<'_>, workers: &Workers, made: Vec<Seen>) -> Life {
     let mut calls = vec![("request", made)];
-    let credited = workers.credit(shop).await;
+    let _ = workers.credit(shop).await;
     calls.push(("credited", workers.take()));
     let published = workers.publish(shop).await;
     calls.push(("published", workers.take()));
@@ -142,7 +142,7 @@ async fn after(shop: &Shop<'_>, workers: &Workers, made: Vec<Seen>) -> Life {
     calls.push(("sealed", workers.take()));
     assert!(published > 0 && sealed >= published, "{published} published, {sealed} sealed");
     let mut settlement = None;
-    if credited > 0 {
+    if is_credited(shop).await {
         let at = workers.collect(shop).await;
         calls.push(("settled", workers.take()));
         settlement = Some(workers.settle(&at).await);

@@ -7,7 +7,7 @@ use crate::http::settling::{local_settler, opened, run_task};
 use crate::http::tap::{Seen, Tap};
 use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
-use ledger_core::crediting::OpenPeriod;
+use ledger_core::crediting::{LaneCredit, OpenPeriod};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::Partition;
@@ -59,6 +59,7 @@ impl Workers {
     pub(super) async fn finish(&self, shop: &Shop<'_>) {
         let due = Due::everything(shop.tenant.clone());
         let _ = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
+        let _ = self.seal(shop).await;
         if is_credited(shop).await {
             let at = opened(shop.world, shop.merchant).await;
             let _ = gate::as_function("settlement", self.settler.walk(&at, async |_| {})).await;
@@ -81,7 +82,8 @@ impl Workers {
 
     /// Publishes the entries that wait, as the stream delivers them; returns their number.
     pub(super) async fn publish(&self, shop: &Shop<'_>) -> usize {
-        let changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
+        let mut changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
+        changed.extend(rows(shop, |shard| reads::entries_to_publish_and_credit(shop.tenant, shard), 1).await);
         let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
         let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
         assert_eq!(gate::as_function("outbox", publish).await.expect("published").published, waiting);
@@ -116,13 +118,16 @@ impl Shop<'_> {
     }
 }
 
-/// Whether the merchant has records to settle: due by themselves, or in its open period.
-async fn is_credited(shop: &Shop<'_>) -> bool {
+/// Whether the merchant has records to settle: due by themselves, or in an open period.
+pub(super) async fn is_credited(shop: &Shop<'_>) -> bool {
     let key = Partition::merchant(shop.tenant, shop.id()).crediting();
     let crediting = gate::as_test(shop.world.app.dynamo().get(&key)).await.expect("an answer");
     let period = crediting.map(|item| OpenPeriod::read(&item).expect("as it is written"));
     let due = rows(shop, |shard| reads::records_to_settle(shop.tenant, shop.id(), shard), 1).await;
-    period.is_some_and(|period| !period.sums.is_empty()) || !due.is_empty()
+    let lanes = gate::as_test(shop.world.app.dynamo().query(&reads::lane_credits(shop.tenant, shop.id()))).await;
+    let lanes = LaneCredit::all(&lanes.expect("an answer")).expect("as they are written");
+    let in_lanes = lanes.iter().any(|lane| !lane.sums.is_empty());
+    period.is_some_and(|period| !period.sums.is_empty()) || in_lanes || !due.is_empty()
 }
 
 /// What a due index query lists on all shards.

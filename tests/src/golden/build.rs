@@ -30,6 +30,7 @@ use ledger_core::payments::pay::Pay;
 use ledger_core::payments::refund::Refund;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
+use ledger_core::terms::RecordVersion;
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 use ledger_core::{cards, customers, grants};
 
@@ -351,6 +352,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
         due_shards: Shards::ONE,
+        records: RecordVersion::V1,
     });
     Ok(Made::Draft(Draft { entry, items: vec![item] }))
 }

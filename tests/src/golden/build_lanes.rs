@@ -2,11 +2,13 @@
 
 use super::build::Made;
 use super::decode::World;
+use ledger_core::crediting::{EntryCredit, LaneCredits};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{self, Key, Shards};
-use ledger_core::sealing::lanes::{Heads, LaneSegment};
+use ledger_core::sealing::lanes::{Finishing, Heads, LaneHead, LaneSegment, WrittenSegment};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
+use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
 /// What is done with the lanes, as their heads were read.
@@ -34,6 +36,8 @@ pub enum LanesDoes {
     Raise {},
     /// Finishes the segment after lane 0's head, of whose transaction a restore has left a part.
     FinishRestored {},
+    /// Finishes the last segment of lane 0, of whose transaction a restore has left a part.
+    FinishLast {},
     /// Skips sealed acts.
     SkipActs {
         /// The time before which every act is sealed.
@@ -59,23 +63,20 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
             let read = |key: Key| Sealable::read(tenant, world.must(&key)).unwrap();
             let waiting: Vec<Sealable> = world.keys_of(|_| true).into_iter().filter_map(read).filter(is_here).collect();
             let acts_until = acts_until.as_ref().map(|until| Timestamp::parse(until).unwrap());
-            head.batch(tenant, &waiting, acts_until, now).unwrap().map(|batch| batch.transaction().clone())
+            let credits = credits(world, head.link.lane, &waiting);
+            head.batch(tenant, &waiting, &credits, acts_until, now).unwrap().map(|batch| batch.transaction().clone())
         }
         LanesDoes::SealUnpublished { lane } => {
             let shards = Shards::new(2).unwrap();
             let read = |key: Key| Sealable::read(tenant, world.must(&key)).unwrap();
             let waiting = world.keys_of(|_| true).into_iter().filter_map(read);
             let waiting: Vec<Sealable> = waiting.map(|record| record.unpublished(tenant, shards)).collect();
-            lane_of(lane).batch(tenant, &waiting, None, now).unwrap().map(|batch| batch.transaction().clone())
+            let head = lane_of(lane);
+            let credits = credits(world, head.link.lane, &waiting);
+            head.batch(tenant, &waiting, &credits, None, now).unwrap().map(|batch| batch.transaction().clone())
         }
-        LanesDoes::FinishRestored {} => {
-            let head = lane_of("0");
-            let key = keys::lane_segment(tenant, 0, head.link.number + 1);
-            let segment = LaneSegment::read(tenant, &key, world.must(&key)).unwrap();
-            let items: Vec<Option<Item>> = segment.records.iter().map(|(key, _)| world.get(key).cloned()).collect();
-            let batch = head.finish_restored(tenant, world.must(&key), &items).unwrap();
-            batch.map(|batch| batch.transaction().clone())
-        }
+        LanesDoes::FinishRestored {} => finish(world, &lane_of("0"), 1),
+        LanesDoes::FinishLast {} => finish(world, &lane_of("0"), 0),
         LanesDoes::Bind {} => {
             let heads = heads();
             heads.is_binding_due(now).then(|| heads.bind(tenant, days.as_ref(), now).unwrap().1)
@@ -86,4 +87,32 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
         }
     };
     built.map_or(Made::Nothing, Made::Whole)
+}
+
+/// What finishes the segment of this head, or that so many after it.
+fn finish(world: &World, head: &LaneHead, after: u64) -> Option<Transaction> {
+    let tenant = &world.tenant;
+    let key = keys::lane_segment(tenant, head.link.lane, head.link.number + after);
+    let segment = LaneSegment::read(tenant, &key, world.must(&key)).unwrap();
+    let records: Vec<Option<Item>> = segment.records.iter().map(|(key, _)| world.get(key).cloned()).collect();
+    let credited = records.iter().flatten().filter_map(|record| EntryCredit::read(record).unwrap());
+    let credits = credits_of(world, head.link.lane, credited);
+    let written = WrittenSegment { item: world.must(&key), records: &records, credits: &credits };
+    match head.finish(tenant, written, world.cx.now).unwrap() {
+        Finishing::Torn(batch) => Some(batch.transaction().clone()),
+        Finishing::Whole | Finishing::Unreadable => None,
+    }
+}
+
+/// The open periods of the merchants that these records credit.
+fn credits(world: &World, lane: u32, waiting: &[Sealable]) -> LaneCredits {
+    credits_of(world, lane, waiting.iter().filter_map(Sealable::credit).cloned())
+}
+
+fn credits_of(world: &World, lane: u32, credited: impl Iterator<Item = EntryCredit>) -> LaneCredits {
+    let mut credits = LaneCredits::new(lane);
+    for (merchant, key) in credits.unread(&world.tenant, credited.map(|credit| credit.merchant)) {
+        credits.read(merchant, world.get(&key)).unwrap();
+    }
+    credits
 }

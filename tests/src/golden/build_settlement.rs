@@ -5,7 +5,7 @@ use super::build::{Made, NoPlan};
 use super::command::PspJson;
 use super::decode::{self, World};
 use ledger_core::account::TenantAccount;
-use ledger_core::crediting::OpenPeriod;
+use ledger_core::crediting::{LaneCredit, OpenPeriod};
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
@@ -40,6 +40,10 @@ pub enum SettlementStep {
     GiveBack {},
     /// Closes the merchant's open period.
     ClosePeriod {},
+    /// Closes the merchant's open period of this lane.
+    CloseLane {
+        lane: String,
+    },
     Verified {
         reference: String,
     },
@@ -104,6 +108,16 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
             let crediting = world.must(&Partition::merchant(tenant, settlement.merchant).crediting());
             let open = OpenPeriod::read(crediting).unwrap();
             match rules::close_period(tenant, &settlement, &open, now) {
+                Ok(Some(transaction)) => Ok(transaction),
+                Ok(None) => return Ok(Made::Nothing),
+                Err(error) => Err(error),
+            }
+        }
+        SettlementStep::CloseLane { lane } => {
+            let lane = lane.parse().unwrap();
+            let credited = world.must(&keys::credited_in_lane(tenant, settlement.merchant, lane));
+            let open = LaneCredit::read(lane, credited).unwrap();
+            match rules::close_lane(tenant, &settlement, &open, now) {
                 Ok(Some(transaction)) => Ok(transaction),
                 Ok(None) => return Ok(Made::Nothing),
                 Err(error) => Err(error),

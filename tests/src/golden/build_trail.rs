@@ -143,7 +143,12 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
         }
         TrailDoes::Published {} => {
             let due = |item: &Item| mark(item).is_some_and(|mark| keys::publish_mark(tenant, mark));
-            events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
+            let entry = |key: Key| {
+                let mark = mark(world.must(&key)).unwrap_or_default().to_owned();
+                events::PublishedEntry { key, mark }
+            };
+            let entries: Vec<_> = world.keys_of(due).into_iter().map(entry).collect();
+            events::published(tenant, &entries, Shards::new(2).unwrap())
         }
         TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
         TrailDoes::Take {} | TrailDoes::Seal { .. } | TrailDoes::SealUnpublished { .. } | TrailDoes::Release { .. } => {

@@ -3,14 +3,15 @@
 
 use super::balances;
 use super::build::{Built, build};
+use super::build_lanes::LanesDoes;
 use super::command::Does;
+use super::credited::{credited, merchant_changes, merchant_work};
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
 use crate::{layout, names, wire};
 use ledger_core::account::{Account, Bucket};
-use ledger_core::crediting::{is_credited, merchant_delta};
-use ledger_core::dynamo::{Attributes, Item, Value};
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
 use ledger_core::journal::JournalEntry;
 use ledger_core::payments::PaymentRecord;
@@ -168,7 +169,7 @@ pub fn balance_changes(before: &Contents, after: &Contents) -> Sums {
 const HELD: &str = "held of ";
 const RESERVED: &str = "reserved of ";
 
-fn held(asset: &str) -> String {
+pub(super) fn held(asset: &str) -> String {
     format!("{HELD}{asset}")
 }
 
@@ -233,28 +234,6 @@ pub fn posted(before: &Contents, after: &Contents) -> Sums {
     sums
 }
 
-/// The amounts that new due payments and refunds will add to merchants' balances.
-#[must_use]
-pub fn merchant_work(before: &Contents, after: &Contents) -> Sums {
-    let mut sums = Sums::new();
-    let new = |key: &(String, String)| !before.get(key).is_some_and(|item| item.contains_key("merchant_delta"));
-    for item in after.iter().filter(|(key, _)| new(key)).map(|(_, item)| item) {
-        let Some(delta) = item.opt_map("merchant_delta").unwrap() else { continue };
-        let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
-        for (asset, change) in delta {
-            *sums.entry((merchant.clone(), asset.clone())).or_default() += number(change);
-        }
-    }
-    sums
-}
-
-fn number(value: &Value) -> Decimal {
-    match value {
-        Value::N(text) => text.parse().unwrap(),
-        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => panic!("not a number: {value:?}"),
-    }
-}
-
 /// Checks all expectations of a vector on the embedded engine; panics if one does not hold.
 pub fn check(vector: &Vector) {
     check_on(&Embedded::default(), vector);
@@ -313,48 +292,6 @@ fn readable((pk, sk): &(String, String), item: &Item) {
     read.unwrap_or_else(|error| panic!("{pk} {sk}: {error}"));
 }
 
-/// The gains of merchants' balances, and the sums of the records that were flagged as credited.
-fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
-    let (mut gained, mut flagged) = (Sums::new(), Sums::new());
-    for ((pk, sk), item) in after {
-        let old = before.get(&(pk.clone(), sk.clone()));
-        if let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) {
-            let number =
-                |item: &Item| item.opt_number("balance").unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
-            let key = (format!("merchant:{merchant}"), asset.to_owned());
-            gained.insert(key, number(item) - old.map_or(Decimal::ZERO, number));
-        }
-        if is_credited(item) && !old.is_some_and(is_credited) {
-            let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
-            for delta in merchant_delta(item).unwrap() {
-                *flagged.entry((merchant.clone(), delta.asset().to_string())).or_default() += delta.value();
-            }
-        }
-    }
-    for sums in [&mut gained, &mut flagged] {
-        sums.retain(|_, sum| !sum.is_zero());
-    }
-    (gained, flagged)
-}
-
-/// The changes of merchants' balances and of their held amounts.
-fn merchant_changes(before: &Contents, after: &Contents) -> Sums {
-    let mut changes = Sums::new();
-    for ((pk, sk), item) in after {
-        let (Some((_, merchant)), Some(asset)) = (pk.split_once("#merchant#"), sk.strip_prefix("BALANCE#")) else {
-            continue;
-        };
-        let old = before.get(&(pk.clone(), sk.clone()));
-        for (attribute, name) in [("balance", asset.to_owned()), ("held", held(asset))] {
-            let number =
-                |item: &Item| item.opt_number(attribute).unwrap().map_or(Decimal::ZERO, |n| n.parse().unwrap());
-            changes.insert((format!("merchant:{merchant}"), name), number(item) - old.map_or(Decimal::ZERO, number));
-        }
-    }
-    changes.retain(|_, change| !change.is_zero());
-    changes
-}
-
 fn check_books(vector: &Vector, executed: &Executed) {
     let effects = as_sums(&vector.effects);
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
@@ -376,7 +313,10 @@ fn check_books(vector: &Vector, executed: &Executed) {
         assert_eq!(work, flagged, "what is owed again is in the balance");
     } else {
         assert_eq!(work, merchants, "what merchants will be credited");
-        assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
+        // Of a segment that a restore has torn, the other part is there already.
+        if !matches!(vector.given.command.does, Does::Lanes(LanesDoes::FinishLast {})) {
+            assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
+        }
     }
     if !matches!(executed.outcome.as_str(), "applied" | "written") {
         assert_eq!(executed.before, executed.after, "a refused request does not change the table");

@@ -233,6 +233,18 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("crediting" | "sealing" | "reconciliation", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
+        ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "lanes" => {
+            vec![(Old::Having("period", n("9")), "rejected wrong_state")]
+        }
+        ("crediting", "#period = :period") if does == "lanes" => {
+            vec![
+                (Old::Without("period"), "rejected wrong_state"),
+                (Old::With("period", n("9")), "rejected wrong_state"),
+            ]
+        }
+        ("crediting", "(attribute_not_exists(#segment) OR #segment < :segment)") => {
+            vec![(Old::Having("segment", n("99")), stale)]
+        }
         ("payment" | "refund", "attribute_not_exists(#credited_at)") => {
             vec![(Old::With("credited_at", s("2026-11-20T04:00:00.000Z")), "rejected already_exists")]
         }

@@ -36,6 +36,9 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("crediting", "#period = :period") => {
             vec![(Old::Without("period"), stale), (Old::With("period", n("9")), stale)]
         }
+        ("crediting", "#segment = :seen") => {
+            vec![(Old::Without("segment"), stale), (Old::With("segment", n("99")), stale)]
+        }
         ("crediting", "#version = :seen_version") => vec![(Old::Absent, stale), (Old::With("version", n("9")), stale)],
         ("settlement", "attribute_not_exists(#given_back_at)") => {
             vec![(Old::With("given_back_at", s("2026-11-20T00:00:00.000Z")), stale)]

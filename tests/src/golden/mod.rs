@@ -23,6 +23,7 @@ pub mod command_psp;
 pub mod compare;
 pub mod compare_reads;
 pub mod create;
+mod credited;
 pub mod decode;
 mod file;
 pub mod judge;

@@ -59,7 +59,12 @@ pub struct Settling {
 impl Settling {
     /// A merchant of a new tenant, paid by bank file.
     pub async fn new(tenant: &str) -> Self {
-        Self::on(host::shared(), (tenant, RecordVersion::NEWEST), destination()).await
+        Self::under(tenant, RecordVersion::NEWEST).await
+    }
+
+    /// The same, of a tenant that writes this version of the records.
+    pub async fn under(tenant: &str, records: RecordVersion) -> Self {
+        Self::on(host::shared(), (tenant, records), destination()).await
     }
 
     /// A merchant paid through Stripe, on a stack of its own where only the test delivers events.

@@ -38,13 +38,19 @@ impl World {
         gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
     }
 
-    /// Runs the crediting worker once, as a sweep of the tenant.
+    /// Credits everything that waits: runs the crediting worker once, as a sweep of the tenant, and the worker that
+    /// publishes and seals, if its seals credit merchants. Returns what the former did.
     ///
     /// # Errors
-    /// The worker's errors.
+    /// The workers' errors.
     pub async fn credit(&self) -> Result<Credited, Problem> {
         let due = Due::everything(self.slug());
-        gate::as_function("crediting", crediting::run_due(&self.app, &due)).await
+        let credited = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await?;
+        let terms = gate::as_function("outbox", self.app.terms(&self.slug())).await?;
+        if terms.records.credits_when_sealed() {
+            let _ = self.seal().await?;
+        }
+        Ok(credited)
     }
 
     /// Runs the worker that starts settlements once.

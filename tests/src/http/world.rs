@@ -301,7 +301,12 @@ impl World {
         books
     }
 
-    pub(super) fn slug(&self) -> Tenant {
+    /// The tenant, as the core names it.
+    ///
+    /// # Panics
+    /// Never: the tenant was opened.
+    #[must_use]
+    pub fn slug(&self) -> Tenant {
         Tenant::parse(&self.tenant).expect("a slug")
     }
 

@@ -226,7 +226,7 @@ impl World {
             let due = [self.due("settle"), self.due("settle_period")].concat();
             let due: Vec<Settleable> = due.iter().map(|item| Settleable::read(item).unwrap()).collect();
             let open = self.table.get(&crediting()).map(|item| OpenPeriod::read(item).unwrap());
-            let closing = open.filter(|_| settlement.closed.is_none());
+            let closing = open.filter(|_| settlement.closed.is_empty());
             let closing = closing.and_then(|open| close_period(&of, &settlement, &open, now).unwrap());
             match (due.is_empty(), closing) {
                 (false, _) => collect(&of, &settlement, &due, now).unwrap(),

@@ -116,6 +116,8 @@ async fn each_rule_finds_its_disorders() {
     let owes = |row: &Item| row.contains_key("owed");
     let reserves = |row: &Item| row.get("reserved") == Some(&n("700"));
     let was_held = |row: &Item| row.contains_key("expires_at") && is_in("captured")(row);
+    let has_parts = |row: &Item| row.contains_key("parts");
+    let part = |yen: &str| Value::M(Item::from([("ECOPAY".to_owned(), n(yen))]));
     let is_card = |row: &Item| row.contains_key("card_id");
     let entry_of = |name: &'static str| {
         let key = find(&good, "TXN#", operation(name));
@@ -171,7 +173,14 @@ async fn each_rule_finds_its_disorders() {
         ("merchants are owed what is posted", "a refund is gone", without("REFUND#", &any)),
         ("merchants are owed what is posted", "a refund twice", doubled("REFUND#", &any)),
         ("records are listed by merchants", "no owner", unset("PAYMENT", &any, "owner_pk")),
-        ("records are listed by merchants", "no delta", unset("PAYMENT", &was_held, "merchant_delta")),
+        ("records are listed by merchants", "nothing captured", unset("PAYMENT", &was_held, "captured_ecopay")),
+        ("merchants are credited by one", "by neither", unset("TXN#", &operation("pay"), "credited_by")),
+        ("merchants are credited by one", "by both", set("PAYMENT", &was_held, "merchant_delta", part("300"))),
+        ("merchants are credited by one", "other parts", set("REFUND#", &has_parts, "parts", part("-299"))),
+        ("merchants are credited by one", "no parts", unset("REFUND#", &has_parts, "parts")),
+        ("merchants are credited by one", "by another", set("TXN#", &operation("capture"), "credited_by", s("worker"))),
+        ("merchants are credited by one", "no merchant", set("TXN#", &operation("grant"), "credited_by", s("seal"))),
+        ("merchants are credited by one", "a payment is gone", without("PAYMENT", &was_held)),
         (
             "refundable equals captured less refunded",
             "more refundable than was paid",

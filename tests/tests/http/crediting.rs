@@ -1,4 +1,4 @@
-//! Crediting: each record is credited once through crashes, and the merchant's total is right at every moment.
+//! The crediting worker: each record is credited once through crashes, and the merchant's total is right at every moment.
 use futures::future::{join, join_all};
 use ledger_core::crediting::{BatchRejection, CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Item, Value};
@@ -26,6 +26,11 @@ const PAYMENTS_OF_TWO: u32 = 90;
 const YEN: i64 = 7;
 /// The id of a payment that does not exist.
 const UNKNOWN_PAYMENT_ID: &str = "019aa000-0000-7000-8000-000000000001";
+
+/// A tenant whose records the crediting worker credits.
+async fn scene(rig: &Rig, tenant: &str) -> Scene {
+    rig.scene_with(tenant, |terms| terms.records = RecordVersion::V3).await
+}
 
 /// A merchant, a customer, and what the merchant is owed.
 struct Shop {
@@ -127,7 +132,7 @@ async fn crash_at_write(victim: &Actor, scene: &Scene, shop: &Shop, (write, batc
 async fn check_crash(rig: &Rig, (write, batches): (i64, i64), fault: Fault) {
     let is_before = matches!(fault, Fault::Held);
     let name = format!("crash-{write}-of-{batches}-{}", if is_before { "before" } else { "after" });
-    let (scene, server, victim) = (rig.scene(&name).await, rig.actor().await, rig.victim().await);
+    let (scene, server, victim) = (scene(rig, &name).await, rig.actor().await, rig.victim().await);
     let payments = if batches == 1 { 10 } else { PAYMENTS_OF_TWO };
     let shop = Shop::open(&scene, &server, payments).await;
     assert_eq!(shop.balance(&server).await, (0, shop.owed));
@@ -166,7 +171,7 @@ async fn crash_at_any_write_is_continued_by_another_worker() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn merchant_total_is_right_while_workers_crash() {
     let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("cut-off").await, rig.actor().await);
+    let (scene, server) = (scene(&rig, "cut-off").await, rig.actor().await);
     let shop = Shop::open(&scene, &server, 120).await;
     // Bounds of what may be committed: what was answered, and what was requested.
     let (least, most) = (AtomicI64::new(shop.owed), AtomicI64::new(shop.owed));
@@ -236,7 +241,7 @@ async fn merchant_total_is_right_while_workers_crash() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn concurrent_workers_credit_each_record_once() {
     let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("at-once").await, rig.actor().await);
+    let (scene, server) = (scene(&rig, "at-once").await, rig.actor().await);
     let shop = Shop::open(&scene, &server, 150).await;
     let changed = records(&scene, &shop).await;
     let (one, two) = (rig.actor().await, rig.actor().await);
@@ -269,7 +274,7 @@ async fn concurrent_workers_credit_each_record_once() {
 #[tokio::test]
 async fn former_lease_holder_writes_nothing() {
     let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("late").await, rig.actor().await);
+    let (scene, server) = (scene(&rig, "late").await, rig.actor().await);
     let shop = Shop::open(&scene, &server, 3).await;
     let waiting: Vec<Uncredited> = records(&scene, &shop).await.iter().filter_map(|item| due(&scene, item)).collect();
     let (app, now) = (&scene.world.app, scene.world.app.now());
@@ -285,7 +290,7 @@ async fn former_lease_holder_writes_nothing() {
     successor.clock.ahead(LEASE_OVER);
     assert_eq!(sweep(&successor, &scene.tenant).await, Credited { records: 3, left: 0 });
     let books = scene.world.books().await;
-    let batch = lease.batch(&waiting, RecordVersion::NEWEST, now).expect("a batch").expect("records");
+    let batch = lease.batch(&waiting, RecordVersion::V3, now).expect("a batch").expect("records");
     for stale_write in [batch.transaction().clone(), lease.release(now).expect("a release")] {
         let Err(ApplyError::Rejected(rejection)) = write(&stale_write).await else {
             panic!("the write of a former lease holder succeeded")
@@ -303,7 +308,7 @@ fn due(scene: &Scene, item: &Item) -> Option<Uncredited> {
 #[tokio::test]
 async fn repeated_and_unreadable_records_do_not_block_others() {
     let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("again").await, rig.actor().await);
+    let (scene, server) = (scene(&rig, "again").await, rig.actor().await);
     let mut shop = Shop::open(&scene, &server, 5).await;
     let first = records(&scene, &shop).await;
     assert_eq!(run(&server, &scene.tenant, first.clone()).await, Ok(Credited { records: 5, left: 0 }));
@@ -343,7 +348,7 @@ async fn repeated_and_unreadable_records_do_not_block_others() {
 #[tokio::test]
 async fn sweep_credits_every_merchant_and_measures_its_lag() {
     let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("sweep").await, rig.actor().await);
+    let (scene, server) = (scene(&rig, "sweep").await, rig.actor().await);
     let shops = join_all((0..6).map(|_| Shop::open(&scene, &server, 2))).await;
     let sweeper = rig.actor().await;
     sweeper.clock.ahead(Duration::from_secs(1000));

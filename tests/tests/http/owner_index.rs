@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::{
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, Shards, attr};
+use ledger_core::terms::RecordVersion;
 use ledger_local::index_command;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -196,7 +197,7 @@ async fn assert_list(what: &str, wanted: &[Value], read: impl AsyncFn() -> Vec<V
 async fn earlier_table_gets_the_index_while_payments_go_on() {
     let host = Host::fresh();
     let url = host.stack().dynamodb_url().to_owned();
-    let world = World::with_terms(host, "owner-index", |_| {}).await;
+    let world = World::with_terms(host, "owner-index", |terms| terms.records = RecordVersion::V3).await;
     let (client, table) = (world.table(), world.table_name());
     delete_index(client, table, INDEX_BY_OWNER_KEYS).await;
     add_by_owner(client, table).await;

@@ -1,7 +1,7 @@
 //! The audit trail records every act, attempt and answer, and verification finds what is planted.
 use futures::future::join;
 use ledger_core::dynamo::{self, Item};
-use ledger_core::events::{MARKS_MAX, published};
+use ledger_core::events::{MARKS_MAX, PublishedEntry, published};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use ledger_core::operation::Operation;
@@ -50,10 +50,13 @@ pub(crate) async fn publish_by_marks(actor: &Actor, tenant: &str) {
         let shards = actor.app.terms(&tenant).await.expect("terms").due_shards;
         for shard in 0..shards.count() {
             let rows = actor.app.dynamo().query(&reads::entries_to_publish(&tenant, shard)).await.expect("entries");
-            let key = |row: &Item| Key::stored(&tenant, text(row, "uuid"), text(row, "type"));
+            let entry = |row: &Item| {
+                let key = Key::stored(&tenant, text(row, "uuid"), text(row, "type"))?;
+                Some(PublishedEntry { key, mark: text(row, "due_pk").to_owned() })
+            };
             for rows in rows.chunks(MARKS_MAX) {
-                let keys: Vec<Key> = rows.iter().filter_map(key).collect();
-                let moved = published(&tenant, &keys, shards).expect("a transaction");
+                let entries: Vec<PublishedEntry> = rows.iter().filter_map(entry).collect();
+                let moved = published(&tenant, &entries, shards).expect("a transaction");
                 actor.app.ledger().apply(&tenant, Operation::Publish, &moved).await.expect("moved");
             }
         }

@@ -59,7 +59,7 @@ async fn crash_worker(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<Ato
         let ended = killed_after(1 + dice.below(STEPS_MAX), credit(&worker, &scene)).await;
         crashes[0] += u64::from(!ended);
         // A publishing run reads every account with due entries from the beginning: too slow for each round.
-        if dice.below(4) == 0 {
+        if dice.below(2) == 0 {
             let mishaps = [None, Some(Mishap::Lost), Some(Mishap::AnswerLost), Some(Mishap::Half)];
             tap.next_calls([None, mishaps[usize::try_from(dice.below(4)).expect("small")]]);
             let ended = killed_after(1 + dice.below(STEPS_MAX), scene.world.publish(&tap, Vec::new())).await;

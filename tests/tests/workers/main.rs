@@ -3,6 +3,7 @@
 mod audit_trail;
 mod books_crowd;
 mod costs;
+mod crediting_by_seal;
 mod idle;
 mod publishing;
 mod reconciliation;

@@ -105,6 +105,7 @@ pub fn plan(
             references: Vec::new(),
             details,
             due_shards: terms.due_shards,
+            records: terms.records,
         });
     }
     items.insert(0, decided(tenant, staff, adjustment, update));

@@ -13,9 +13,9 @@ use crate::money::Delta;
 use crate::operation::Operation;
 use crate::payment_state::Move;
 use crate::payments::ReturnKind;
-use crate::payments::record::{PaymentRecord, merchant_work, refundable_attribute};
+use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
 
@@ -161,7 +161,7 @@ fn undo(
         ));
     }
     if let Some(payment) = payment {
-        items.extend(payment_items(command, original, payment, &postings, cx)?);
+        items.extend(payment_items(command, original, payment, &postings, (terms.records, cx))?);
     }
     let home = postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
     let home = home.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
@@ -181,6 +181,7 @@ fn undo(
         references: vec![Reference { partition: command.terminal.clone(), changes }],
         details,
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     Ok(Draft { entry: Some(entry), items })
 }
@@ -192,7 +193,7 @@ fn payment_items(
     original: &JournalEntry,
     payment: &PaymentRecord,
     postings: &[Posting],
-    cx: &Context,
+    (records, cx): (RecordVersion, &Context),
 ) -> Result<Vec<TransactItem>, PlanRefusal> {
     let merchant = Account::Merchant(payment.merchant);
     let credited: Vec<Delta> =
@@ -247,7 +248,7 @@ fn payment_items(
     if let Some(total) = credited.first().and_then(Delta::size) {
         record.insert("total".to_owned(), Value::N(total.text()));
     }
-    record.extend(merchant_work(command.tenant, command.merchant, id.uuid(), &credited));
+    record.extend(return_work((command.tenant, records), command.merchant, id.uuid(), &credited));
     Ok(vec![
         TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses),
         TransactItem::put_new(

@@ -70,6 +70,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         }],
         details: Item::from([("merchant_id".to_owned(), Value::s(merchant))]),
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     let receipt = CardTopupReceipt {
         transaction_id: cx.transaction_id,

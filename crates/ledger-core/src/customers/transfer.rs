@@ -72,6 +72,7 @@ pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Pla
         references: vec![Reference { partition: Partition::customer(tenant, *to), changes: vec![amount.credit()] }],
         details: crate::plan::memo_details(memo.as_ref()),
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     let receipt = TransferReceipt {
         transaction_id: cx.transaction_id,

@@ -9,7 +9,7 @@ mod tests;
 
 pub use announcement::{Announcement, RECONCILIATION_BREAK, RECONCILIATION_BREAK_SCHEMA, SOURCE};
 pub use letter::DeadLetter;
-pub use marks::{MARKS_MAX, published};
+pub use marks::{MARKS_MAX, PublishedEntry, published};
 
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};

@@ -79,6 +79,7 @@ pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planne
         references: Vec::new(),
         details: crate::plan::memo_details(Some(reason)),
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     let receipt = GrantReceipt {
         transaction_id: cx.transaction_id,

@@ -9,6 +9,8 @@ use crate::time::Timestamp;
 pub enum Work {
     /// A journal entry to publish.
     Publish,
+    /// A journal entry to publish, whose seal also credits its merchant.
+    PublishAndCredit,
     /// A sealed journal entry to publish, whose event was not taken in time.
     PublishLate,
     /// A record to add to its merchant's balance.
@@ -31,6 +33,8 @@ pub enum Work {
     Settlement,
     /// A record of the audit trail to be sealed.
     Seal,
+    /// A published journal entry to be sealed, whose seal also credits its merchant.
+    SealAndCredit,
     /// A reconciliation to run, again if it failed.
     Reconciliation,
 }
@@ -40,6 +44,7 @@ pub enum Work {
 pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
     match work {
         Work::Publish => format!("{tenant}#due#publish#{shard}"),
+        Work::PublishAndCredit => format!("{tenant}#due#publish_credit#{shard}"),
         Work::PublishLate => format!("{tenant}#due#publish_late#{shard}"),
         Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
         Work::Job => format!("{tenant}#due#job#{shard}"),
@@ -51,6 +56,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Hold => format!("{tenant}#due#hold#{shard}"),
         Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
         Work::Seal => format!("{tenant}#due#seal#{shard}"),
+        Work::SealAndCredit => format!("{tenant}#due#seal_credit#{shard}"),
         Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
     }
 }

@@ -1,5 +1,6 @@
 //! The indexes by owner: which merchant an item is of, and which merchants a tenant has.
 
+use super::{Key, Partition};
 use crate::ids::{MerchantId, Tenant};
 
 /// The index that lists a merchant's payments and refunds, and a tenant's merchants.
@@ -49,4 +50,10 @@ pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Str
 #[must_use]
 pub fn merchants_partition(tenant: &Tenant) -> String {
     format!("{tenant}#merchants#0")
+}
+
+/// The start of the next sweep over a tenant's merchants.
+#[must_use]
+pub fn crediting_sweep(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item("CREDITING_SWEEP")
 }

@@ -39,8 +39,13 @@ pub fn returned(tenant: &Tenant, merchant: MerchantId, id: SettlementId) -> Key 
     Partition::merchant(tenant, merchant).item(format!("{}{id}", sk::RETURNED))
 }
 
-/// A closed period of a merchant; `number` counts from 1.
+/// A closed period of a merchant, by its part of the sort key.
+pub(crate) fn period(tenant: &Tenant, merchant: MerchantId, period: &str) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("{}{period}", sk::PERIOD))
+}
+
+/// What a merchant is credited with in a lane of the audit trail since its last settlement.
 #[must_use]
-pub fn period(tenant: &Tenant, merchant: MerchantId, number: u32) -> Key {
-    Partition::merchant(tenant, merchant).item(format!("{}{number:08}", sk::PERIOD))
+pub fn credited_in_lane(tenant: &Tenant, merchant: MerchantId, lane: u32) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("{}{lane:02}", sk::CREDITED))
 }

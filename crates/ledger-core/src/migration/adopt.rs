@@ -18,6 +18,7 @@ use crate::ids::{Actor, Principal, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec};
 use crate::operation::Operation;
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Entry, Provenance, Role, TransactItem};
 
@@ -121,6 +122,7 @@ fn actions(
             references: Vec::new(),
             details: Item::new(),
             due_shards: migration.due_shards,
+            records: RecordVersion::V1,
         };
         let claim = claim(customer_ref, before(now))?;
         items.push(claim.marker(&answer(), Some(entry.link())));

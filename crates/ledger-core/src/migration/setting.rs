@@ -81,7 +81,9 @@ impl Layout {
         match terms.records {
             RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
             // The legacy model has no place for them.
-            RecordVersion::V2 | RecordVersion::V3 => Err(ItemError::invalid(RecordVersion::ATTRIBUTE)),
+            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => {
+                Err(ItemError::invalid(RecordVersion::ATTRIBUTE))
+            }
         }
     }
 }
@@ -152,7 +154,7 @@ pub fn open_tenant(
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
     match terms.records {
         RecordVersion::V1 => {}
-        RecordVersion::V2 | RecordVersion::V3 => return Err(BuildError::RecordsOfLegacy),
+        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => return Err(BuildError::RecordsOfLegacy),
     }
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());

@@ -76,7 +76,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
     items.push(TransactItem::put_new(
         Role::Payment,
         keys::payment(tenant, payment.id),
-        payment.item(tenant, &command.merchant),
+        payment.item((tenant, terms.records), &command.merchant),
         Failure::AlreadyExists,
     ));
     items.push(hold::open(tenant, &payment, expires_at, terms.due_shards));
@@ -91,6 +91,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
         references: Vec::new(),
         details,
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     let receipt = PaymentReceipt {
         payment_id: payment.id,

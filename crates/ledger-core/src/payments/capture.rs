@@ -19,7 +19,7 @@ use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Delta};
 use crate::payment_state::Move;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use crate::wallets::SeenWallet;
 use std::collections::BTreeMap;
@@ -70,7 +70,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         ..payment.clone()
     };
     let mut items = balances(command, &after, cx)?;
-    items.push(payment_update(command, &after, cx));
+    items.push(payment_update(command, &after, terms.records, cx));
     items.push(hold::close(command.tenant, payment, state, cx.now));
     let paid = MetricsChange::Paid(after.total.clone(), after.co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, paid, cx.now);
@@ -83,6 +83,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         references: Vec::new(),
         details,
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt: after })
 }
@@ -169,7 +170,7 @@ fn balances(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> Resul
     Ok(items)
 }
 
-fn payment_update(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> TransactItem {
+fn payment_update(command: &Capture<'_>, after: &PaymentRecord, records: RecordVersion, cx: &Context) -> TransactItem {
     let mut update = Update::new()
         .set("state", "state", Value::s(after.state))
         .set("transaction_id", "transaction_id", Value::s(after.transaction_id))
@@ -186,7 +187,7 @@ fn payment_update(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) ->
         update = update.set("points_earned", "points_earned", Value::N(earned.text()));
     }
     let credited: Vec<Delta> = after.captured.values().map(Amount::credit).collect();
-    for (attribute, value) in credit_work(command.tenant, command.merchant, after.id.uuid(), &credited) {
+    for (attribute, value) in credit_work((command.tenant, records), command.merchant, after.id.uuid(), &credited) {
         update = update.set(attribute.clone(), attribute, value);
     }
     let update = update.set(CAPTURED_AT, "ua", Value::s(cx.now)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));

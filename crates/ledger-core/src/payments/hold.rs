@@ -124,6 +124,7 @@ impl Release<'_> {
             references: Vec::new(),
             details,
             due_shards: terms.due_shards,
+            records: terms.records,
         };
         let receipt = PaymentRecord { state, ..payment.clone() };
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })

@@ -223,7 +223,7 @@ impl Payment<'_> {
         items.push(TransactItem::put_new(
             Role::Payment,
             keys::payment(self.tenant, record.id),
-            record.item(self.tenant, self.merchant),
+            record.item((self.tenant, self.terms.records), self.merchant),
             Failure::AlreadyExists,
         ));
         let paid = MetricsChange::Paid(self.parts.total().clone(), co2);
@@ -235,6 +235,7 @@ impl Payment<'_> {
             references: self.references,
             details: details(&record, &self.terms.co2.source, &self.terms.co2.version),
             due_shards: self.terms.due_shards,
+            records: self.terms.records,
         };
         let receipt = PaymentReceipt {
             payment_id: record.id,

@@ -6,7 +6,7 @@ use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::payment_state::PaymentState;
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::changes;
 use std::collections::BTreeMap;
@@ -58,6 +58,10 @@ pub struct PaymentRecord {
     pub memo: Option<String>,
 }
 
+/// The attribute for how a return changes what its merchant is owed, by asset, if the return is credited by the seal of
+/// its entry.
+pub(crate) const PARTS: &str = "parts";
+
 /// The attribute for the number of decimals of the total's asset.
 const SCALE: &str = "scale";
 
@@ -99,8 +103,9 @@ impl PaymentRecord {
         AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
     }
 
-    /// The item's attributes. If the merchant is owed something, they include the due index entry for its credit.
-    pub(crate) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
+    /// The item's attributes. If the merchant is owed something that the crediting worker credits, they include the due
+    /// index entry for it.
+    pub(crate) fn item(&self, (tenant, records): (&Tenant, RecordVersion), terms: &MerchantTerms) -> Item {
         let mut item = Item::from([
             ("payment_id".to_owned(), Value::s(self.id)),
             ("transaction_id".to_owned(), Value::s(self.transaction_id)),
@@ -136,11 +141,10 @@ impl PaymentRecord {
         if let Some(memo) = &self.memo {
             item.insert("memo".to_owned(), Value::s(memo));
         }
+        item.extend(owner_mark(tenant, terms, self.id.uuid()));
         let credited: Vec<Delta> = self.captured.values().map(Amount::credit).collect();
-        if credited.is_empty() {
-            item.extend(owner_mark(tenant, terms, self.id.uuid()));
-        } else {
-            item.extend(merchant_work(tenant, terms, self.id.uuid(), &credited));
+        if !credited.is_empty() {
+            item.extend(credit_work((tenant, records), terms, self.id.uuid(), &credited));
         }
         item
     }
@@ -184,8 +188,17 @@ pub(crate) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> It
     ])
 }
 
-/// The attributes for what a record credits to its merchant, with the due index entry for that.
-pub(crate) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+/// The attributes for what a record credits to its merchant, with the due index entry for that. None if the seal of the
+/// record's entry credits the merchant.
+pub(crate) fn credit_work(
+    (tenant, records): (&Tenant, RecordVersion),
+    terms: &MerchantTerms,
+    id: Uuid,
+    credited: &[Delta],
+) -> Item {
+    if records.credits_when_sealed() {
+        return Item::new();
+    }
     let shard = keys::shard_of(id, terms.shards);
     Item::from([
         ("merchant_delta".to_owned(), changes(credited)),
@@ -194,9 +207,18 @@ pub(crate) fn credit_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, cred
     ])
 }
 
-/// The attributes that list a record under its merchant and make it due for the merchant's credit.
-pub(crate) fn merchant_work(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, credited: &[Delta]) -> Item {
+/// The attributes of a return, refund or reversal: they list it under its merchant, say how it changes what the merchant
+/// is owed, and make it due for the merchant's credit unless the seal of its entry does that.
+pub(crate) fn return_work(
+    (tenant, records): (&Tenant, RecordVersion),
+    terms: &MerchantTerms,
+    id: Uuid,
+    credited: &[Delta],
+) -> Item {
     let mut work = owner_mark(tenant, terms, id);
-    work.extend(credit_work(tenant, terms, id, credited));
+    if records.credits_when_sealed() {
+        work.insert(PARTS.to_owned(), changes(credited));
+    }
+    work.extend(credit_work((tenant, records), terms, id, credited));
     work
 }

@@ -6,7 +6,7 @@
 
 use super::ReturnKind;
 use super::counting::count;
-use super::record::{PaymentRecord, merchant_work, refundable_attribute};
+use super::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
@@ -18,7 +18,7 @@ use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
 use crate::payment_state::{Move, PaymentState, Step};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
 use crate::wallets::SeenWallet;
@@ -109,7 +109,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     let postings = postings(command, &division)?;
     let mut items = balances(command, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
-    items.push(refund_record(command, &receipt));
+    items.push(refund_record(command, &receipt, terms.records));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == payment.payer);
@@ -131,6 +131,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
             .collect(),
         details,
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }
@@ -352,7 +353,7 @@ fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState
     TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses)
 }
 
-fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt) -> TransactItem {
+fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt, records: RecordVersion) -> TransactItem {
     let payment = command.payment;
     let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
     let mut item = Item::from([
@@ -374,7 +375,7 @@ fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt) -> TransactItem 
     if let Some(deducted) = &receipt.deducted {
         item.insert("deducted".to_owned(), Value::N(deducted.text()));
     }
-    item.extend(merchant_work(command.tenant, command.merchant, receipt.refund_id.uuid(), &taken));
+    item.extend(return_work((command.tenant, records), command.merchant, receipt.refund_id.uuid(), &taken));
     let key = keys::refund(command.tenant, payment.id, receipt.refund_id);
     TransactItem::put_new(Role::Refund, key, item, Failure::AlreadyExists)
 }

@@ -34,6 +34,12 @@ pub fn settled_batches(tenant: &Tenant, merchant: MerchantId, settlement: Settle
     Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(keys::settled_prefix(settlement)))
 }
 
+/// What the merchant is credited with in each lane of the audit trail.
+#[must_use]
+pub fn lane_credits(tenant: &Tenant, merchant: MerchantId) -> Query {
+    Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::CREDITED))
+}
+
 /// The merchant's closed periods.
 #[must_use]
 pub fn periods(tenant: &Tenant, merchant: MerchantId) -> Query {

@@ -60,7 +60,8 @@ kinds! {
     PaymentMissing = "payment_missing",
     /// A payment's refundable amounts or its state do not fit its refunds.
     PaymentDiffers = "payment_differs",
-    /// What a record credits to its merchant differs from its entry's postings.
+    /// What a record credits to its merchant differs from its entry's postings, or the record and the seal of its entry
+    /// credit both, or neither does.
     CreditDiffers = "credit_differs",
     /// A refund, a clawback or an entry names a top-up that does not exist.
     TopupMissing = "topup_missing",
@@ -75,7 +76,7 @@ kinds! {
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.
     EventUnsent = "event_unsent",
-    /// A record was not credited to its merchant for too long.
+    /// A record or an entry was not credited to its merchant for too long, or is not due for it.
     CreditOutstanding = "credit_outstanding",
     /// The payment provider was paid, and the wallet was not credited.
     ChargeWithoutCredit = "charge_without_credit",

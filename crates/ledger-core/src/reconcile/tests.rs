@@ -1,4 +1,5 @@
 mod accounts;
+mod credits;
 mod entries;
 mod items;
 mod lines;
@@ -133,7 +134,7 @@ fn stored(balance: &str, held: &str, reserved: &str, at: i64) -> AccountFact {
 }
 
 fn named(home: Option<Account>, claim: Option<EntryClaim>) -> EntryFact {
-    EntryFact::Reference { by: "payment:1".to_owned(), home, claim }
+    EntryFact::Reference { by: "payment:1".to_owned(), home, merchant: None, claim }
 }
 
 #[test]

@@ -9,13 +9,15 @@
 use crate::dynamo::{Item, Value};
 use crate::keys::attr;
 use crate::money::stored_text;
+use crate::transaction::{CREDITED_AT, LANE_PERIOD};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
 /// The name and version of the encoding. A changed encoding gets another name, and segments record theirs.
 const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
-/// The attributes of a record that may change: its due index entry and its stamp.
-const CHANGING: [&str; 3] = [attr::DUE_PK, attr::DUE_SK, super::segment::STAMP];
+/// The attributes of a record that may change: its due index entry, its stamp, and when and in which period its seal has
+/// credited its merchant.
+const CHANGING: [&str; 5] = [attr::DUE_PK, attr::DUE_SK, super::segment::STAMP, CREDITED_AT, LANE_PERIOD];
 
 /// A SHA-256 hash, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +52,7 @@ impl fmt::Display for SealHash {
     }
 }
 
-/// The hash of a stored record. It covers every attribute but the due index entry and the stamp.
+/// The hash of a stored record. It covers every attribute but those that change after it was written.
 #[must_use]
 pub fn digest(item: &Item) -> SealHash {
     without(item, &CHANGING)

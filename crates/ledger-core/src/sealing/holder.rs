@@ -123,7 +123,7 @@ impl Leased<Trail> {
     /// progress of that day. `None` if there are no records. All of them must be of that day.
     ///
     /// # Errors
-    /// [`BuildError`] if a record is given twice.
+    /// [`BuildError`] if a record is given twice, or its seal credits a merchant, which only that of a lane does.
     pub fn batch(
         &self,
         day: UtcDay,
@@ -143,7 +143,10 @@ impl Leased<Trail> {
         let mut items =
             vec![self.change(longer), segment.put(&self.tenant), self.counted(&link, sealed, records.len())];
         let stamp = link.stamp();
-        items.extend(records.iter().map(|record| record.stamped(&stamp)));
+        if records.iter().any(|record| record.credit().is_some()) {
+            return Err(BuildError::Uncredited);
+        }
+        items.extend(records.iter().map(|record| record.stamped(&stamp, None)));
         let next = self.with(Trail { last: Some(link), ..(**self).clone() });
         Ok(Some(Batch { transaction: Transaction::unkeyed(items)?, next, records: records.len() }))
     }

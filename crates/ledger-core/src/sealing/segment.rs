@@ -1,12 +1,13 @@
 //! Segments of the chain, the links between them, and the records that they list.
 
 use super::canonical::{self, SealHash};
+use crate::crediting::EntryCredit;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::time::{Timestamp, UtcDay};
-use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, CREDITED_AT, Clause, PeriodId, Role, TransactItem, Transaction};
 use std::fmt;
 
 /// The attribute for the segment of a record: `2026-11-21/3`, or `L0/12` in a lane.
@@ -32,6 +33,7 @@ pub struct Sealable {
     at: Timestamp,
     hash: SealHash,
     mark: MarkOnceSealed,
+    credit: Option<EntryCredit>,
 }
 
 /// What becomes of a record's due index entry in the transaction that seals it.
@@ -126,7 +128,8 @@ impl Sealable {
     /// writing belongs to the day in its id.
     ///
     /// # Errors
-    /// [`ItemError`] if the record has neither a time of writing nor a time in its id.
+    /// [`ItemError`] if the record has neither a time of writing nor a time in its id, or if its seal credits a merchant
+    /// and its postings are malformed.
     pub fn read(tenant: &Tenant, item: &Item) -> Result<Option<Self>, ItemError> {
         let key = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?);
         let Some(key) = key.filter(|key| key.recorded().is_some()) else { return Ok(None) };
@@ -137,7 +140,8 @@ impl Sealable {
             Some(written) => written,
             None => key.born().ok_or_else(|| ItemError::missing(attr::CREATED_AT))?,
         };
-        Ok(Some(Self { key, at, hash: canonical::digest(item), mark: MarkOnceSealed::Removed }))
+        let credit = if key.entry().is_some() { EntryCredit::read(item)? } else { None };
+        Ok(Some(Self { key, at, hash: canonical::digest(item), mark: MarkOnceSealed::Removed, credit }))
     }
 
     /// The same record, as an entry whose event was not taken: once sealed, it is due to be published late.
@@ -168,20 +172,38 @@ impl Sealable {
         self.hash
     }
 
+    /// What its seal credits to a merchant.
+    #[must_use]
+    pub fn credit(&self) -> Option<&EntryCredit> {
+        self.credit.as_ref()
+    }
+
     /// The action that puts the record into the segment of this stamp, if it is in none.
-    pub(super) fn stamped(&self, stamp: &str) -> TransactItem {
-        stamped(&self.key, stamp, &self.mark)
+    pub(super) fn stamped(&self, stamp: &str, credited: Option<(PeriodId, Timestamp)>) -> TransactItem {
+        stamped(&self.key, stamp, &self.mark, credited)
     }
 }
 
-/// The action that puts a record into the segment of this stamp, if it is in none.
-pub(super) fn stamped(record: &Key, stamp: &str, mark: &MarkOnceSealed) -> TransactItem {
+/// The action that puts a record into the segment of this stamp, if it is in none. An entry whose seal credits its
+/// merchant also names the period and the time.
+pub(super) fn stamped(
+    record: &Key,
+    stamp: &str,
+    mark: &MarkOnceSealed,
+    credited: Option<(PeriodId, Timestamp)>,
+) -> TransactItem {
     let clause = |condition, failure| Clause { condition, failure };
     let once = vec![
         clause(Condition::exists(attr::PK), Failure::AccountMissing),
         clause(Condition::absent(STAMP), Failure::AlreadyExists),
     ];
     let update = Update::new().set(STAMP, "stamp", Value::s(stamp));
+    let update = match credited {
+        Some((period, at)) => {
+            update.set(CREDITED_AT, "now", Value::s(at)).set(period.attribute(), "period", period.value())
+        }
+        None => update,
+    };
     let update = match mark {
         MarkOnceSealed::Removed => update.remove(attr::DUE_PK).remove(attr::DUE_SK),
         MarkOnceSealed::PublishLate(due) => update.set(attr::DUE_PK, "due_pk", Value::s(due)),

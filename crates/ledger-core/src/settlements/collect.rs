@@ -12,7 +12,7 @@ use crate::keys::{self, Key, Work, attr};
 use crate::money::{Asset, Balance, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodSums, Role, TransactItem, Transaction, refunded_attribute,
+    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction, refunded_attribute,
     taken_attribute,
 };
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ pub enum Source {
     /// The returned payout of an earlier settlement.
     Returned(SettlementId),
     /// A closed period.
-    Period(u32),
+    Period(PeriodId),
 }
 
 impl Settleable {
@@ -57,7 +57,8 @@ impl Settleable {
     /// [`ItemError`] if it is no such record.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         if PeriodSums::are_in(item) {
-            return Ok(Self::period(item.int(PERIOD)?, PeriodSums::read(item)?));
+            let id = PeriodId::read(item)?.ok_or_else(|| ItemError::missing(PERIOD))?;
+            return Ok(Self::period(id, PeriodSums::read(item)?));
         }
         let payment = || item.parsed("payment_id", PaymentId::parse);
         let returned = item.opt_parsed(RETURNED_ID, SettlementId::parse)?;
@@ -72,15 +73,15 @@ impl Settleable {
     }
 
     /// A closed period.
-    pub(super) fn period(number: u32, sums: PeriodSums) -> Self {
-        Self { source: Source::Period(number), owed: Owed::Sums(sums) }
+    pub(super) fn period(id: PeriodId, sums: PeriodSums) -> Self {
+        Self { source: Source::Period(id), owed: Owed::Sums(sums) }
     }
 
-    /// The number and sums of a closed period; `None` for a record.
+    /// The name and sums of a closed period; `None` for a record.
     #[must_use]
-    pub fn as_period(&self) -> Option<(u32, &PeriodSums)> {
+    pub fn as_period(&self) -> Option<(PeriodId, &PeriodSums)> {
         match (&self.source, &self.owed) {
-            (Source::Period(number), Owed::Sums(sums)) => Some((*number, sums)),
+            (Source::Period(id), Owed::Sums(sums)) => Some((*id, sums)),
             (Source::Period(_), Owed::Deltas(_)) => None,
             (Source::Payment(_) | Source::Refund(..) | Source::Returned(_), Owed::Deltas(_) | Owed::Sums(_)) => None,
         }
@@ -93,7 +94,7 @@ impl Settleable {
             Source::Payment(payment) => keys::payment(tenant, payment),
             Source::Refund(payment, refund) => keys::refund(tenant, payment, refund),
             Source::Returned(settlement) => keys::returned(tenant, merchant, settlement),
-            Source::Period(number) => keys::period(tenant, merchant, number),
+            Source::Period(id) => id.key(tenant, merchant),
         }
     }
 
@@ -103,7 +104,7 @@ impl Settleable {
             Source::Payment(payment) => payment.uuid(),
             Source::Refund(_, refund) => refund.uuid(),
             Source::Returned(settlement) => settlement.uuid(),
-            Source::Period(number) => return period::due(tenant, settlement.merchant, number),
+            Source::Period(id) => return period::due(tenant, settlement.merchant, id),
         };
         let work = Work::Settle(settlement.merchant);
         (keys::due_partition(tenant, work, keys::shard_of(id, settlement.shards)), id.to_string())
@@ -163,7 +164,7 @@ impl Settleable {
                 name("refund_id", Value::s(refund))
             }
             Source::Returned(settlement) => name(RETURNED_ID, Value::s(settlement)),
-            Source::Period(number) => name(PERIOD, Value::int(number.into())),
+            Source::Period(id) => name(id.attribute(), id.value()),
         };
         Value::M(item)
     }
@@ -232,8 +233,8 @@ pub fn release_batch(
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let update = changed(settlement, records, false)?;
-    let mut items = if is_closed_period(settlement) {
-        vec![settlement.changed(tenant, PeriodBatch::removed(update), now)]
+    let mut items = if let Some(closed) = last_closed(settlement) {
+        vec![settlement.changed(tenant, closed.removed(update), now)]
     } else {
         let key = keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches);
         let undone = Update::new().set("given_back_at", "now", Value::s(now));
@@ -248,15 +249,15 @@ pub fn release_batch(
 /// The key of the item with the records that the last transaction added: their list, or the period that was closed.
 #[must_use]
 pub fn last_batch(tenant: &Tenant, settlement: &Settlement) -> Key {
-    match &settlement.closed {
-        Some(closed) if is_closed_period(settlement) => keys::period(tenant, settlement.merchant, closed.period),
-        Some(_) | None => keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches),
+    match last_closed(settlement) {
+        Some(closed) => closed.period.key(tenant, settlement.merchant),
+        None => keys::settled(tenant, settlement.merchant, settlement.id, settlement.batches),
     }
 }
 
-/// Whether the last batch of a settlement is the period that it closed.
-fn is_closed_period(settlement: &Settlement) -> bool {
-    settlement.closed.is_some_and(|closed| closed.batch == settlement.batches)
+/// The last batch of a settlement, if it is a period that it closed.
+fn last_closed(settlement: &Settlement) -> Option<PeriodBatch> {
+    settlement.closed.iter().find(|closed| closed.batch == settlement.batches).copied()
 }
 
 /// Reads the records that one transaction added, from the item under [`last_batch`].

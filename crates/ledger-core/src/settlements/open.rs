@@ -98,7 +98,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         psp,
         records: 0,
         batches: 0,
-        closed: None,
+        closed: Vec::new(),
         totals: settling.carry.iter().map(carried).collect(),
         put_aside: BTreeMap::new(),
         held_at: None,

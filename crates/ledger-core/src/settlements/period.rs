@@ -6,45 +6,67 @@
 
 use super::collect::{Settleable, added};
 use super::record::Settlement;
-use crate::crediting::OpenPeriod;
+use crate::canonical::parse_canonical;
+use crate::crediting::{LaneCredit, OpenPeriod};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, PERIOD, PeriodSums, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction};
 
 /// The attribute with the number of the period that a settlement closed.
 const CLOSED_PERIOD: &str = "closed_period";
 /// The attribute with the number of the batch in which it did.
 const CLOSED_BATCH: &str = "closed_batch";
+/// The prefix of the attribute with the period of a lane that a settlement closed. The number of the batch follows.
+const CLOSED_BATCHES: &str = "closed_batch_";
 
 /// The period that a settlement closed, and the batch of the settlement that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeriodBatch {
-    /// The number of the period.
-    pub period: u32,
+    /// The period.
+    pub period: PeriodId,
     /// The number of the batch.
     pub batch: u32,
 }
 
 impl PeriodBatch {
-    pub(super) fn read(settlement: &Item) -> Result<Option<Self>, ItemError> {
+    /// The periods that a settlement closed.
+    pub(super) fn read(settlement: &Item) -> Result<Vec<Self>, ItemError> {
+        let mut closed = Vec::new();
         match (settlement.opt_int(CLOSED_PERIOD)?, settlement.opt_int(CLOSED_BATCH)?) {
-            (Some(period), Some(batch)) => Ok(Some(Self { period, batch })),
-            (None, None) => Ok(None),
-            (Some(_), None) => Err(ItemError::missing(CLOSED_BATCH)),
-            (None, Some(_)) => Err(ItemError::missing(CLOSED_PERIOD)),
+            (Some(period), Some(batch)) => closed.push(Self { period: PeriodId::OfRecords(period), batch }),
+            (None, None) => {}
+            (Some(_), None) => return Err(ItemError::missing(CLOSED_BATCH)),
+            (None, Some(_)) => return Err(ItemError::missing(CLOSED_PERIOD)),
         }
+        for name in settlement.keys() {
+            let Some(batch) = name.strip_prefix(CLOSED_BATCHES) else { continue };
+            let batch = parse_canonical(batch).ok_or_else(|| ItemError::invalid(name))?;
+            let period = PeriodId::parse(settlement.text(name)?).ok_or_else(|| ItemError::invalid(name))?;
+            closed.push(Self { period, batch });
+        }
+        Ok(closed)
     }
 
     fn set(self, settlement: Update) -> Update {
-        let settlement = settlement.set(CLOSED_PERIOD, CLOSED_PERIOD, Value::int(self.period.into()));
-        settlement.set(CLOSED_BATCH, CLOSED_BATCH, Value::int(self.batch.into()))
+        match self.period {
+            PeriodId::OfRecords(number) => {
+                let settlement = settlement.set(CLOSED_PERIOD, CLOSED_PERIOD, Value::int(number.into()));
+                settlement.set(CLOSED_BATCH, CLOSED_BATCH, Value::int(self.batch.into()))
+            }
+            PeriodId::OfLane { .. } => {
+                settlement.set(format!("{CLOSED_BATCHES}{}", self.batch), CLOSED_PERIOD, Value::s(self.period))
+            }
+        }
     }
 
-    pub(super) fn removed(settlement: Update) -> Update {
-        settlement.remove(CLOSED_PERIOD).remove(CLOSED_BATCH)
+    pub(super) fn removed(self, settlement: Update) -> Update {
+        match self.period {
+            PeriodId::OfRecords(_) => settlement.remove(CLOSED_PERIOD).remove(CLOSED_BATCH),
+            PeriodId::OfLane { .. } => settlement.remove(format!("{CLOSED_BATCHES}{}", self.batch)),
+        }
     }
 }
 
@@ -53,8 +75,8 @@ impl PeriodBatch {
 pub struct ClosedPeriod {
     /// Its merchant.
     pub merchant: MerchantId,
-    /// Its number.
-    pub number: u32,
+    /// Its name.
+    pub id: PeriodId,
     /// The sums of its records.
     pub sums: PeriodSums,
     /// The settlement that has it; `None` while it is due for the next one.
@@ -72,16 +94,16 @@ impl ClosedPeriod {
         }
         Ok(Self {
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
-            number: item.int(PERIOD)?,
+            id: PeriodId::read(item)?.ok_or_else(|| ItemError::missing(PERIOD))?,
             sums: PeriodSums::read(item)?,
             settlement: item.opt_parsed("settlement_id", SettlementId::parse)?,
         })
     }
 }
 
-/// Closes the merchant's open period and takes it into the settlement: `None` if no record was credited in it.
+/// Closes the merchant's open period of records and takes it into the settlement: `None` if no record was credited in it.
 ///
-/// A settlement closes one period. Fails with `StalePlan` if it has closed one, if it has changed, or if the merchant
+/// A settlement closes one such period. Fails with `StalePlan` if it has closed one, if it has changed, or if the merchant
 /// was credited since. Fails with `AlreadyExists` if the open period was closed before, which no worker does.
 ///
 /// # Errors
@@ -95,28 +117,57 @@ pub fn close_period(
     if open.sums.is_empty() {
         return Ok(None);
     }
-    let period = [Settleable::period(open.number, open.sums.clone())];
-    let closed = PeriodBatch { period: open.number, batch: settlement.batches.saturating_add(1) };
-    let update = closed.set(added(settlement, &period)?);
+    let [changed, period] = taken(tenant, settlement, (PeriodId::OfRecords(open.number), &open.sums), now)?;
     let first = Clause { condition: Condition::absent(CLOSED_PERIOD), failure: Failure::StalePlan };
-    let mut item = open.sums.item();
+    let items = vec![changed.guarded_also(vec![first]), period, open.closed(tenant, settlement.merchant)];
+    Transaction::unkeyed(items).map(Some)
+}
+
+/// Closes the merchant's open period of a lane, takes it into the settlement, and moves its sums to the merchant's
+/// balances: `None` if no entry was credited in it, or the settlement has closed one of the lane.
+///
+/// Fails with `StalePlan` if the settlement has changed, or if entries were credited in the lane since. Fails with
+/// `AlreadyExists` if the open period was closed before, which no worker does.
+///
+/// # Errors
+/// [`BuildError`] if the sums do not fit.
+pub fn close_lane(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    open: &LaneCredit,
+    now: Timestamp,
+) -> Result<Option<Transaction>, BuildError> {
+    if open.sums.is_empty() || open.closed_by == Some(settlement.id) {
+        return Ok(None);
+    }
+    let beside = taken(tenant, settlement, (open.period(), &open.sums), now)?;
+    Transaction::lane_closed(beside.into(), (tenant, settlement.merchant), open, settlement.id, now).map(Some)
+}
+
+/// Takes a period into the settlement: the actions on the settlement and on the closed period.
+fn taken(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    (id, sums): (PeriodId, &PeriodSums),
+    now: Timestamp,
+) -> Result<[TransactItem; 2], BuildError> {
+    let period = [Settleable::period(id, sums.clone())];
+    let closed = PeriodBatch { period: id, batch: settlement.batches.saturating_add(1) };
+    let update = closed.set(added(settlement, &period)?);
+    let mut item = sums.item();
     item.extend([
         ("merchant_id".to_owned(), Value::s(settlement.merchant)),
-        (PERIOD.to_owned(), Value::int(open.number.into())),
+        (id.attribute().to_owned(), id.value()),
         ("settlement_id".to_owned(), Value::s(settlement.id)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
     ]);
-    let key = keys::period(tenant, settlement.merchant, open.number);
-    Transaction::unkeyed(vec![
-        settlement.changed(tenant, update, now).guarded_also(vec![first]),
-        // Another run that closes it changes the settlement first: a period that exists alone is a fault of the table.
-        TransactItem::put_new(Role::Period, key, item, Failure::AlreadyExists),
-        open.closed(tenant, settlement.merchant),
-    ])
-    .map(Some)
+    let key = id.key(tenant, settlement.merchant);
+    // Another run that closes it changes the settlement first: a period that exists alone is a fault of the table.
+    let period = TransactItem::put_new(Role::Period, key, item, Failure::AlreadyExists);
+    Ok([settlement.changed(tenant, update, now), period])
 }
 
 /// The due index entry of a period that a settlement gave back: partition and sort key.
-pub(super) fn due(tenant: &Tenant, merchant: MerchantId, number: u32) -> (String, String) {
-    (keys::due_partition(tenant, Work::SettlePeriod(merchant), 0), format!("{number:08}"))
+pub(super) fn due(tenant: &Tenant, merchant: MerchantId, id: PeriodId) -> (String, String) {
+    (keys::due_partition(tenant, Work::SettlePeriod(merchant), 0), id.sort_key())
 }

@@ -96,8 +96,8 @@ pub struct Settlement {
     pub records: u32,
     /// The number of transactions that added them.
     pub batches: u32,
-    /// The period that it closed, unless it gave it back: its merchant's open one at that moment.
-    pub closed: Option<PeriodBatch>,
+    /// The periods that it closed, unless it gave them back: its merchant's open ones at that moment.
+    pub closed: Vec<PeriodBatch>,
     /// The sums of its records, by asset.
     pub totals: BTreeMap<Asset, AssetTotals>,
     /// The quantity of each asset that was held or netted, with its sign.

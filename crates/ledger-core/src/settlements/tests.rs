@@ -67,7 +67,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         psp: None,
         records: 3,
         batches: 1,
-        closed: None,
+        closed: Vec::new(),
         totals: totals.iter().map(of).collect(),
         put_aside: BTreeMap::new(),
         held_at: None,

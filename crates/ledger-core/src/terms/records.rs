@@ -14,15 +14,17 @@ pub enum RecordVersion {
     V2,
     /// A credited record names its merchant's open period, which a settlement takes as a whole.
     V3,
+    /// A merchant is credited by the transaction that seals the journal entry of a payment or refund.
+    V4,
 }
 
 impl RecordVersion {
     /// The attribute of `CONFIG`.
     pub(crate) const ATTRIBUTE: &str = "records";
     /// Every version, oldest first.
-    pub const ALL: [Self; 3] = [Self::V1, Self::V2, Self::V3];
+    pub const ALL: [Self; 4] = [Self::V1, Self::V2, Self::V3, Self::V4];
     /// What a tenant that does not migrate from a legacy model begins with.
-    pub const NEWEST: Self = Self::V3;
+    pub const NEWEST: Self = Self::V4;
 
     /// The number.
     #[must_use]
@@ -31,6 +33,7 @@ impl RecordVersion {
             Self::V1 => 1,
             Self::V2 => 2,
             Self::V3 => 3,
+            Self::V4 => 4,
         }
     }
 
@@ -39,7 +42,16 @@ impl RecordVersion {
     pub const fn has_periods(self) -> bool {
         match self {
             Self::V1 | Self::V2 => false,
-            Self::V3 => true,
+            Self::V3 | Self::V4 => true,
+        }
+    }
+
+    /// Whether the transaction that seals an entry also credits its merchant.
+    #[must_use]
+    pub const fn credits_when_sealed(self) -> bool {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 => false,
+            Self::V4 => true,
         }
     }
 
@@ -62,7 +74,7 @@ impl RecordVersion {
     pub(crate) fn item(self) -> Item {
         match self {
             Self::V1 => Item::new(),
-            Self::V2 | Self::V3 => Item::from([(Self::ATTRIBUTE.to_owned(), self.value())]),
+            Self::V2 | Self::V3 | Self::V4 => Item::from([(Self::ATTRIBUTE.to_owned(), self.value())]),
         }
     }
 
@@ -77,7 +89,7 @@ impl RecordVersion {
         match self {
             // An absent attribute is this version.
             Self::V1 => lower,
-            Self::V2 | Self::V3 => Condition::absent(Self::ATTRIBUTE).or(lower),
+            Self::V2 | Self::V3 | Self::V4 => Condition::absent(Self::ATTRIBUTE).or(lower),
         }
     }
 
@@ -101,7 +113,7 @@ mod tests {
         }
         assert_eq!(RecordVersion::V1.item(), Item::new(), "as releases before it wrote it");
         assert_eq!(RecordVersion::read(&config(Some(Value::int(1)))), Ok(RecordVersion::V1));
-        let unknown = [Value::int(0), Value::int(4), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
+        let unknown = [Value::int(0), Value::int(5), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
         for value in unknown {
             let error = RecordVersion::read(&config(Some(value.clone()))).unwrap_err();
             assert_eq!(error.attribute, "records", "{value:?}");
@@ -111,7 +123,7 @@ mod tests {
     #[test]
     fn version_is_above_lower_ones_only() {
         for to in RecordVersion::ALL {
-            for (present, number) in [(None, 1), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(4), 4)] {
+            for (present, number) in [(None, 1), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(4), 4), (Some(5), 5)] {
                 let config = config(present.map(Value::int));
                 let is_above = to.is_above_the_present().holds(Some(&config));
                 assert_eq!(is_above, i64::from(to.number()) > number, "{to:?} above {present:?}");

@@ -103,6 +103,7 @@ pub fn plan(
         references: Vec::new(),
         details: details(topup, &refund),
         due_shards: terms.due_shards,
+        records: terms.records,
     };
     Ok(PlannedCall {
         draft: Draft { entry: Some(entry), items },

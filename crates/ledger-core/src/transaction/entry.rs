@@ -8,7 +8,14 @@ use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
+
+/// The attribute of an entry that says what credits its merchant. Without it, the entry's payment or refund is credited,
+/// or its own transaction changes the merchant's balance.
+pub(crate) const CREDITED_BY: &str = "credited_by";
+/// The transaction that seals the entry credits its merchant.
+pub(crate) const CREDITED_BY_SEAL: &str = "seal";
 
 /// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
 #[derive(Clone, Debug)]
@@ -25,6 +32,8 @@ pub struct Entry {
     pub details: Item,
     /// The number of shards of the due index entries of the outbox.
     pub due_shards: Shards,
+    /// The version of the records that the transaction writes.
+    pub records: RecordVersion,
 }
 
 /// Another party's view of an entry, without postings.
@@ -75,7 +84,13 @@ impl Entry {
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.due_shards);
-        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
+        let work = if self.credits_when_sealed(from.operation) {
+            entry.insert(CREDITED_BY.to_owned(), Value::s(CREDITED_BY_SEAL));
+            Work::PublishAndCredit
+        } else {
+            Work::Publish
+        };
+        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, work, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
         // An entry with this id means that the id was generated twice: a fault of the ledger.
         let mut items = vec![TransactItem::put_new(Role::Journal, home.entry(self.id), entry, Failure::AlreadyExists)];
@@ -88,6 +103,14 @@ impl Entry {
             items.push(TransactItem::put_new(Role::JournalReference, key, item, Failure::AlreadyExists));
         }
         Some(items)
+    }
+
+    /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its
+    /// own transaction follows.
+    fn credits_when_sealed(&self, operation: Operation) -> bool {
+        self.records.credits_when_sealed()
+            && !Operation::MOVING_MERCHANTS.contains(&operation)
+            && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
     }
 
     fn common(&self, from: &Provenance) -> Item {

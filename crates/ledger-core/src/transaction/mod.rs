@@ -12,16 +12,17 @@ mod request;
 
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
-pub(crate) use entry::changes;
+pub(crate) use entry::{CREDITED_BY, CREDITED_BY_SEAL, changes};
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
-pub use period::{FIRST_PERIOD, PeriodSums};
-pub(crate) use period::{PERIOD, is_open, refunded_attribute, taken_attribute};
+pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open, refunded_attribute, taken_attribute};
+pub use period::{FIRST_PERIOD, PeriodId, PeriodSums};
 pub use projection::ProjectedRecord;
 pub use request::request_text;
 
 use crate::account::{self, Account, Posting};
+use crate::ids::MerchantId;
 use crate::keys::{Key, attr};
 use crate::money::{Asset, MoneyError};
 use crate::operation::Operation;
@@ -114,6 +115,12 @@ pub enum BuildError {
     /// An attribute of a split record has no name in the legacy model.
     #[error("`{1}` has no name in the legacy model ({0:?})")]
     Unplaced(Role, String),
+    /// A merchant is credited by a seal, and its open period was not read.
+    #[error("the open period of merchant {0} was not read")]
+    PeriodUnread(MerchantId),
+    /// An entry whose seal credits its merchant is sealed without that.
+    #[error("an entry is sealed without crediting its merchant")]
+    Uncredited,
     /// A record of another merchant is credited.
     #[error("a record belongs to another merchant ({0:?})")]
     Stranger(Role),

@@ -1,24 +1,115 @@
 //! A merchant's period: the records that were credited while it was open, and their sums.
 //!
-//! Periods of a merchant are numbered from 1. The open one is on the merchant's `CREDITING` item. A record names the
-//! period in which it was credited, and never another.
+//! Periods are numbered from 1: those of records that the crediting worker credits, and those of each lane of the audit
+//! trail. The open ones are on the merchant's items `CREDITING` and `CREDITED#<lane>`. A record or entry names the period
+//! in which it was credited, and never another.
 
 use super::Clause;
 use crate::account;
+use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::ids::{MerchantId, Tenant};
+use crate::keys::{self, Key};
 use crate::money::{Asset, Balance, Delta, MoneyError};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// The number of a merchant's first period.
 pub const FIRST_PERIOD: u32 = 1;
 /// The attribute with a period's number: of a record, of a closed period, and of `CREDITING`.
 pub(crate) const PERIOD: &str = "period";
+/// The attribute with the name of a lane's period: of an entry, and of a closed period.
+pub(crate) const LANE_PERIOD: &str = "lane_period";
+/// The attribute with the time at which a record or entry was credited.
+pub(crate) const CREDITED_AT: &str = "credited_at";
 /// The attribute with the number of a period's records.
 const RECORDS: &str = "period_records";
 /// The prefixes of the attributes with the sums, as of settlements.
 const TAKEN: &str = "taken_";
 const REFUNDED: &str = "refunded_";
+
+/// Names a period of a merchant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PeriodId {
+    /// A period of records that the crediting worker credits, by number.
+    OfRecords(u32),
+    /// A period of entries that are credited by their seals.
+    OfLane {
+        /// The lane of the audit trail.
+        lane: u32,
+        /// The number in the lane.
+        number: u32,
+    },
+}
+
+impl PeriodId {
+    /// Parses what `Display` writes; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix('L') {
+            Some(of_lane) => {
+                let (lane, number) = of_lane.split_once('/')?;
+                Some(Self::OfLane { lane: parse_canonical(lane)?, number: parse_canonical(number)? })
+            }
+            None => parse_canonical(text).map(Self::OfRecords),
+        }
+    }
+
+    /// Reads the period that an item names.
+    ///
+    /// # Errors
+    /// [`ItemError`] if the attribute is malformed.
+    pub fn read(item: &Item) -> Result<Option<Self>, ItemError> {
+        match (item.opt_int(PERIOD)?, item.opt_text(LANE_PERIOD)?) {
+            (number, None) => Ok(number.map(Self::OfRecords)),
+            (None, Some(text)) => match Self::parse(text) {
+                Some(of_lane @ Self::OfLane { .. }) => Ok(Some(of_lane)),
+                Some(Self::OfRecords(_)) | None => Err(ItemError::invalid(LANE_PERIOD)),
+            },
+            (Some(_), Some(_)) => Err(ItemError::invalid(LANE_PERIOD)),
+        }
+    }
+
+    /// The key of the closed period.
+    #[must_use]
+    pub fn key(self, tenant: &Tenant, merchant: MerchantId) -> Key {
+        keys::period(tenant, merchant, &self.sort_key())
+    }
+
+    /// The attribute that names the period.
+    pub(crate) fn attribute(self) -> &'static str {
+        match self {
+            Self::OfRecords(_) => PERIOD,
+            Self::OfLane { .. } => LANE_PERIOD,
+        }
+    }
+
+    /// The value of that attribute: a number, or text for the period of a lane.
+    pub(crate) fn value(self) -> Value {
+        match self {
+            Self::OfRecords(number) => Value::int(number.into()),
+            Self::OfLane { .. } => Value::s(self),
+        }
+    }
+
+    /// Its part of a sort key.
+    pub(crate) fn sort_key(self) -> String {
+        match self {
+            Self::OfRecords(number) => format!("{number:08}"),
+            Self::OfLane { lane, number } => format!("L{lane:02}#{number:08}"),
+        }
+    }
+}
+
+impl fmt::Display for PeriodId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OfRecords(number) => write!(f, "{number}"),
+            Self::OfLane { lane, number } => write!(f, "L{lane}/{number}"),
+        }
+    }
+}
 
 /// The sums of a period's records.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,6 +190,17 @@ impl PeriodSums {
     /// Removes the sums from an item.
     pub(crate) fn remove_from(&self, update: Update) -> Update {
         self.sums().fold(update.remove(RECORDS), |update, (name, _)| update.remove(name))
+    }
+
+    /// What the period changes in the merchant's balances, by asset.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if a sum does not fit.
+    pub fn net(&self) -> Result<Vec<Delta>, MoneyError> {
+        let taken = self.taken.values().filter_map(Balance::as_delta);
+        let refunded = self.refunded.values().filter_map(Balance::as_delta).map(|sum| sum.inverse());
+        let all: Vec<Delta> = taken.chain(refunded).collect();
+        Ok(account::net(all.iter().map(|delta| (delta.asset().clone(), delta)))?.into_values().collect())
     }
 
     /// The sums that are not zero, by attribute.

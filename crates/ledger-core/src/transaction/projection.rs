@@ -3,12 +3,13 @@
 //! The transaction is made from the records themselves, so that the change of a balance, and that of the sums of a
 //! period, equal the sum of the records that it flags as credited.
 
-use super::period::{PERIOD, PeriodSums, is_open};
+use super::period::{CREDITED_AT, PERIOD, PeriodSums, is_open};
 use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account};
+use crate::crediting::LaneCredit;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
 use crate::time::Timestamp;
@@ -81,6 +82,30 @@ impl Transaction {
     }
 }
 
+impl Transaction {
+    /// Closes a merchant's period of a lane for a settlement, and moves its sums to the merchant's balances.
+    ///
+    /// `beside` are the actions on the settlement and on the closed period.
+    ///
+    /// # Errors
+    /// [`BuildError`] if a sum does not fit, or `beside` changes a balance.
+    pub(crate) fn lane_closed(
+        beside: Vec<TransactItem>,
+        (tenant, merchant): (&Tenant, MerchantId),
+        open: &LaneCredit,
+        by: SettlementId,
+        now: Timestamp,
+    ) -> Result<Self, BuildError> {
+        // INVARIANT: the balances grow by the sums that the same transaction removes from the lane.
+        let mut items = Self::unkeyed(beside)?.items;
+        items.push(open.closed((tenant, merchant), by, now));
+        for delta in open.sums.net()? {
+            items.extend(added(tenant, merchant, delta, now));
+        }
+        Self::checked(items)
+    }
+}
+
 /// `ADD balance :delta`, unguarded: the first change of an asset creates the item.
 fn added(tenant: &Tenant, merchant: MerchantId, delta: Delta, now: Timestamp) -> Option<TransactItem> {
     let key = Partition::merchant(tenant, merchant).balance(delta.asset());
@@ -106,7 +131,7 @@ fn summed<R: ProjectedRecord>(
 /// Flags a record as credited, on condition that it is not. It names its period, or its due index entry becomes one to
 /// settle, on the same shard.
 fn flagged(record: &impl ProjectedRecord, period: Option<u32>, now: Timestamp) -> TransactItem {
-    let update = Update::new().set("credited_at", "now", Value::s(now));
+    let update = Update::new().set(CREDITED_AT, "now", Value::s(now));
     let update = match period {
         Some(number) => update.set(PERIOD, PERIOD, Value::int(number.into())).remove(attr::DUE_PK).remove(attr::DUE_SK),
         None => {
@@ -114,6 +139,6 @@ fn flagged(record: &impl ProjectedRecord, period: Option<u32>, now: Timestamp) -
             update.set(attr::DUE_PK, "due_pk", Value::S(due))
         }
     };
-    let once = Clause { condition: Condition::absent("credited_at"), failure: Failure::AlreadyExists };
+    let once = Clause { condition: Condition::absent(CREDITED_AT), failure: Failure::AlreadyExists };
     TransactItem::update(record.role(), record.key(), update, vec![exists(), once])
 }

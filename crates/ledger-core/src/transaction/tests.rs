@@ -13,6 +13,7 @@ use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::money::{Amount, AssetSpec, Co2Kg};
 use crate::operation::Operation;
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -64,6 +65,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         references: Vec::new(),
         details: Item::new(),
         due_shards: Shards::ONE,
+        records: RecordVersion::V1,
     }
 }
 

@@ -1,26 +1,29 @@
 //! A merchant's credited and uncredited balances, consistent while the worker credits records.
 //!
-//! Only an index lists the records that are not credited, and the index is behind the table. It therefore names
-//! candidates, and each candidate is read together with the balances in one transaction. A record that is neither in
-//! the index nor credited is missed, as if the request had come earlier. No record counts twice.
+//! Only an index lists the records and entries that are not credited, and the index is behind the table. It therefore
+//! names candidates, and each candidate is read together with the balances in one transaction. One that is neither in the
+//! index nor credited is missed, as if the request had come earlier. None counts twice.
 
 use crate::app::App;
 use crate::problem::Problem;
-use futures::future::{try_join, try_join_all};
-use ledger_core::crediting::{Crediting, Uncredited, is_credited};
+use futures::future::{try_join_all, try_join4};
+use ledger_core::crediting::{Crediting, EntryCredit, LaneCredit, Uncredited, is_credited};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Key, Partition, attr, sk};
+use ledger_core::keys::{self, Key, Partition, Shards, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
-use ledger_core::reads;
+use ledger_core::reads::{self, Query};
+use ledger_core::sealing::lanes::TrailHead;
 use ledger_core::terms::MerchantTerms;
+use ledger_core::time::Timestamp;
 use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many records of one shard one query lists.
 const PAGE_ITEMS: usize = 500;
-/// The most records that are summed. More wait only if the worker has not run for long, which raises an alarm.
-const CANDIDATES_MAX: usize = 10_000;
+/// The most index entries that are read: of the merchant's records, and of the tenant's entries. More wait only if a
+/// worker has not run for long, which raises an alarm, or if the tenant takes hundreds of payments a second.
+const LISTED_MAX: usize = 10_000;
 /// The most items that DynamoDB reads in one transaction.
 const TRANSACT_GET_ITEMS_MAX: usize = 100;
 /// How many of these reads are made concurrently.
@@ -39,42 +42,78 @@ pub struct MerchantBalance {
     pub uncredited: Balance,
 }
 
-/// A record that may be uncredited, and its change of the balances.
+/// A merchant's balances, as of one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MerchantBalances {
+    /// By asset.
+    pub by_asset: BTreeMap<Asset, MerchantBalance>,
+    /// The instant.
+    pub as_of: Timestamp,
+    /// Whether `uncredited` has everything that the index lists; otherwise more waits than is summed.
+    pub is_complete: bool,
+}
+
+/// A payment, refund or journal entry that may be uncredited, and its change of the balances.
 struct Candidate {
     key: Key,
     delta: Vec<Delta>,
 }
 
+/// What an index lists as uncredited.
+struct Candidates {
+    listed: Vec<Candidate>,
+    is_complete: bool,
+}
+
 /// Balances and uncredited records, as read in one round.
 struct Snapshot {
     balances: Vec<Item>,
+    lanes: Vec<LaneCredit>,
     uncredited: Vec<Candidate>,
     /// Whether the round saw one moment: the merchant was not credited between the first read and the last.
     is_one: bool,
+}
+
+/// The items that hold what a merchant is credited with.
+struct Holding {
+    partition: Partition,
+    /// The head of the audit trail, which says how many lanes there are.
+    trail: Key,
+    balances: Vec<Key>,
 }
 
 impl App {
     /// Returns a merchant's balances by asset.
     ///
     /// # Errors
-    /// 404 if there is no such merchant. 503 if the table did not answer, or too many records wait to be summed.
-    pub async fn merchant_balances(
-        &self,
-        tenant: &Tenant,
-        merchant: MerchantId,
-    ) -> Result<BTreeMap<Asset, MerchantBalance>, Problem> {
+    /// 404 if there is no such merchant. 503 if the table did not answer, or the merchant is credited too often to read
+    /// its balances as of one instant.
+    pub async fn merchant_balances(&self, tenant: &Tenant, merchant: MerchantId) -> Result<MerchantBalances, Problem> {
         let (terms, run) = (self.merchant_anew(tenant, merchant).await?, self.terms(tenant).await?);
         let partition = Partition::merchant(tenant, merchant);
-        let (mut waiting, standing) = try_join(self.uncredited(tenant, &terms), self.balances(&partition)).await?;
+        let (records, entries, standing, mut lanes) = try_join4(
+            self.uncredited_records(tenant, &terms),
+            self.uncredited_entries(tenant, merchant, run.due_shards),
+            self.balances(&partition),
+            self.lanes(tenant),
+        )
+        .await?;
+        let is_complete = records.is_complete && entries.is_complete;
+        let mut waiting = records.listed;
+        waiting.extend(entries.listed);
         // Also the assets without a balance item: their first record may be credited before the read.
         let mut assets: BTreeSet<Asset> = standing.iter().map(asset_of).collect::<Result<_, _>>()?;
         assets.extend(run.assets.keys().cloned());
         assets.extend(waiting.iter().flat_map(|candidate| &candidate.delta).map(|delta| delta.asset().clone()));
+        let balances = assets.iter().map(|asset| partition.balance(asset)).collect();
+        let holding = Holding { trail: keys::seal_head(tenant), balances, partition };
         for _ in 0..ROUNDS_MAX {
-            let snapshot = self.together(&partition, &assets, waiting).await?;
-            if snapshot.is_one {
-                return Ok(sums(&snapshot)?);
+            let as_of = self.now();
+            let (snapshot, lanes_then) = self.together((tenant, merchant), &holding, lanes, waiting).await?;
+            if snapshot.is_one && lanes_then == lanes {
+                return Ok(MerchantBalances { by_asset: sums(&snapshot)?, as_of, is_complete });
             }
+            lanes = lanes_then;
             // INVARIANT: a credited record stays credited. Each round reads fewer records, and a single read is always
             // consistent.
             waiting = snapshot.uncredited;
@@ -82,46 +121,88 @@ impl App {
         Err(Problem::busy())
     }
 
-    /// Lists the records that the index has as not credited.
-    async fn uncredited(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Vec<Candidate>, Problem> {
-        let mut found = Vec::new();
-        for shard in 0..terms.shards.count() {
-            let mut after = None;
-            loop {
-                let query = reads::records_to_credit(tenant, terms.id, shard).after(after.take()).limit(PAGE_ITEMS);
-                let page = self.dynamo().query(&query).await?;
+    /// The number of lanes of the tenant's audit trail; 0 before they are opened.
+    async fn lanes(&self, tenant: &Tenant) -> Result<u32, Problem> {
+        let head = self.dynamo().get(&keys::seal_head(tenant)).await?;
+        Ok(lanes_of(tenant, head.as_ref())?)
+    }
+
+    /// Lists the payments and refunds that the index has as not credited.
+    async fn uncredited_records(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Candidates, Problem> {
+        let shards = (0..terms.shards.count()).map(|shard| reads::records_to_credit(tenant, terms.id, shard));
+        let read = |item: &Item| {
+            let record = Uncredited::read(tenant, item)?;
+            Ok(record.map(|record| Candidate { key: record.key(), delta: record.delta().to_vec() }))
+        };
+        self.listed(tenant, terms.id, shards.collect(), read).await
+    }
+
+    /// Lists the merchant's journal entries that the index has as not sealed, and whose seal credits it.
+    async fn uncredited_entries(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        shards: Shards,
+    ) -> Result<Candidates, Problem> {
+        let queries = (0..shards.count()).map(|shard| reads::entries_to_publish_and_credit(tenant, shard));
+        let queries = queries.chain([reads::entries_to_seal_and_credit(tenant)]);
+        let read = |item: &Item| {
+            let Some(key) = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?) else { return Ok(None) };
+            let credit = EntryCredit::read(item)?.filter(|credit| credit.merchant == merchant);
+            Ok(credit.map(|credit| Candidate { key, delta: credit.delta }))
+        };
+        self.listed(tenant, merchant, queries.collect(), read).await
+    }
+
+    /// The candidates that these queries list, until too many items were read.
+    async fn listed(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        queries: Vec<Query>,
+        read: impl Fn(&Item) -> Result<Option<Candidate>, ItemError>,
+    ) -> Result<Candidates, Problem> {
+        let mut listed = Vec::new();
+        let mut open: Vec<(Query, Option<String>)> = queries.into_iter().map(|query| (query, None)).collect();
+        let mut seen = 0_usize;
+        while !open.is_empty() && seen < LISTED_MAX {
+            let few: Vec<_> = open.drain(..open.len().min(CONCURRENCY)).collect();
+            let pages = few.into_iter().map(|(query, after)| async move {
+                let page = self.dynamo().query(&query.clone().after(after).limit(PAGE_ITEMS)).await?;
+                Ok::<_, Problem>((query, page))
+            });
+            for (query, page) in try_join_all(pages).await? {
+                seen = seen.saturating_add(page.len());
                 for item in &page {
-                    if let Some(record) = Uncredited::read(tenant, item)? {
-                        found.push(Candidate { key: record.key(), delta: record.delta().to_vec() });
-                    }
+                    listed.extend(read(item)?);
                 }
-                if found.len() > CANDIDATES_MAX {
-                    tracing::error!(%tenant, merchant = %terms.id, "more uncredited records than can be summed");
-                    return Err(Problem::busy());
-                }
-                match page.last() {
-                    Some(last) if page.len() >= PAGE_ITEMS => after = Some(last.string(attr::DUE_SK)?),
-                    Some(_) | None => break,
+                if let Some(last) = page.last().filter(|_| page.len() >= PAGE_ITEMS) {
+                    open.push((query, Some(last.string(attr::DUE_SK)?)));
                 }
             }
         }
-        Ok(found)
+        let is_complete = open.is_empty();
+        if !is_complete {
+            tracing::error!(%tenant, %merchant, "more records wait to be credited than can be summed");
+        }
+        Ok(Candidates { listed, is_complete })
     }
 
-    /// Reads balances and candidates, each part with the merchant's version. Equal versions mean that all parts are of
-    /// one moment.
+    /// Reads balances and candidates, each part with what says how often the merchant was credited. If these are equal,
+    /// all parts are of one moment. Also returns the number of lanes at that moment.
     async fn together(
         &self,
-        partition: &Partition,
-        assets: &BTreeSet<Asset>,
+        of: (&Tenant, MerchantId),
+        holding: &Holding,
+        lanes: u32,
         candidates: Vec<Candidate>,
-    ) -> Result<Snapshot, Problem> {
-        let balances: Vec<Key> = assets.iter().map(|asset| partition.balance(asset)).collect();
+    ) -> Result<(Snapshot, u32), Problem> {
         let mut left: &[Candidate] = &candidates;
         let mut reads: Vec<(&[Key], &[Candidate])> = Vec::new();
-        let mut beside: &[Key] = &balances;
+        let mut beside: &[Key] = &holding.balances;
+        let versions = usize::try_from(lanes).unwrap_or(usize::MAX).saturating_add(2);
         loop {
-            let room = TRANSACT_GET_ITEMS_MAX.saturating_sub(1).saturating_sub(beside.len());
+            let room = TRANSACT_GET_ITEMS_MAX.saturating_sub(versions).saturating_sub(beside.len());
             let (these, others) = left.split_at_checked(room).unwrap_or((left, &[]));
             reads.push((beside, these));
             (left, beside) = (others, &[]);
@@ -131,46 +212,70 @@ impl App {
         }
         let mut answers = Vec::new();
         for few in reads.chunks(CONCURRENCY) {
-            let few = few.iter().map(|(beside, these)| self.read_together(partition, beside, these));
+            let few = few.iter().map(|(beside, these)| self.read_together(of, holding, (lanes, beside), these));
             answers.extend(try_join_all(few).await?);
         }
-        let versions: BTreeSet<Option<i64>> = answers.iter().map(|answer| answer.version).collect();
+        let first = answers.first().map(|answer| answer.version.clone()).unwrap_or_default();
+        let is_one = answers.iter().all(|answer| answer.version == first);
         let (mut standing, mut waits) = (Vec::new(), Vec::new());
         for answer in answers {
             standing.extend(answer.balances);
             waits.extend(answer.waits);
         }
         let uncredited = candidates.into_iter().zip(waits).filter(|(_, waits)| *waits).map(|(candidate, _)| candidate);
-        Ok(Snapshot { balances: standing, uncredited: uncredited.collect(), is_one: versions.len() <= 1 })
+        let uncredited = uncredited.collect();
+        let Version { lanes_then, lanes, .. } = first;
+        Ok((Snapshot { balances: standing, lanes, uncredited, is_one }, lanes_then))
     }
 
     async fn read_together(
         &self,
-        partition: &Partition,
-        balances: &[Key],
+        (tenant, merchant): (&Tenant, MerchantId),
+        holding: &Holding,
+        (lanes, balances): (u32, &[Key]),
         candidates: &[Candidate],
     ) -> Result<Answer, Problem> {
+        let of_lanes = (0..lanes).map(|lane| keys::credited_in_lane(tenant, merchant, lane));
         let records = candidates.iter().map(|candidate| candidate.key.clone());
-        let keys: Vec<Key> =
-            [partition.crediting()].into_iter().chain(balances.iter().cloned()).chain(records).collect();
+        let keys = [holding.trail.clone(), holding.partition.crediting()].into_iter().chain(of_lanes);
+        let keys: Vec<Key> = keys.chain(balances.iter().cloned()).chain(records).collect();
         let mut items = self.dynamo().get_together(&keys).await?.into_iter();
+        let lanes_then = lanes_of(tenant, items.next().flatten().as_ref())?;
         let crediting = items.next().flatten();
-        let version = crediting.as_ref().map(Crediting::read).transpose()?.map(|crediting| crediting.version);
+        let crediting = crediting.as_ref().map(Crediting::read).transpose()?.map(|crediting| crediting.version);
+        let lanes = (0..lanes).zip(items.by_ref()).filter_map(|(lane, item)| Some((lane, item?)));
+        let lanes = lanes.map(|(lane, item)| LaneCredit::read(lane, &item)).collect::<Result<_, _>>()?;
         let balances = items.by_ref().take(balances.len()).flatten().collect();
         let waits = items.map(|record| match record {
             Some(record) => Ok(!is_credited(&record)),
             None => Err(ItemError::invalid(attr::PK)),
         });
-        Ok(Answer { version, balances, waits: waits.collect::<Result<_, _>>()? })
+        let waits = waits.collect::<Result<_, _>>()?;
+        Ok(Answer { version: Version { lanes_then, crediting, lanes }, balances, waits })
     }
+}
+
+/// What changes whenever the merchant is credited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Version {
+    /// The number of lanes of the audit trail.
+    lanes_then: u32,
+    /// How often records were credited.
+    crediting: Option<i64>,
+    /// What entries have credited in each lane.
+    lanes: Vec<LaneCredit>,
 }
 
 /// The result of one transactional read.
 struct Answer {
-    version: Option<i64>,
+    version: Version,
     balances: Vec<Item>,
     /// Whether each candidate is uncredited, in their order.
     waits: Vec<bool>,
+}
+
+fn lanes_of(tenant: &Tenant, head: Option<&Item>) -> Result<u32, ItemError> {
+    Ok(head.map(|head| TrailHead::read(tenant, head)).transpose()?.map_or(0, |head| head.lanes.count()))
 }
 
 fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemError> {
@@ -182,13 +287,22 @@ fn sums(snapshot: &Snapshot) -> Result<BTreeMap<Asset, MerchantBalance>, ItemErr
         let credited = credited.checked_plus(&held).map_err(|_| too_large())?;
         sums.insert(asset.clone(), MerchantBalance { credited, held, uncredited: Balance::zero(asset) });
     }
+    for lane in &snapshot.lanes {
+        for delta in lane.sums.net().map_err(|_| too_large())? {
+            let sum = sums.entry(delta.asset().clone()).or_insert_with(|| nothing(delta.asset()));
+            sum.credited = sum.credited.checked_apply(&delta).map_err(|_| too_large())?;
+        }
+    }
     for delta in snapshot.uncredited.iter().flat_map(|candidate| &candidate.delta) {
-        let zero = || Balance::zero(delta.asset().clone());
-        let nothing = || MerchantBalance { credited: zero(), held: zero(), uncredited: zero() };
-        let sum = sums.entry(delta.asset().clone()).or_insert_with(nothing);
+        let sum = sums.entry(delta.asset().clone()).or_insert_with(|| nothing(delta.asset()));
         sum.uncredited = sum.uncredited.checked_apply(delta).map_err(|_| too_large())?;
     }
     Ok(sums)
+}
+
+fn nothing(asset: &Asset) -> MerchantBalance {
+    let zero = || Balance::zero(asset.clone());
+    MerchantBalance { credited: zero(), held: zero(), uncredited: zero() }
 }
 
 fn asset_of(balance: &Item) -> Result<Asset, ItemError> {

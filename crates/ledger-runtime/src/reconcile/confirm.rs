@@ -1,7 +1,7 @@
 //! Confirms a suspicion by reading its group again until two successive reads are equal.
 //!
 //! Equal reads show the state at one moment, the one between them. A group that keeps changing is not a break: it is
-//! reported as unsettled.
+//! reported as unsettled. A period of a lane is read once: its sums say which entries they have.
 
 use super::Reconciler;
 use super::gather::{Gather, Gathered, Stopped};
@@ -13,6 +13,7 @@ use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::reconcile::{BreakKind, Finding, Group, Observation, Scope, Subject, fold, of_item};
 use ledger_core::retry;
+use ledger_core::transaction::PeriodId;
 
 /// The number of times that a changing group is read.
 const TRIES: u32 = 6;
@@ -150,6 +151,7 @@ impl Reconciler<'_> {
                 match Gather::facts(self, group, evidence).await {
                     Ok(gathered) if last.as_ref() == Some(&gathered) => return Ok(Some(gathered)),
                     Ok(gathered) => last = Some(gathered),
+                    Err(Stopped::Changed) => last = None,
                     Err(Stopped::Unsettled) => return Ok(None),
                     Err(Stopped::Problem(problem)) => return Err(problem),
                 }
@@ -157,8 +159,9 @@ impl Reconciler<'_> {
             Ok(None)
         });
         match &group.subject {
+            Subject::Period(_, PeriodId::OfLane { .. }) => self.as_of_its_segment(group, evidence).await,
             // A worker that credits the merchant would change it between the reads, and the index may lag.
-            Subject::Account(Account::Merchant(merchant), _) | Subject::Period(merchant, _) => {
+            Subject::Account(Account::Merchant(merchant), _) | Subject::Period(merchant, PeriodId::OfRecords(_)) => {
                 // While this worker holds the lease, the merchant is not credited.
                 let taking = (self.tenant, *merchant, Operation::Reconcile);
                 let Some(held) = crediting::take(self.app, taking, TAKE_TRIES).await? else { return Ok(None) };
@@ -174,5 +177,22 @@ impl Reconciler<'_> {
             | Subject::Topup(_)
             | Subject::Settlement(_) => twice.await,
         }
+    }
+    /// The facts of a lane's period as of the segment in its sums; `None` if settlements kept changing it.
+    async fn as_of_its_segment(
+        &self,
+        group: &Group,
+        evidence: &std::collections::BTreeSet<String>,
+    ) -> Result<Option<Gathered>, Problem> {
+        for _ in 0..TRIES {
+            match Gather::facts(self, group, evidence).await {
+                Ok(gathered) => return Ok(Some(gathered)),
+                // The next read begins with a pause.
+                Err(Stopped::Changed) => {}
+                Err(Stopped::Unsettled) => return Ok(None),
+                Err(Stopped::Problem(problem)) => return Err(problem),
+            }
+        }
+        Ok(None)
     }
 }

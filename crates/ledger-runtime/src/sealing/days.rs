@@ -100,9 +100,11 @@ impl<'a> Run<'a> {
             }
             let Some(page) = listed.next(self.writer.app, SHARDS_AT_ONCE, &mut self.fault).await? else { break };
             unmark_sealed(self.writer.app, self.writer.tenant, &page.sealed).await?;
+            // Only the seal of a lane credits merchants: such entries wait until the trail has lanes.
+            let waiting: Vec<Sealable> = page.waiting.into_iter().filter(|record| record.credit().is_none()).collect();
             self.unsealed.add(page.published);
-            count = count.saturating_add(page.waiting.len());
-            for record in page.waiting {
+            count = count.saturating_add(waiting.len());
+            for record in waiting {
                 self.oldest = Some(self.oldest.map_or(record.at(), |oldest| oldest.min(record.at())));
                 found.entry(record.at().utc_day()).or_default().push(record);
             }

@@ -6,6 +6,8 @@
 //! Nothing is held between two writes. A worker that stops anywhere leaves nothing to wait for, and of two workers that
 //! write the next segment of a lane, one is rejected and leaves the lane to the other.
 
+mod restored;
+
 use super::read::{
     Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
 };
@@ -16,9 +18,10 @@ use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use crate::publishing::Published;
 use futures::future::join_all;
-use ledger_core::ids::Tenant;
+use ledger_core::crediting::LaneCredits;
+use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Key, Recorded, Shards};
-use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection, LaneSegment};
+use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
 use tokio::time::Instant;
@@ -45,6 +48,8 @@ pub(super) struct Run<'a> {
 /// A lane in a run.
 struct Lane {
     head: LaneHead,
+    /// The open periods of merchants that were read.
+    credits: LaneCredits,
     /// Its records, in the order in which they were listed.
     waiting: Vec<Sealable>,
     /// Records that were sealed, or that another worker has sealed, since the lanes were divided.
@@ -108,6 +113,7 @@ impl<'a> Run<'a> {
         }
         let heads = self.heads.as_ref().map_or(&[][..], |heads| &heads.lanes);
         self.lanes = heads.iter().cloned().map(Lane::new).collect();
+        self.check_last_segments().await;
         loop {
             self.divide(found);
             self.write_segments(&listed).await;
@@ -229,15 +235,19 @@ impl<'a> Run<'a> {
     }
 
     async fn write_segment(&self, lane: &mut Lane, acts_until: Option<Timestamp>) -> Result<(), Problem> {
+        let credited = lane.waiting.iter().take(LANE_RECORDS_MAX).filter_map(Sealable::credit);
+        let merchants: Vec<MerchantId> = credited.map(|credit| credit.merchant).collect();
+        self.read_periods(&mut lane.credits, merchants).await?;
         let until = acts_until.filter(|_| lane.head.link.lane == 0).map(|until| lane.acts_until(until));
-        let batch = lane.head.batch(self.writer.tenant, &lane.waiting, until, self.writer.app.now());
+        let now = self.writer.app.now();
+        let batch = lane.head.batch(self.writer.tenant, &lane.waiting, &lane.credits, until, now);
         let Some(batch) = self.writer.built(batch)? else { return Ok(()) };
         let rejection = match self.writer.write(batch.transaction()).await? {
             WriteOutcome::Applied => {
                 lane.done.records = lane.done.records.saturating_add(batch.records());
                 lane.done.segments = lane.done.segments.saturating_add(1);
                 lane.ended.extend(drop_first(&mut lane.waiting, batch.records()));
-                lane.head = batch.into_next();
+                self.known_whole(lane, batch.into_next());
                 return Ok(());
             }
             WriteOutcome::Rejected(rejection) => rejection,
@@ -245,8 +255,7 @@ impl<'a> Run<'a> {
         };
         let dropped = match batch.explain(&rejection) {
             Some(LaneRejection::HeadMoved) if rejection.old.is_some() => {
-                lane.done.left = true;
-                lane.stop();
+                lane.leave();
                 return Ok(());
             }
             Some(LaneRejection::Sealed(positions)) => positions,
@@ -254,7 +263,17 @@ impl<'a> Run<'a> {
                 lane.fault = Some(self.writer.broken("a record of the audit trail was removed before it was sealed"));
                 positions
             }
-            Some(LaneRejection::HeadSetBack) => return self.finish_restored(lane).await,
+            Some(LaneRejection::HeadSetBack) => {
+                let number = lane.head.link.number.saturating_add(1);
+                return self.finish(lane, number).await;
+            }
+            Some(LaneRejection::PeriodClosed) => {
+                lane.credits.forget();
+                return Ok(());
+            }
+            Some(LaneRejection::CreditedBeyond) => {
+                return Err(self.writer.broken("a merchant was credited beyond the audit trail's head: reconcile"));
+            }
             Some(LaneRejection::HeadMoved) | None => Vec::new(),
         };
         if dropped.is_empty() {
@@ -264,27 +283,24 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Finishes a segment that the lane's head does not know, if a restore has left a part of its transaction.
-    async fn finish_restored(&self, lane: &mut Lane) -> Result<(), Problem> {
-        let changed = || self.writer.broken("the audit trail's chain was changed: verify it");
-        let number = lane.head.link.number.saturating_add(1);
-        let key = keys::lane_segment(self.writer.tenant, lane.head.link.lane, number);
-        let item = self.writer.app.dynamo().get(&key).await?.ok_or_else(changed)?;
-        let segment = LaneSegment::read(self.writer.tenant, &key, &item).map_err(|_| changed())?;
-        let listed: Vec<Key> = segment.records.into_iter().map(|(key, _)| key).collect();
-        let items = self.writer.app.dynamo().get_many(&listed).await?;
-        let batch =
-            self.writer.built(lane.head.finish_restored(self.writer.tenant, &item, &items))?.ok_or_else(changed)?;
-        match self.writer.write(batch.transaction()).await? {
-            WriteOutcome::Applied => {
-                tracing::warn!(tenant = %self.writer.tenant, segment = key.sk(), "a restored segment was finished");
-                lane.done.records = lane.done.records.saturating_add(batch.records());
-                lane.waiting.retain(|record| !listed.contains(record.key()));
-                lane.head = batch.into_next();
-                Ok(())
-            }
-            WriteOutcome::Rejected(_) | WriteOutcome::MarkerExists(_) => Err(changed()),
+    /// Remembers that the segment of this head is whole.
+    fn known_whole(&self, lane: &mut Lane, head: LaneHead) {
+        self.writer.app.sealed_heads().add(self.writer.tenant, head.link);
+        lane.head = head;
+    }
+
+    /// Reads the open periods of merchants that are not read yet.
+    async fn read_periods(&self, credits: &mut LaneCredits, merchants: Vec<MerchantId>) -> Result<(), Problem> {
+        let (merchants, keys): (Vec<MerchantId>, Vec<Key>) =
+            credits.unread(self.writer.tenant, merchants).into_iter().unzip();
+        if keys.is_empty() {
+            return Ok(());
         }
+        let items = self.writer.app.dynamo().get_many(&keys).await?;
+        for (merchant, item) in merchants.into_iter().zip(&items) {
+            credits.read(merchant, item.as_ref())?;
+        }
+        Ok(())
     }
 
     /// Skips sealed acts that every later run would list again, where no segment has done so.
@@ -335,7 +351,14 @@ impl<'a> Run<'a> {
 impl Lane {
     fn new(head: LaneHead) -> Self {
         let (waiting, ended, done) = (Vec::new(), Vec::new(), Sealed::default());
-        Self { head, waiting, ended, done, fault: None, is_stopped: false }
+        let credits = LaneCredits::new(head.link.lane);
+        Self { head, credits, waiting, ended, done, fault: None, is_stopped: false }
+    }
+
+    /// Leaves the rest to the worker that seals it at the same time.
+    fn leave(&mut self) {
+        self.done.left = true;
+        self.stop();
     }
 
     /// Seals nothing more in this run.

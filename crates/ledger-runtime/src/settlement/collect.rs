@@ -4,11 +4,12 @@
 use super::{SettlementRef, Settler};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
-use ledger_core::crediting::OpenPeriod;
+use ledger_core::crediting::{LaneCredit, OpenPeriod};
 use ledger_core::failure::Failure;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement};
+use ledger_core::settlements::{PeriodBatch, RECORDS_MAX, Settleable, Settlement};
+use ledger_core::transaction::{PeriodId, Transaction};
 use ledger_core::{reads, settlements as rules};
 use std::time::Duration;
 
@@ -42,20 +43,44 @@ impl Settler {
         Ok(true)
     }
 
-    /// Closes the merchant's open period and takes it. `false` if the settlement has closed one, or there is nothing in
-    /// it.
+    /// Closes an open period of the merchant and takes it. `false` if the settlement has closed one of each kind, or there
+    /// is nothing in them.
     pub(super) async fn close_period(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
-        if settlement.closed.is_some() {
-            return Ok(false);
+        let of_records = |closed: &PeriodBatch| matches!(closed.period, PeriodId::OfRecords(_));
+        if settlement.closed.iter().any(of_records) {
+            return self.close_lane(at, settlement).await;
         }
         let key = Partition::merchant(&at.tenant, at.merchant).crediting();
-        let Some(crediting) = self.ledger.dynamo().get(&key).await? else { return Ok(false) };
-        let open = OpenPeriod::read(&crediting)?;
-        let closing = rules::close_period(&at.tenant, settlement, &open, self.ledger.clock().now());
-        let Some(transaction) = closing.map_err(|error| self.broken(at, &error.to_string()))? else {
-            return Ok(false);
+        let now = self.ledger.clock().now();
+        let closing = match self.ledger.dynamo().get(&key).await? {
+            Some(crediting) => {
+                let open = OpenPeriod::read(&crediting)?;
+                let closing = rules::close_period(&at.tenant, settlement, &open, now);
+                closing.map_err(|error| self.broken(at, &error.to_string()))?
+            }
+            None => None,
         };
-        match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
+        match closing {
+            Some(transaction) => self.close(at, &transaction).await,
+            None => self.close_lane(at, settlement).await,
+        }
+    }
+
+    /// Closes the merchant's open period of a lane and takes it. `false` if the settlement has closed one of each lane, or
+    /// there is nothing in them.
+    async fn close_lane(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+        let items = self.ledger.dynamo().query(&reads::lane_credits(&at.tenant, at.merchant)).await?;
+        for open in LaneCredit::all(&items)? {
+            let closing = rules::close_lane(&at.tenant, settlement, &open, self.ledger.clock().now());
+            if let Some(transaction) = closing.map_err(|error| self.broken(at, &error.to_string()))? {
+                return self.close(at, &transaction).await;
+            }
+        }
+        Ok(false)
+    }
+
+    async fn close(&self, at: &SettlementRef, closing: &Transaction) -> Result<bool, Problem> {
+        match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, closing).await? {
             WriteOutcome::Applied => Ok(true),
             // The merchant was credited since, or another run was faster: the next move reads again.
             WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(true),

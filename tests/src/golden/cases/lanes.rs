@@ -1,7 +1,7 @@
 //! The lanes of the audit trail: their segments, the bindings of their heads, and how their number is raised.
 
 use super::Case;
-use super::trail::{act, entry, sealed};
+use super::trail::{act, crediting_entry, entry, sealed};
 use super::world::*;
 use crate::golden::build_lanes::LanesDoes;
 use crate::golden::command::Does;
@@ -14,6 +14,15 @@ const FITTING: u32 = 98;
 /// The hour before.
 const AN_HOUR_AGO: &str = "2026-11-21T02:00:00.000Z";
 const TOPUP: &str = "019a0000-0000-7000-8000-000000000081";
+/// Another merchant.
+const OTHER_MERCHANT: &str = "019a0000-0000-7000-8000-000000000041";
+/// The hash and the records of a segment of three entries.
+const CREDITED_HASH: &str = "poT8bOqrvYuEWHUY9otAPmnuf6LF8W+76BelcRLoMl4=";
+const CREDITED_RECORDS: &str = concat!(
+    "AQGaAAAAAHAAgAAAAAAAAAoBmqAAAABwAIAAAAAAAAABiqmM6unh4oN+rQI5C/okWi3X+5qK9RPbF95DO9HGk3MBAZoAAAAAcACA",
+    "AAAAAAAACgGaoAAAAHAAgAAAAAAAAAJyncIUMarZzdhI9MuEePTzP9CR6i3gVmnwBa+Q0BGBzQEBmgAAAABwAIAAAAAAAAAKAZqg",
+    "AAAAcACAAAAAAAAAAxIpLvzp1pYaLUDhO74VTBMNgA8vm6DtonWTIEU/Necg",
+);
 /// A customer whose records are in lane 1 of two.
 const IN_LANE_1: &str = B;
 
@@ -89,6 +98,7 @@ fn restored_segment() -> Json {
 pub(super) fn cases() -> Vec<Case> {
     let mut all = openings();
     all.extend(segments());
+    all.extend(crediting());
     all.extend(bindings());
     all
 }
@@ -191,6 +201,111 @@ fn segments() -> Vec<Case> {
             LanesDoes::SkipActs { until: "2026-11-21T02:45:00.000Z".to_owned() },
         )
         .on(one_lane()),
+    ]
+}
+
+/// The sums of a merchant in lane 0, after this segment.
+fn credited(merchant: &str, period: &str, segment: &str) -> Json {
+    let attributes = json!({
+        "period": n(period), "segment": n(segment), "period_records": n("2"), "taken_ecopay": n("500"),
+        "refunded_ecopay": n("40"), "updated_at": s(EARLIER),
+    });
+    item("merchant", merchant, "CREDITED#00", attributes)
+}
+
+/// An entry in segment 8 of lane 0.
+fn credited_entry(entry: Json) -> Json {
+    let entry = with(with(without(without(entry, "due_pk"), "due_sk"), "sealed", s("L0/8")), "lane_period", s("L0/3"));
+    with(entry, "credited_at", s(NOW))
+}
+
+/// The segment that `lanes/records-4-credited` writes, and the head and the sums after it.
+fn segment_of_credited() -> [Json; 2] {
+    let segment = json!({
+        "v": n("1"), "lanes": n("1"), "after": hash(5), "sealed_at": s(NOW), "hash": { "B": CREDITED_HASH },
+        "records": { "B": CREDITED_RECORDS },
+    });
+    let head = with(lane(0, "1", "8"), "hash", json!({ "B": CREDITED_HASH }));
+    [item("tenant", "root", "SEAL#lane#00#0000000008", segment), with(head, "sealed_at", s(NOW))]
+}
+
+/// Version 4 of the records: the seal credits merchants.
+fn crediting() -> Vec<Case> {
+    let due = |number, merchant, yen| crediting_entry(number, merchant, yen, "publish_credit");
+    let three = || [due(1, MERCHANT, "300"), due(2, MERCHANT, "-100"), due(3, OTHER_MERCHANT, "50")];
+    let last = |id, why| case(id, why, LanesDoes::FinishLast {});
+    let [segment, head] = segment_of_credited();
+    let head_before = || [trail("1", "3", "4"), segment_of_credited()[0].clone(), lane(0, "1", "7")];
+    let torn = || [trail("1", "3", "4"), segment.clone(), head.clone()];
+    vec![
+        seal("lanes/records-4-first", "A merchant's first payment in the lane, beside an entry without a merchant.")
+            .on(one_lane())
+            .on([due(1, MERCHANT, "300"), entry(2, "publish")]),
+        seal("lanes/records-4-credited", "Two merchants: the sums are those of the entries that are sealed.")
+            .on(one_lane())
+            .on(three())
+            .on([credited(MERCHANT, "3", "7")]),
+        seal("lanes/records-4-put-off", "One that could not be sealed before.").on(one_lane()).on([crediting_entry(
+            1,
+            MERCHANT,
+            "300",
+            "seal_credit",
+        )]),
+        case(
+            "lanes/records-4-unpublished",
+            "Its event was not taken: it is credited, and due to be published late.",
+            LanesDoes::SealUnpublished { lane: "0".to_owned() },
+        )
+        .on(one_lane())
+        .on([due(1, MERCHANT, "300")]),
+        seal("lanes/records-4-period-closed", "A settlement has closed the period meanwhile.")
+            .seen([credited(MERCHANT, "3", "7")])
+            .on(one_lane())
+            .on([due(1, MERCHANT, "300"), credited(MERCHANT, "4", "7")])
+            .ends("rejected wrong_state by crediting"),
+        seal(
+            "lanes/records-4-credited-beyond",
+            "A restore has brought back the head, and sums of the segment after it.",
+        )
+        .on(one_lane())
+        .on([due(1, MERCHANT, "300"), credited(MERCHANT, "3", "8")])
+        .ends("rejected stale_plan by crediting"),
+        seal("lanes/records-4-credited-before", "Another worker has sealed and credited one: none is credited.")
+            .seen([due(1, MERCHANT, "300"), credited(MERCHANT, "3", "7")])
+            .on(one_lane())
+            .on([credited_entry(due(1, MERCHANT, "300")), due(2, MERCHANT, "-100"), credited(MERCHANT, "3", "7")])
+            .ends("rejected already_exists by sealed"),
+        last("lanes/records-4-whole", "The whole segment is there: nothing is written.")
+            .on(torn())
+            .on(three().map(credited_entry))
+            .on([credited(MERCHANT, "3", "8"), credited(OTHER_MERCHANT, "3", "8")]),
+        last(
+            "lanes/records-4-finish-stamps",
+            "A restore has lost two stamps: they are written, and nothing is credited.",
+        )
+        .on(torn())
+        .on([due(1, MERCHANT, "300"), due(2, MERCHANT, "-100"), credited_entry(due(3, OTHER_MERCHANT, "50"))])
+        .on([credited(MERCHANT, "3", "8"), credited(OTHER_MERCHANT, "3", "8")]),
+        last("lanes/records-4-finish-sums", "A restore has lost the sums of one merchant: they are added.")
+            .on(torn())
+            .on(three().map(credited_entry))
+            .on([credited(MERCHANT, "3", "7"), credited(OTHER_MERCHANT, "3", "8")]),
+        last(
+            "lanes/records-4-finish-changed",
+            "Sums are missing and an entry is not as it was sealed: nothing is written.",
+        )
+        .on(torn())
+        .on([credited_entry(due(1, MERCHANT, "301")), credited_entry(due(2, MERCHANT, "-100"))])
+        .on([credited_entry(due(3, OTHER_MERCHANT, "50"))])
+        .on([credited(MERCHANT, "3", "7"), credited(OTHER_MERCHANT, "3", "8")]),
+        case(
+            "lanes/records-4-finish-restored",
+            "A restore has brought back the segment alone: the head moves, and all is stamped and credited.",
+            LanesDoes::FinishRestored {},
+        )
+        .on(head_before())
+        .on(three())
+        .on([credited(MERCHANT, "3", "7")]),
     ]
 }
 

@@ -31,6 +31,7 @@ mod refund;
 mod refund_points;
 mod settlements;
 mod settlements_admin;
+mod settlements_lanes;
 mod setup;
 mod topup;
 mod topup_check;
@@ -99,6 +100,7 @@ pub fn all() -> Vec<Case> {
         lanes::cases(),
         settlements::cases(),
         settlements_admin::cases(),
+        settlements_lanes::cases(),
         reconciliation::cases(),
         records::cases(),
         migration::cases(),

@@ -3,7 +3,7 @@
 
 use super::migrating::{GOD_RECORD, migrating, setting};
 use super::world::*;
-use super::{Case, charge, debts, holds, pay, refund, refund_points};
+use super::{Case, card_reverse, cards, charge, debts, holds, pay, refund, refund_points};
 use crate::golden::build_scale::ScaleDoes;
 use crate::golden::command::Does;
 use serde_json::{Value as Json, json};
@@ -52,20 +52,43 @@ const UNDER_2: [(&str, &str, &str); 28] = [
     ("refund/payer-gone", "refund/records-2-payer-gone", "No item is created for the aggregates."),
 ];
 
+/// Cases under version 4, in which the seal of the entry credits the merchant, and not the record.
+const UNDER_4: [(&str, &str, &str); 14] = [
+    ("pay/money", "pay/records-4-money", "The payment is not due: its entry says that its seal credits the merchant."),
+    ("pay/three-assets", "pay/records-4-three-assets", "So it is with several assets."),
+    ("pay/one-short", "pay/records-4-one-short", "The guards are the same."),
+    ("charge/charged", "charge/records-4-charged", "A charge is a payment."),
+    ("authorize/held", "authorize/records-4-held", "Nothing is owed yet."),
+    ("capture/full", "capture/records-4-full", "The entry of the capture credits."),
+    ("capture/part", "capture/records-4-part", "The captured part alone."),
+    ("refund/partial", "refund/records-4-partial", "The refund says by asset what is taken from the merchant."),
+    ("refund/three-assets-1240", "refund/records-4-three-assets-1240", "By each of its assets."),
+    ("card_pay/paid", "card_pay/records-4-paid", "A card's payment is credited in the same way."),
+    ("card_refund/partial", "card_refund/records-4-partial", "So is its refund."),
+    ("card_reverse/pay", "card_reverse/records-4-pay", "The reversal of a payment is taken from the merchant."),
+    ("card_reverse/refund", "card_reverse/records-4-refund", "The reversal of a refund is given back to it."),
+    ("card_topup/loaded", "card_topup/records-4-loaded", "An entry that owes no merchant is as before."),
+];
+
 pub(super) fn cases() -> Vec<Case> {
     let all = [pay::cases(), charge::cases(), holds::cases(), refund::cases(), refund_points::cases(), debts::cases()];
     let all: Vec<Case> = all.into_iter().flatten().collect();
-    let under_2 = UNDER_2.iter().map(|(of, id, why)| {
-        let case = all.iter().find(|case| case.id == *of).unwrap_or_else(|| panic!("no case {of}"));
-        let mut given = case.given.clone();
-        for item in given.state.iter_mut().filter(|item| is_config(item)) {
-            item["records"] = n("2");
-        }
-        Case { id, why, given, version: "v1", effects: case.effects.clone(), ..*case }
-    });
+    let under_2 = UNDER_2.iter().map(|(of, id, why)| under(&all, (of, id, why), "2"));
     let mut cases: Vec<Case> = under_2.collect();
+    let of_4: Vec<Case> = all.into_iter().chain(cards::cases()).chain(card_reverse::cases()).collect();
+    cases.extend(UNDER_4.iter().map(|(of, id, why)| under(&of_4, (of, id, why), "4")));
     cases.extend(switched());
     cases
+}
+
+/// A case under another version of the records.
+fn under(all: &[Case], (of, id, why): (&str, &'static str, &'static str), version: &str) -> Case {
+    let case = all.iter().find(|case| case.id == of).unwrap_or_else(|| panic!("no case {of}"));
+    let mut given = case.given.clone();
+    for item in given.state.iter_mut().filter(|item| is_config(item)) {
+        item["records"] = n(version);
+    }
+    Case { id, why, given, version: "v1", effects: case.effects.clone(), ..*case }
 }
 
 fn is_config(item: &Json) -> bool {
@@ -100,8 +123,19 @@ fn switched() -> Vec<Case> {
             "tenant/opened-with-records-3",
             "A tenant that writes version 3 from the beginning.",
             None,
-            Does::TenantOpen { terms: with(terms, "records", n("3")) },
+            Does::TenantOpen { terms: with(terms.clone(), "records", n("3")) },
         ),
+        Case::new(
+            "tenant/opened-with-records-4",
+            "A tenant that writes version 4 from the beginning.",
+            None,
+            Does::TenantOpen { terms: with(terms, "records", n("4")) },
+        ),
+        records("tenant/records-raised-to-4", "From version 3 to version 4.", "4").on([with(
+            config(),
+            "records",
+            n("3"),
+        )]),
         records("tenant/records-raised-to-3", "From version 2 to version 3.", "3").on([of_version_2(config())]),
         records("tenant/records-raised-to-3-at-once", "From version 1 to version 3.", "3").on([config()]),
         records("tenant/records-raised", "Version 2 of the records, and an audit record.", "2").on([config()]),

@@ -151,7 +151,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A settlement without records.
-fn fresh() -> Json {
+pub(super) fn fresh() -> Json {
     let none = without(without(settlement("collecting", &[]), "taken_ecopay"), "refunded_ecopay");
     with(with(none, "records", n("0")), "batches", n("0"))
 }
@@ -333,7 +333,7 @@ fn words() -> Vec<Case> {
     ]
 }
 
-const PERIOD_SUMS: [(&str, &str); 4] =
+pub(super) const PERIOD_SUMS: [(&str, &str); 4] =
     [("period_records", "3"), ("taken_ecopay", "900"), ("taken_point", "30"), ("refunded_ecopay", "100")];
 
 /// The merchant's item, with this period open.
@@ -346,7 +346,7 @@ fn crediting(number: &str, version: &str) -> Json {
 }
 
 /// The merchant's period 4, closed.
-fn period_4() -> Json {
+pub(super) fn period_4() -> Json {
     let attributes = json!({ "merchant_id": s(MERCHANT), "period": n("4"), "created_at": s(EARLIER) });
     let item = item("merchant", MERCHANT, "PERIOD#00000004", attributes);
     PERIOD_SUMS.iter().fold(item, |item, (name, number)| with(item, name, n(number)))
@@ -374,7 +374,7 @@ fn with_period_4() -> Json {
 }
 
 /// A settlement that has taken period 4 after another gave it back.
-fn with_period_4_in_list() -> Json {
+pub(super) fn with_period_4_in_list() -> Json {
     let item = with(settlement("collecting", &[]), "records", n("3"));
     with(with(with(item, "taken_ecopay", n("900")), "taken_point", n("30")), "refunded_ecopay", n("100"))
 }

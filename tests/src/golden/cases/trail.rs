@@ -44,6 +44,17 @@ pub(super) fn entry(number: u32, mark: &str) -> Json {
     item("customer", A, &format!("TXN#{}", id_of(number)), attributes)
 }
 
+/// An entry of a payment or refund that its seal credits to a merchant, with a due index entry.
+pub(super) fn crediting_entry(number: u32, merchant: &str, yen: &str, mark: &str) -> Json {
+    let back = yen.strip_prefix('-').map_or_else(|| format!("-{yen}"), str::to_owned);
+    let side =
+        |account: &str, delta: &str| json!({ "M": { "account": s(account), "asset": s("ECOPAY"), "delta": n(delta) } });
+    let of_merchant = format!("merchant:{merchant}");
+    let postings = json!({ "L": [side(OF_A, &back), side(&of_merchant, yen)] });
+    let entry = with(with(entry(number, mark), "credited_by", s("seal")), "postings", postings);
+    if mark == "seal_credit" { with(entry, "due_pk", s("demo#due#seal_credit#0")) } else { entry }
+}
+
 pub(super) fn sealed(entry: Json) -> Json {
     with(without(without(entry, "due_pk"), "due_sk"), "sealed", s("2026-11-20/1"))
 }
@@ -143,6 +154,12 @@ fn steps() -> Vec<Case> {
         .on([pending()]),
         case("trail/published", "Their events have been taken: they are due to be sealed.", TrailDoes::Published {})
             .on([entry(1, "publish"), entry(2, "publish"), entry(3, "seal")]),
+        case(
+            "trail/records-4-published",
+            "An entry that its seal credits to a merchant has a work of sealing of its own.",
+            TrailDoes::Published {},
+        )
+        .on([entry(1, "publish"), crediting_entry(2, MERCHANT, "100", "publish_credit")]),
         case("trail/unmarked", "A late publication has put a mark back on what is sealed.", TrailDoes::Unmark {})
             .on([with(entry(1, "seal"), "sealed", s("2026-11-20/1")), entry(2, "seal")]),
     ]

@@ -150,6 +150,28 @@ fn due() -> Vec<Case> {
             world: "late",
             ..case("entries_to_publish_late/shard", "sealed entries alone", shard(0), &["late entry"])
         },
+        Case {
+            world: "crediting",
+            ..case("entries_to_publish_and_credit/shard", "those that credit merchants alone", shard(0), &["to credit"])
+        },
+        Case {
+            world: "crediting",
+            ..case(
+                "entries_to_seal_and_credit/tenant",
+                "those that could not be sealed",
+                json!({ "tenant": "demo" }),
+                &["put off"],
+            )
+        },
+        Case {
+            world: "crediting",
+            ..case(
+                "lane_credits/merchant",
+                "each lane of one merchant",
+                json!({ "tenant": "demo", "merchant": MERCHANT }),
+                &["lane 0", "lane 11"],
+            )
+        },
         case("entries_to_publish/empty", "a shard without work", shard(7), &[]),
         case(
             "records_to_credit/shard",

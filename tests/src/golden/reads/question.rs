@@ -85,6 +85,17 @@ pub enum Question {
         tenant: String,
         shard: u32,
     },
+    EntriesToPublishAndCredit {
+        tenant: String,
+        shard: u32,
+    },
+    EntriesToSealAndCredit {
+        tenant: String,
+    },
+    LaneCredits {
+        tenant: String,
+        merchant: String,
+    },
     RecordsToCredit {
         tenant: String,
         merchant: String,
@@ -362,6 +373,11 @@ impl Question {
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
             Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
+            Self::EntriesToPublishAndCredit { tenant, shard } => {
+                reads::entries_to_publish_and_credit(&slug(tenant), *shard)
+            }
+            Self::EntriesToSealAndCredit { tenant } => reads::entries_to_seal_and_credit(&slug(tenant)),
+            Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
             Self::RecordsToCredit { tenant, merchant: of, shard } => {
                 reads::records_to_credit(&slug(tenant), merchant(of), *shard)
             }

@@ -91,7 +91,7 @@ async fn entries_are_sealed_while_the_queue_is_out_and_published_in_order_after(
 /// any.
 #[tokio::test]
 async fn entries_are_sealed_unpublished_from_version_3_of_the_records_on() {
-    for (records, name) in RecordVersion::ALL.into_iter().zip(["late-1", "late-2", "late-3"]) {
+    for (records, name) in RecordVersion::ALL.into_iter().zip(["late-1", "late-2", "late-3", "late-4"]) {
         let terms = |terms: &mut TenantTerms| terms.records = records;
         let (world, tap) = (World::with_terms(host::shared(), name, terms).await, EventTap::default());
         plant(&world, &written(&world, &new_id(), OLD, 3)).await;

@@ -32,7 +32,8 @@ fn journal(books: &Books) -> IdsByGroup {
 
 /// Puts journal rows back as they were before they were sealed.
 async fn reset(world: &World, journal_rows: &[Item]) {
-    for (pk, sk, _) in world.books().await.under("SEAL") {
+    let books = world.books().await;
+    for (pk, sk, _) in books.under("SEAL").chain(books.under("CREDITED#")) {
         world.remove(pk, sk).await;
     }
     for row in journal_rows {
@@ -44,7 +45,7 @@ async fn reset(world: &World, journal_rows: &[Item]) {
 fn due(books: &Books) -> usize {
     let is_due = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish"));
     // A published entry that could not be sealed is due for that.
-    let is_published = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    let is_published = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal"));
     assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }

@@ -2,14 +2,15 @@
 
 use super::{check, distinct, due, ids, payers, rows, settle};
 use ledger_core::ids::Tenant;
+use ledger_core::terms::RecordVersion;
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::publishing::{Published, Publisher};
 use ledger_runtime::readback::{MetricSource, Sum};
 use ledger_runtime::worker::Due;
 use ledger_tests::cloud::gate;
-use ledger_tests::http::World;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::{Host, World};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ mod book;
 
 /// A world in which each endpoint was called once.
 async fn busy(tenant: &str) -> World {
-    let world = World::alone(tenant).await;
+    // Endpoints are prepared without publishing: of these records the crediting worker credits merchants.
+    let world = World::with_terms(Host::fresh(), tenant, |terms| terms.records = RecordVersion::V3).await;
     // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
     let stage = Stage::new(world).await;

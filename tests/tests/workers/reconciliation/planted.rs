@@ -101,15 +101,16 @@ async fn each_planted_break_is_found_and_named() {
     assert_eq!(roots(&report), found("balance_differs", &owner(pk)));
     world.plant(balance.clone()).await;
 
-    // A merchant's balance that is wrong.
+    // What a merchant is credited with, which is wrong.
     let merchant_pk = format!("{}#merchant#{}", world.tenant, stage.merchant.id);
-    let balance = books.row(&merchant_pk, "BALANCE#ECOPAY").expect("a balance");
-    with(world, balance, |row| {
-        row.insert("balance".to_owned(), n("1"));
+    let credited = books.row(&merchant_pk, "CREDITED#00").expect("sums");
+    with(world, credited, |row| {
+        row.insert("taken_ecopay".to_owned(), n("1"));
     })
     .await;
-    assert_eq!(roots(&reported("merchant").await), found("balance_differs", &owner(&merchant_pk)));
-    world.plant(balance.clone()).await;
+    let period = format!("period:{}:L0/1", stage.merchant.id);
+    assert_eq!(roots(&reported("merchant").await), found("period_differs", &period));
+    world.plant(credited.clone()).await;
 
     // An entry missing.
     remove(world, pay).await;

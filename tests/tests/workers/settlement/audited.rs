@@ -88,7 +88,7 @@ async fn each_error_planted_in_settlements_is_found() {
 
 /// Books with a paid settlement of period 1, a refused one that gave period 2 back, and the open period.
 async fn books_with_periods() -> Books {
-    let shop = Settling::new("audited-periods").await;
+    let shop = Settling::by_stripe_under("audited-periods", RecordVersion::V3).await;
     let first = shop.take("3000").await;
     shop.take("500").await;
     shop.refund(&first, "100").await;
@@ -153,6 +153,112 @@ async fn each_error_planted_in_periods_is_found() {
     ];
     for (place, (rule, books)) in plants.iter().enumerate() {
         let findings = [books.findings(), books.findings_when_credited()].concat();
+        assert!(findings.iter().any(|finding| finding.rule == *rule), "{place}: {rule}: {findings:#?}");
+    }
+}
+
+/// The same books of a tenant whose merchants are credited by seals, with a payment that is not sealed.
+async fn books_with_lanes() -> Books {
+    let shop = Settling::by_stripe_under("audited-lanes", RecordVersion::V4).await;
+    let first = shop.take("3000").await;
+    shop.take("500").await;
+    shop.refund(&first, "100").await;
+    shop.credit().await;
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    shop.take("400").await;
+    shop.credit().await;
+    shop.kyc.answer(at.merchant, KycAnswer::Refused);
+    let at = shop.close().await;
+    assert_eq!(shop.walk(&at).await, Ended::Over);
+    shop.take("1000").await;
+    shop.credit().await;
+    shop.take("70").await;
+    shop.world.check_books().await
+}
+
+#[tokio::test]
+async fn each_error_planted_in_periods_of_lanes_is_found() {
+    let good = books_with_lanes().await;
+    good.check_credited();
+    good.check_sealed();
+    let is_sale = |row: &Item| row.contains_key("credited_by");
+    let paid = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("paid"));
+    let undone = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("undone"));
+    let lane = find(&good, "CREDITED#", |_| true);
+    let closed = find(&good, "PERIOD#L", |row| row.contains_key("settlement_id"));
+    let due = find(&good, "PERIOD#L", |row| row.contains_key("due_pk"));
+    let balance = find(&good, "BALANCE#ECOPAY", |row| !row.contains_key("exposure"));
+    let [sealed, waiting] = [true, false]
+        .map(|is_sealed| find(&good, "TXN#", |row| is_sale(row) && row.contains_key("sealed") == is_sealed));
+    let other = find(&good, "TXN#", |row| !is_sale(row) && row.contains_key("sealed"));
+    let refund = find(&good, "REFUND#", |row| row.contains_key("parts"));
+    let payment = find(&good, "PAYMENT", |_| true);
+    let with = |key: &PrimaryKey, name: &str, value: Value| {
+        changed(&good, key, |row| drop(row.insert(name.to_owned(), value)))
+    };
+    let without =
+        |key: &PrimaryKey, name: &str| changed(&good, key, |row| drop(row.remove(name).expect("the attribute")));
+    let deleted = |key: &PrimaryKey| {
+        let mut books = good.clone();
+        books.rows.remove(key);
+        books
+    };
+    let part = |yen: &str| Value::M(Item::from([("ECOPAY".to_owned(), n(yen))]));
+    let is_closing = |name: &&String| name.starts_with("closed_batch_");
+    let closing = good.rows[&paid].keys().find(is_closing).expect("a closed period").clone();
+    let named_twice = with(&undone, "closed_batch_0", good.rows[&paid][&closing].clone());
+    let (periods, credited) = ("periods equal records", "entries are credited when sealed");
+    let (balances, by_one) = ("merchants' balances equal postings", "merchants are credited by one");
+    let (settlements, segments) = ("settlements equal records", "merchants are credited until a segment");
+    let plants = [
+        (periods, with(&sealed, "lane_period", s("L0/9"))),
+        (periods, with(&sealed, "lane_period", s("L5/1"))),
+        (periods, with(&sealed, "period", n(1))),
+        (periods, without(&sealed, "sealed")),
+        (periods, with(&lane, "taken_ecopay", n(1001))),
+        (periods, with(&lane, "period_records", n(2))),
+        (periods, with(&lane, "period", n(4))),
+        (periods, without(&lane, "period")),
+        (periods, with(&lane, "segment", n(1))),
+        (periods, deleted(&lane)),
+        (periods, with(&closed, "refunded_ecopay", n(99))),
+        (periods, with(&closed, "merchant_id", s("another"))),
+        (periods, with(&closed, "lane_period", s("L0/2"))),
+        (periods, deleted(&closed)),
+        (periods, without(&paid, &closing)),
+        (periods, without(&closed, "settlement_id")),
+        (periods, with(&due, "settlement_id", s("another"))),
+        (periods, without(&due, "due_pk")),
+        (periods, named_twice),
+        (credited, without(&sealed, "lane_period")),
+        (credited, without(&sealed, "credited_at")),
+        (credited, without(&sealed, "sealed")),
+        (credited, without(&sealed, "credited_by")),
+        (credited, with(&sealed, "lane_period", s("L5/1"))),
+        (credited, with(&other, "lane_period", s("L0/1"))),
+        (credited, without(&waiting, "due_pk")),
+        (credited, with(&waiting, "due_pk", s("audited-lanes#due#publish#0"))),
+        (credited, with(&waiting, "lane_period", s("L0/1"))),
+        (credited, with(&refund, "credited_at", s("2026-11-21T03:00:00.000Z"))),
+        (credited, with(&payment, "due_pk", s("audited-lanes#due#credit#0"))),
+        (by_one, without(&sealed, "credited_by")),
+        (by_one, with(&other, "credited_by", s("seal"))),
+        (by_one, with(&payment, "merchant_delta", part("3000"))),
+        (by_one, with(&refund, "parts", part("-99"))),
+        (by_one, with(&payment, "captured_ecopay", n(1))),
+        (balances, with(&balance, "balance", n(1))),
+        (balances, with(&lane, "taken_ecopay", n(1001))),
+        (balances, deleted(&lane)),
+        (balances, without(&waiting, "credited_by")),
+        (balances, without(&sealed, "credited_at")),
+        (settlements, without(&sealed, "lane_period")),
+        (settlements, without(&closed, "settlement_id")),
+        (settlements, with(&paid, "records", n(4))),
+        (segments, with(&lane, "segment", n(99))),
+    ];
+    for (place, (rule, books)) in plants.iter().enumerate() {
+        let findings = [books.findings(), books.findings_when_credited(), books.findings_when_sealed()].concat();
         assert!(findings.iter().any(|finding| finding.rule == *rule), "{place}: {rule}: {findings:#?}");
     }
 }

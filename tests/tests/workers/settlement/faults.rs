@@ -5,15 +5,29 @@ use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 
 /// Runs a settlement whose `n`th write meets the fault, then from the start again, for each write of the saga.
-/// Every task is run twice. One record is due by itself, the others are in the open period.
-async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, expected: &str) {
+/// Every task is run twice.
+async fn at_every_write(name: &str, fault: Fault, kyc: KycAnswer, expected: &str) {
+    for records in [RecordVersion::V3, RecordVersion::V4] {
+        let mut shop = Settling::under(&format!("{name}-{}", records.number()), records).await;
+        at_every_write_under(&mut shop, records, (fault.clone(), kyc.clone()), expected).await;
+    }
+}
+
+/// Under version 3 one record is due by itself, and the others are in the open period; under version 4 all are in that of
+/// the lane.
+async fn at_every_write_under(
+    shop: &mut Settling,
+    records: RecordVersion,
+    (fault, kyc): (Fault, KycAnswer),
+    expected: &str,
+) {
     for nth in 0.. {
         shop.next_shop().await;
         let payment = shop.take("3000").await;
-        credit_under(shop, RecordVersion::V2).await;
+        credit(shop, records, RecordVersion::V2).await;
         shop.take("500").await;
         shop.refund(&payment, "100").await;
-        credit_under(shop, RecordVersion::V3).await;
+        credit(shop, records, RecordVersion::V3).await;
         let at = shop.close().await;
         shop.kyc.answer(at.merchant, kyc.clone());
         let faults = std::iter::repeat_n(None, nth).chain([Some(fault.clone())]);
@@ -22,7 +36,7 @@ async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, expec
         let view = shop.view(&at).await;
         assert_eq!(view["status"], expected, "write {nth} meets {fault:?}");
         let left = if expected == "paid" { "0" } else { "3400" };
-        assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "write {nth} meets {fault:?}");
+        assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "{records:?}, write {nth} meets {fault:?}");
         assert_eq!(shop.of_balance("ECOPAY", "held").await, "0", "write {nth} meets {fault:?}");
         assert_eq!(shop.file(&at).is_some(), expected == "paid");
         shop.world.check_books().await;
@@ -39,10 +53,15 @@ async fn at_every_write(shop: &mut Settling, fault: Fault, kyc: KycAnswer, expec
             shop.world.check_books().await;
         }
         if missed > 0 {
-            assert!(nth > 8, "only {nth} writes");
+            assert!(nth > 6, "only {nth} writes");
             return;
         }
     }
+}
+
+/// Credits what waits: by the seal, or as a worker whose terms have `by_worker`.
+async fn credit(shop: &Settling, records: RecordVersion, by_worker: RecordVersion) {
+    if records.credits_when_sealed() { shop.credit().await } else { credit_under(shop, by_worker).await }
 }
 
 fn passed() -> KycAnswer {
@@ -51,26 +70,22 @@ fn passed() -> KycAnswer {
 
 #[tokio::test]
 async fn crash_before_any_write_still_settles() {
-    let mut shop = Settling::new("settled-before").await;
-    at_every_write(&mut shop, Fault::Refused, passed(), "paid").await;
+    at_every_write("settled-before", Fault::Refused, passed(), "paid").await;
 }
 
 #[tokio::test]
 async fn crash_after_any_write_still_settles() {
-    let mut shop = Settling::new("settled-after").await;
-    at_every_write(&mut shop, Fault::AnswerCut, passed(), "paid").await;
+    at_every_write("settled-after", Fault::AnswerCut, passed(), "paid").await;
 }
 
 #[tokio::test]
 async fn crash_before_any_write_still_compensates() {
-    let mut shop = Settling::new("undone-before").await;
-    at_every_write(&mut shop, Fault::Refused, KycAnswer::Refused, "undone").await;
+    at_every_write("undone-before", Fault::Refused, KycAnswer::Refused, "undone").await;
 }
 
 #[tokio::test]
 async fn crash_after_any_write_still_compensates() {
-    let mut shop = Settling::new("undone-after").await;
-    at_every_write(&mut shop, Fault::AnswerCut, KycAnswer::Refused, "undone").await;
+    at_every_write("undone-after", Fault::AnswerCut, KycAnswer::Refused, "undone").await;
 }
 
 #[tokio::test]

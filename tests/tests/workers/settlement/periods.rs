@@ -1,4 +1,4 @@
-//! Periods: each record is settled once, whichever versions of the records and releases work side by side, however
+//! Periods of records that the crediting worker credits: each record is settled once, whichever versions of the records and releases work side by side, however
 //! crediting and closing meet, and whatever is given back.
 
 use futures::future::{join, join3};
@@ -121,7 +121,7 @@ fn periods(books: &Books) -> Vec<(Decimal, bool)> {
 
 #[tokio::test]
 async fn settlement_takes_the_open_period_and_a_late_refund_is_in_the_next() {
-    let shop = Settling::new("periods").await;
+    let shop = Settling::under("periods", RecordVersion::V3).await;
     let payment = shop.take("3000").await;
     shop.take("500").await;
     shop.refund(&payment, "100").await;
@@ -162,7 +162,7 @@ async fn settlement_takes_the_open_period_and_a_late_refund_is_in_the_next() {
 
 #[tokio::test]
 async fn records_of_both_versions_are_settled_once_in_either_order() {
-    let mut shop = Settling::new("periods-versions").await;
+    let mut shop = Settling::under("periods-versions", RecordVersion::V3).await;
     for order in [[RecordVersion::V2, RecordVersion::V3], [RecordVersion::V3, RecordVersion::V2]] {
         shop.next_shop().await;
         let [first, second] = order;
@@ -184,7 +184,7 @@ async fn records_of_both_versions_are_settled_once_in_either_order() {
 /// A release that knows no periods collects the records that are due by themselves, and goes on.
 #[tokio::test]
 async fn release_without_periods_leaves_the_open_one_to_the_next_settlement() {
-    let shop = Settling::new("periods-older").await;
+    let shop = Settling::under("periods-older", RecordVersion::V3).await;
     shop.take("3000").await;
     credit_under(&shop, RecordVersion::V2).await;
     shop.take("500").await;
@@ -213,7 +213,7 @@ async fn release_without_periods_leaves_the_open_one_to_the_next_settlement() {
 
 #[tokio::test]
 async fn crediting_and_closing_exclude_each_other() {
-    let shop = Settling::new("periods-race").await;
+    let shop = Settling::under("periods-race", RecordVersion::V3).await;
     shop.take("3000").await;
     credit_under(&shop, RecordVersion::V3).await;
     let (at, steps) = (shop.close().await, Steps::of(&shop));
@@ -272,7 +272,7 @@ async fn meets(steps: &Steps<'_>, transaction: &Transaction) -> bool {
 
 #[tokio::test]
 async fn worker_that_meets_a_closed_period_credits_to_the_open_one() {
-    let mut shop = Settling::new("periods-worker").await;
+    let mut shop = Settling::under("periods-worker", RecordVersion::V3).await;
     for _ in 0..TRIES {
         shop.next_shop().await;
         shop.take("3000").await;
@@ -304,7 +304,7 @@ async fn worker_that_meets_a_closed_period_credits_to_the_open_one() {
 
 #[tokio::test]
 async fn settlement_that_meets_a_credit_reads_the_period_again() {
-    let mut shop = Settling::new("periods-settler").await;
+    let mut shop = Settling::under("periods-settler", RecordVersion::V3).await;
     for _ in 0..TRIES {
         shop.next_shop().await;
         shop.take("3000").await;
@@ -332,7 +332,7 @@ async fn settlement_that_meets_a_credit_reads_the_period_again() {
 
 #[tokio::test]
 async fn periods_given_back_are_paid_by_the_next_settlement() {
-    let shop = Settling::new("periods-back").await;
+    let shop = Settling::under("periods-back", RecordVersion::V3).await;
     let merchant = MerchantId::parse(&shop.merchant.id).expect("an id");
     shop.kyc.answer(merchant, KycAnswer::Refused);
     // The second settlement takes the first one's period too, and gives back both.

@@ -159,7 +159,7 @@ async fn check_raised(slug: &str, records: RecordVersion) {
 
 #[tokio::test]
 async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
-    let shop = Settling::new("shards-settled").await;
+    let shop = Settling::under("shards-settled", RecordVersion::V3).await;
     for _ in 0..4 {
         shop.take("100").await;
     }
@@ -198,7 +198,8 @@ async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sweep_out_of_time_is_continued_by_the_next() {
     let rig = Rig::new().await;
-    let (scene, teller) = (rig.scene("many-merchants").await, rig.actor().await);
+    let (scene, teller) =
+        (rig.scene_with("many-merchants", |terms| terms.records = RecordVersion::V3).await, rig.actor().await);
     let customer = scene.world.customer_with("1000").await;
     let merchants = join_all((0..10).map(|_| scene.world.merchant())).await;
     let sell = async || {

@@ -10,11 +10,14 @@ use std::collections::BTreeSet;
 pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFact>) -> Vec<Finding> {
     let subject = format!("transaction:{id}");
     let finding = |kind| Finding::new(tenant, kind, &subject);
-    let (mut entries, mut references) = (Vec::new(), Vec::new());
+    let (mut entries, mut references, mut merchants) = (Vec::new(), Vec::new(), BTreeSet::new());
     for fact in facts {
         match fact {
             EntryFact::Entry { home, operation, key } => entries.push((home, *operation, *key)),
-            EntryFact::Reference { by, home, claim } => references.push((by, home, claim)),
+            EntryFact::Reference { by, home, merchant, claim } => {
+                merchants.extend(merchant.map(|merchant| Account::Merchant(merchant).to_string()));
+                references.push((by, home, claim));
+            }
         }
     }
     let named = |by: &str, home: &Option<Account>| [Some(by.to_owned()), home.map(|home| home.to_string())];
@@ -26,7 +29,7 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
         }
         let by = references.iter().flat_map(|(by, home, _)| named(by, home)).flatten();
         let found = format!("none; named by {}", references.first().map_or("nothing", |(by, ..)| by.as_str()));
-        return vec![finding(BreakKind::EntryMissing).expected("an entry").found(found).by(by)];
+        return vec![finding(BreakKind::EntryMissing).expected("an entry").found(found).by(by).by(merchants)];
     };
     let mut findings = Vec::new();
     for (by, named_home, claim) in references {

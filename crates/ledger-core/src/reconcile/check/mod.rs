@@ -14,6 +14,7 @@ use crate::account::Account;
 use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::time::Timestamp;
+use crate::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions under which the facts were gathered.
@@ -39,7 +40,7 @@ pub struct Groups {
     payments: ByGroup<PaymentId, BTreeSet<PaymentFact>>,
     topups: ByGroup<TopupId, BTreeSet<TopupFact>>,
     settlements: ByGroup<SettlementId, settlement::Sums>,
-    periods: ByGroup<(MerchantId, u32), period::Sums>,
+    periods: ByGroup<(MerchantId, PeriodId), period::Sums>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -57,8 +58,8 @@ impl Groups {
             GroupFact::Payment(id, fact) => drop(self.payments.entry((tenant, id)).or_default().insert(fact)),
             GroupFact::Topup(id, fact) => drop(self.topups.entry((tenant, id)).or_default().insert(fact)),
             GroupFact::Settlement(id, fact) => self.settlements.entry((tenant, id)).or_default().take(fact),
-            GroupFact::Period(merchant, number, fact) => {
-                self.periods.entry((tenant, (merchant, number))).or_default().take(fact, scope);
+            GroupFact::Period(merchant, id, fact) => {
+                self.periods.entry((tenant, (merchant, id))).or_default().take(fact, scope);
             }
         }
     }
@@ -75,8 +76,8 @@ impl Groups {
             Subject::Payment(id) => drop(self.payments.entry((tenant, *id)).or_default()),
             Subject::Topup(id) => drop(self.topups.entry((tenant, *id)).or_default()),
             Subject::Settlement(id) => drop(self.settlements.entry((tenant, *id)).or_default()),
-            Subject::Period(merchant, number) => {
-                let _ = self.periods.entry((tenant, (*merchant, *number))).or_default();
+            Subject::Period(merchant, id) => {
+                let _ = self.periods.entry((tenant, (*merchant, *id))).or_default();
             }
         }
     }
@@ -114,9 +115,9 @@ impl Groups {
             let findings = sums.check(&tenant, id, scope);
             add(tenant, Subject::Settlement(id), findings);
         }
-        for ((tenant, (merchant, number)), sums) in periods {
-            let findings = sums.check(&tenant, merchant, number, scope);
-            add(tenant, Subject::Period(merchant, number), findings);
+        for ((tenant, (merchant, id)), sums) in periods {
+            let findings = sums.check(&tenant, merchant, id, scope);
+            add(tenant, Subject::Period(merchant, id), findings);
         }
         all
     }

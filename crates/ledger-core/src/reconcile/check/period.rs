@@ -1,47 +1,64 @@
-//! The check of a merchant's period: its sums are those of the records that name it, and one settlement has it once it is
-//! closed.
+//! The check of a merchant's period: its sums are those of the records or entries that name it, and one settlement has it
+//! once it is closed.
 
 use super::Scope;
 use super::settlement::{add_record, shown};
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{PeriodFact, PeriodTotals};
+use crate::reconcile::fact::{CreditedUntil, PeriodFact, PeriodTotals};
 use crate::reconcile::num::Nums;
+use crate::transaction::PeriodId;
 use std::collections::BTreeSet;
 
 /// A period's facts, with sums of its records, since there may be many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
-    /// What says that it is open: sums, and when a record was last credited.
-    open: BTreeSet<(PeriodTotals, i64)>,
+    /// What says that it is open: sums, and which records are in them.
+    open: BTreeSet<(PeriodTotals, CreditedUntil)>,
     /// What says that it is closed: sums, and the settlement that has it.
     closed: BTreeSet<(PeriodTotals, Option<SettlementId>)>,
     /// The settlements that name it, with the sums by a list.
     taken: BTreeSet<(SettlementId, Option<PeriodTotals>)>,
-    credited: PeriodTotals,
+    credited: Credited,
     /// Records that were credited after the first item was read. Whether they count depends on when the sums were read.
-    later: Vec<(Nums, i64)>,
+    later: Vec<LaterCredit>,
+}
+
+/// The sums of records or entries that were credited.
+#[derive(Clone, Debug, Default)]
+struct Credited {
+    totals: PeriodTotals,
+    /// The last segment of those of entries.
+    segment: Option<u64>,
+}
+
+/// A credit that may be in the sums or not.
+#[derive(Clone, Debug)]
+struct LaterCredit {
+    delta: Nums,
+    at: i64,
+    segment: Option<u64>,
 }
 
 impl Sums {
     pub(super) fn take(&mut self, fact: PeriodFact, scope: &Scope) {
         match fact {
-            PeriodFact::Open { sums, at } => drop(self.open.insert((sums, at))),
+            PeriodFact::Open { sums, until } => drop(self.open.insert((sums, until))),
             PeriodFact::Closed { sums, settlement } => drop(self.closed.insert((sums, settlement))),
             PeriodFact::Taken { sums, settlement } => drop(self.taken.insert((settlement, sums))),
-            PeriodFact::Credited { delta, at } => {
+            PeriodFact::Credited { delta, at, segment } => {
                 if scope.at_one_moment || at <= scope.began_at.millis() {
-                    credit(&mut self.credited, delta);
+                    self.credited.add(delta, segment);
                 } else {
-                    self.later.push((delta, at));
+                    self.later.push(LaterCredit { delta, at, segment });
                 }
             }
         }
     }
 
-    pub(super) fn check(&self, tenant: &Tenant, merchant: MerchantId, number: u32, scope: &Scope) -> Vec<Finding> {
-        let subject = format!("period:{merchant}:{number}");
+    pub(super) fn check(&self, tenant: &Tenant, merchant: MerchantId, id: PeriodId, scope: &Scope) -> Vec<Finding> {
+        let subject = format!("period:{merchant}:{id}");
         let finding = |expected: String, found: String| {
             let differs = Finding::new(tenant, BreakKind::PeriodDiffers, &subject).expected(expected).found(found);
             let settlements = self.closed.iter().filter_map(|(_, settlement)| *settlement);
@@ -51,18 +68,18 @@ impl Sums {
         };
         let open: Vec<_> = self.open.iter().collect();
         let closed: Vec<_> = self.closed.iter().collect();
-        let (sums, credited_until, owner) = match (open.as_slice(), closed.as_slice()) {
+        let (sums, until, owner) = match (open.as_slice(), closed.as_slice()) {
             ([], []) => {
-                let is_named = self.credited.records > 0 || !self.later.is_empty() || !self.taken.is_empty();
+                let is_named = self.credited.totals.records > 0 || !self.later.is_empty() || !self.taken.is_empty();
                 let is_settled = self.later.is_empty() || scope.at_one_moment;
                 return if is_named && is_settled {
-                    finding("a period".to_owned(), format!("{} records of none", self.credited.records))
+                    finding("a period".to_owned(), format!("{} records of none", self.credited.totals.records))
                 } else {
                     Vec::new()
                 };
             }
-            ([(sums, at)], []) => (sums, *at, None),
-            ([], [(sums, settlement)]) => (sums, i64::MAX, *settlement),
+            ([(sums, until)], []) => (sums, Some(*until), None),
+            ([], [(sums, settlement)]) => (sums, None, *settlement),
             (_, _) => {
                 let found = format!("{} open and {} closed ones", open.len(), closed.len());
                 return finding("one period".to_owned(), found);
@@ -70,11 +87,16 @@ impl Sums {
         };
         let mut credited = self.credited.clone();
         // Records that were credited after the sums were read are not in them.
-        for (delta, _) in self.later.iter().filter(|(_, at)| *at <= credited_until) {
-            credit(&mut credited, delta.clone());
+        for later in self.later.iter().filter(|later| later.is_in_sums(until)) {
+            credited.add(later.delta.clone(), later.segment);
         }
-        if credited != *sums {
-            return finding(described(&credited), described(sums));
+        if credited.totals != *sums {
+            return finding(described(&credited.totals), described(sums));
+        }
+        if let (Some(CreditedUntil::Segment(until)), Some(last)) = (until, credited.segment)
+            && until != last
+        {
+            return finding(format!("entries until segment {last}"), format!("until segment {until}"));
         }
         let owners: Vec<SettlementId> = owner.into_iter().collect();
         let named: Vec<SettlementId> = self.taken.iter().map(|(settlement, _)| *settlement).collect();
@@ -89,9 +111,23 @@ impl Sums {
     }
 }
 
-fn credit(credited: &mut PeriodTotals, delta: Nums) {
-    credited.records = credited.records.saturating_add(1);
-    add_record(&mut credited.totals, delta, false);
+impl Credited {
+    fn add(&mut self, delta: Nums, segment: Option<u64>) {
+        self.totals.records = self.totals.records.saturating_add(1);
+        add_record(&mut self.totals.totals, delta, false);
+        self.segment = self.segment.max(segment);
+    }
+}
+
+impl LaterCredit {
+    /// Whether it is in the sums that were read. Those of a closed period have all.
+    fn is_in_sums(&self, until: Option<CreditedUntil>) -> bool {
+        match until {
+            None => true,
+            Some(CreditedUntil::At(until)) => self.at <= until,
+            Some(CreditedUntil::Segment(until)) => self.segment.is_some_and(|segment| segment <= until),
+        }
+    }
 }
 
 fn described(sums: &PeriodTotals) -> String {

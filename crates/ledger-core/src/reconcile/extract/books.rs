@@ -114,7 +114,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
         },
     };
     let mut observed = vec![at.fact(GroupFact::Settlement(settlement.id, SettlementFact::Record(record)))];
-    observed.extend(settlement.closed.map(|closed| {
+    observed.extend(settlement.closed.iter().map(|closed| {
         let fact = PeriodFact::Taken { sums: None, settlement: settlement.id };
         at.fact(GroupFact::Period(settlement.merchant, closed.period, fact))
     }));

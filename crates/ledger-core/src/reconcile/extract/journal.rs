@@ -1,5 +1,6 @@
 //! Entries, and the items that name one: references, markers, events, adjustments.
 
+use super::credit::credit_by_seal;
 use super::kind::ADJUSTMENT;
 use super::{Observation, Observations, StoredItem, digest, nums};
 use crate::account::{self, Account, Bucket, TenantAccount};
@@ -8,7 +9,7 @@ use crate::dynamo::{Attributes, ItemError};
 use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
 use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
 use crate::journal::{JournalEntry, PAYMENT_STATUS};
-use crate::keys::{attr, sk};
+use crate::keys::{self, attr, sk};
 use crate::migration::is_of_legacy;
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -21,6 +22,7 @@ use crate::reconcile::fact::{
 };
 use crate::reconcile::num::Num;
 use crate::topups::{DECIDED, EntryDecision};
+use crate::transaction::CREDITED_BY;
 
 /// A journal entry as it was read, with the parts that say what it belongs to.
 struct ReadEntry {
@@ -60,7 +62,8 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(posted(at, &of)?);
     observed.extend(debt(at, &of)?);
     observed.extend(of_records(at, &of)?);
-    let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| mark.contains("#due#publish#"));
+    observed.extend(credit_by_seal(at, entry)?);
+    let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::publish_mark(&at.tenant, mark));
     if is_due && at.is_late(entry.created_at, at.limits.event) {
         let late = at.finding(BreakKind::EventUnsent, format!("transaction:{}", entry.id)).expected("told as an event");
         observed.push(at.broken(late.found(format!("due since {}", entry.created_at)).by([at.owner()])));
@@ -140,7 +143,8 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     let mut observed = Vec::new();
     match entry.payment_id {
         Some(payment) => {
-            let fact = PaymentFact::Entry(PaymentEntry { entry: id, home, delta: to_merchants });
+            let by_seal = at.item.contains_key(CREDITED_BY);
+            let fact = PaymentFact::Entry(PaymentEntry { entry: id, home, delta: to_merchants, by_seal });
             observed.push(at.fact(GroupFact::Payment(payment, fact)));
         }
         None if !by_settlement && !to_merchants.is_empty() => {
@@ -185,7 +189,7 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
     let (principal, key) = (at.item.text("principal")?, at.item.text("idempotency_key")?);
     let claim = Some(EntryClaim { operation, key: digest(principal, operation.name(), key) });
     let home = Some(at.item.parsed("home", Account::parse)?);
-    Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, claim }))])
+    Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, merchant: None, claim }))])
 }
 
 /// An idempotency marker: the entry that it names, and whether it is in flight for too long.
@@ -232,5 +236,6 @@ pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
 fn reference_by(at: &StoredItem<'_>, by: &str, id: &str, home: &str) -> Result<Vec<Observation>, ItemError> {
     let Some(entry) = at.item.opt_parsed(id, TransactionId::parse)? else { return Ok(Vec::new()) };
     let home = at.item.opt_parsed(home, Account::parse)?;
-    Ok(vec![at.fact(GroupFact::Entry(entry, EntryFact::Reference { by: by.to_owned(), home, claim: None }))])
+    let reference = EntryFact::Reference { by: by.to_owned(), home, merchant: None, claim: None };
+    Ok(vec![at.fact(GroupFact::Entry(entry, reference))])
 }

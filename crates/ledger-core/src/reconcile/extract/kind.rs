@@ -45,6 +45,8 @@ pub enum ItemKind {
     Returned,
     /// A merchant's crediting lease, with its open period.
     Crediting,
+    /// What a merchant is credited with in a lane of the audit trail: its open period there.
+    LaneCredit,
     /// A closed period of a merchant.
     Period,
     /// A list of the records and periods that a settlement took.
@@ -78,7 +80,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -97,6 +99,7 @@ impl ItemKind {
         Self::Settlement,
         Self::Returned,
         Self::Crediting,
+        Self::LaneCredit,
         Self::Period,
         Self::SettledBatch,
         Self::Profile,
@@ -127,6 +130,7 @@ impl ItemKind {
             ("card", "card") => Self::Card,
             ("merchant", _) if is(sk::SETTLEMENT) => Self::Settlement,
             ("merchant", _) if is(sk::RETURNED) => Self::Returned,
+            ("merchant", _) if is(sk::CREDITED) => Self::LaneCredit,
             ("merchant", _) if is(sk::PERIOD) => Self::Period,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "CREDITING") => Self::Crediting,
@@ -163,6 +167,7 @@ impl ItemKind {
             | Self::TopupRefund
             | Self::Clawback
             | Self::Settlement
+            | Self::LaneCredit
             | Self::Period => FactCount::Some,
             Self::Reference
             | Self::Marker

@@ -1,6 +1,7 @@
 //! What one stored item gives: facts, and the breaks of the item by itself.
 
 mod books;
+mod credit;
 mod journal;
 mod kind;
 mod payments;
@@ -31,7 +32,7 @@ pub struct Limits {
     pub claim: Duration,
     /// For an entry that was not published as an event.
     pub event: Duration,
-    /// For a record that was not credited.
+    /// For a record or an entry that was not credited.
     pub credit: Duration,
 }
 
@@ -97,6 +98,7 @@ impl StoredItem<'_> {
             ItemKind::Settlement => books::settlement(self),
             ItemKind::Returned => books::returned(self),
             ItemKind::Crediting => periods::crediting(self),
+            ItemKind::LaneCredit => periods::lane(self),
             ItemKind::Period => periods::closed(self),
             ItemKind::SettledBatch => periods::taken(self),
             ItemKind::Payment => payments::payment(self),

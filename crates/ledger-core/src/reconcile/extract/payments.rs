@@ -8,6 +8,7 @@ use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, TransactionId};
 use crate::keys::{self, attr, sk};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::payment_state::PaymentState;
+use crate::payments::record::PARTS;
 use crate::payments::{PaymentRecord, ReturnKind};
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{
@@ -15,7 +16,10 @@ use crate::reconcile::fact::{
     SettlementFact, Stamp,
 };
 use crate::reconcile::num::{Num, Nums};
-use crate::transaction::PERIOD;
+use crate::transaction::PeriodId;
+
+/// The attribute with what a record credits to its merchant.
+const MERCHANT_DELTA: &str = "merchant_delta";
 
 /// A payment.
 pub(super) fn payment(at: &StoredItem<'_>) -> Observations {
@@ -34,7 +38,12 @@ pub(super) fn payment(at: &StoredItem<'_>) -> Observations {
         delta: nums(&deltas),
         has_hold: payment.expires_at.is_some(),
     };
-    let reference = EntryFact::Reference { by: format!("payment:{id}"), home: Some(payment.payer), claim: None };
+    let reference = EntryFact::Reference {
+        by: format!("payment:{id}"),
+        home: Some(payment.payer),
+        merchant: Some(payment.merchant),
+        claim: None,
+    };
     let mut observed =
         vec![at.fact(GroupFact::Payment(id, PaymentFact::Record(record))), at.fact(GroupFact::Entry(entry, reference))];
     observed.extend(credit(at, &format!("payment:{id}"), payment.merchant, &deltas)?);
@@ -49,10 +58,13 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
     at.check_key("refund_id", id, at.after(sk::REFUND))?;
     let entry = at.item.parsed("transaction_id", TransactionId::parse)?;
     let merchant = at.item.parsed("merchant_id", MerchantId::parse)?;
-    let deltas = merchant_delta(at.item)?;
+    let parts = parts(at)?;
+    let deltas = if parts.is_some() { Vec::new() } else { merchant_delta(at.item)? };
     let kind = at.item.named("kind", ReturnKind::parse)?;
-    let record = RecordedReturn { id, kind, entry, delta: nums(&deltas) };
-    let reference = EntryFact::Reference { by: format!("payment:{payment}"), home: None, claim: None };
+    let record =
+        RecordedReturn { id, kind, entry, delta: nums(parts.as_deref().unwrap_or(&deltas)), credits: parts.is_none() };
+    let by = format!("payment:{payment}");
+    let reference = EntryFact::Reference { by, home: None, merchant: Some(merchant), claim: None };
     let mut observed = vec![
         at.fact(GroupFact::Payment(payment, PaymentFact::Return(record))),
         at.fact(GroupFact::Entry(entry, reference)),
@@ -103,15 +115,37 @@ fn is_held(state: PaymentState) -> bool {
 
 /// What a payment owes its merchant; empty before the capture.
 fn owed(at: &StoredItem<'_>) -> Result<Vec<Delta>, ItemError> {
-    if at.item.contains_key("merchant_delta") { merchant_delta(at.item) } else { Ok(Vec::new()) }
+    if at.item.contains_key(MERCHANT_DELTA) { merchant_delta(at.item) } else { Ok(Vec::new()) }
 }
 
-/// Whether the merchant was credited, and which settlement or period took the record.
+/// How a return changes what its merchant is owed, if the seal of its entry credits that; `None` if the return does.
+fn parts(at: &StoredItem<'_>) -> Result<Option<Vec<Delta>>, ItemError> {
+    if !at.item.contains_key(PARTS) {
+        return Ok(None);
+    }
+    if at.item.contains_key(MERCHANT_DELTA) {
+        return Err(ItemError::invalid(PARTS));
+    }
+    at.item.map(PARTS)?;
+    let part = |asset: &str, number: &str| {
+        let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(PARTS))?;
+        Delta::from_stored(asset, number).map_err(|_| ItemError::invalid(PARTS))
+    };
+    at.item.numbers(PARTS, part).map(Some)
+}
+
+/// Whether the merchant was credited, and which settlement or period took the record. A record that credits nothing is in
+/// none, and is not due for its merchant's credit.
 fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[Delta]) -> Observations {
     let mut observed = Vec::new();
     let stamp = at.item.opt_parsed("settlement_id", SettlementId::parse)?;
-    let period = at.item.opt_int::<u32>(PERIOD)?;
-    if deltas.is_empty() && stamp.is_none() && period.is_none() {
+    let period = PeriodId::read(at.item)?;
+    if deltas.is_empty() && stamp.is_none() && period.is_none() && !is_credited(at.item) {
+        let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::credit_mark(&at.tenant, mark).is_some());
+        if is_due {
+            let finding = at.finding(BreakKind::CreditOutstanding, subject).expected("not due: it credits nothing");
+            observed.push(at.broken(finding.found("due").by([Account::Merchant(merchant).to_string()])));
+        }
         return Ok(observed);
     }
     if is_credited(at.item) {
@@ -120,9 +154,9 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
             let fact = AccountFact::Posted { held: false, delta: Num(delta.value()), at: credited_at };
             observed.push(at.of_account(Account::Merchant(merchant), delta.asset().clone(), fact));
         }
-        if let Some(number) = period {
-            let fact = PeriodFact::Credited { delta: nums(deltas), at: credited_at };
-            observed.push(at.fact(GroupFact::Period(merchant, number, fact)));
+        if let Some(id) = period {
+            let fact = PeriodFact::Credited { delta: nums(deltas), at: credited_at, segment: None };
+            observed.push(at.fact(GroupFact::Period(merchant, id, fact)));
         }
         let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|due| keys::is_settle_mark(&at.tenant, merchant, due));
         let settled_by = [stamp.is_some(), period.is_some(), is_due].into_iter().filter(|is_set| *is_set).count();

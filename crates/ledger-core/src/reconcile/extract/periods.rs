@@ -1,17 +1,20 @@
-//! Periods of merchants: the open one, closed ones, and the lists by which settlements took them.
+//! Periods of merchants: the open ones, closed ones, and the lists by which settlements took them.
 
-use super::{Observations, StoredItem};
-use crate::crediting::OpenPeriod;
+use super::{Observation, Observations, StoredItem};
+use crate::account::Account;
+use crate::crediting::{LaneCredit, OpenPeriod};
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{MerchantId, SettlementId};
 use crate::keys::{attr, sk};
+use crate::money::Delta;
 use crate::reconcile::fact::{
-    GroupFact, PeriodFact, PeriodTotals, SettledPeriod, SettledSide, SettledSum, SettlementFact,
+    AccountFact, CreditedUntil, GroupFact, PeriodFact, PeriodTotals, SettledPeriod, SettledSide, SettledSum,
+    SettlementFact,
 };
 use crate::reconcile::num::Num;
 use crate::settlements::{ClosedPeriod, read_batch};
 use crate::time::Timestamp;
-use crate::transaction::{PERIOD, PeriodSums};
+use crate::transaction::{PERIOD, PeriodId, PeriodSums};
 
 /// The item of crediting a merchant. Before the first record is credited in a period it names none.
 pub(super) fn crediting(at: &StoredItem<'_>) -> Observations {
@@ -20,15 +23,25 @@ pub(super) fn crediting(at: &StoredItem<'_>) -> Observations {
     }
     let open = OpenPeriod::read(at.item)?;
     let last = at.item.opt_timestamp(attr::UPDATED_AT)?.map_or(0, Timestamp::millis);
-    let fact = PeriodFact::Open { sums: totals(&open.sums), at: last };
-    Ok(vec![at.fact(GroupFact::Period(merchant(at)?, open.number, fact))])
+    let fact = PeriodFact::Open { sums: totals(&open.sums), until: CreditedUntil::At(last) };
+    Ok(vec![at.fact(GroupFact::Period(merchant(at)?, PeriodId::OfRecords(open.number), fact))])
+}
+
+/// What the merchant is credited with in a lane: its open period there.
+pub(super) fn lane(at: &StoredItem<'_>) -> Observations {
+    let in_key = at.after(sk::CREDITED);
+    let lane: u32 = in_key.parse().map_err(|_| ItemError::invalid(attr::SK))?;
+    at.check_key(attr::SK, format!("{lane:02}"), in_key)?;
+    let open = LaneCredit::read(lane, at.item)?;
+    let fact = PeriodFact::Open { sums: totals(&open.sums), until: CreditedUntil::Segment(open.segment) };
+    Ok(vec![at.fact(GroupFact::Period(merchant(at)?, open.period(), fact))])
 }
 
 /// A closed period, with the settlement that has it.
 pub(super) fn closed(at: &StoredItem<'_>) -> Observations {
     let period = ClosedPeriod::read(at.item)?;
     at.check_key("merchant_id", period.merchant, at.id)?;
-    at.check_key(PERIOD, format!("{:08}", period.number), at.after(sk::PERIOD))?;
+    at.check_key(PERIOD, period.id.sort_key(), at.after(sk::PERIOD))?;
     let sums = totals(&period.sums);
     let of_settlement = period.settlement.map(|settlement| {
         let PeriodTotals { records, totals } = sums.clone();
@@ -36,9 +49,26 @@ pub(super) fn closed(at: &StoredItem<'_>) -> Observations {
         at.fact(GroupFact::Settlement(settlement, SettlementFact::Period(settled)))
     });
     let fact = PeriodFact::Closed { sums, settlement: period.settlement };
-    let mut observed = vec![at.fact(GroupFact::Period(period.merchant, period.number, fact))];
+    let mut observed = vec![at.fact(GroupFact::Period(period.merchant, period.id, fact))];
     observed.extend(of_settlement);
+    match period.id {
+        // Each record of it was added to the balances by itself.
+        PeriodId::OfRecords(_) => {}
+        PeriodId::OfLane { .. } => observed.extend(moved(at, &period)?),
+    }
     Ok(observed)
+}
+
+/// What closing a lane's period moved to the merchant's balances. The entries that were credited in the period changed its
+/// sums alone: each balance has the closed periods, and each period its entries.
+fn moved(at: &StoredItem<'_>, period: &ClosedPeriod) -> Result<Vec<Observation>, ItemError> {
+    let closed_at = at.since(attr::CREATED_AT)?.millis();
+    let net = period.sums.net().map_err(|_| ItemError::invalid(PERIOD))?;
+    let fact = |delta: &Delta| {
+        let fact = AccountFact::Posted { held: false, delta: Num(delta.value()), at: closed_at };
+        at.of_account(Account::Merchant(period.merchant), delta.asset().clone(), fact)
+    };
+    Ok(net.iter().map(fact).collect())
 }
 
 /// The list of a settlement's batch: the periods in it, unless they were given back.
@@ -52,9 +82,9 @@ pub(super) fn taken(at: &StoredItem<'_>) -> Observations {
     let merchant = merchant(at)?;
     let periods = read_batch(at.item)?;
     let periods = periods.iter().filter_map(|record| record.as_period());
-    let fact = |(number, sums): (u32, &PeriodSums)| {
+    let fact = |(id, sums): (PeriodId, &PeriodSums)| {
         let fact = PeriodFact::Taken { sums: Some(totals(sums)), settlement };
-        at.fact(GroupFact::Period(merchant, number, fact))
+        at.fact(GroupFact::Period(merchant, id, fact))
     };
     Ok(periods.map(fact).collect())
 }

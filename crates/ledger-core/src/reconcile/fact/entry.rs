@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::account::Account;
-use crate::ids::TransactionId;
+use crate::ids::{MerchantId, TransactionId};
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -57,6 +57,9 @@ pub enum EntryFact {
         /// The account in whose partition the entry is, by this item; `None` if the item does not have it.
         #[serde(with = "text::optional")]
         home: Option<Account>,
+        /// The merchant that the entry's amounts are owed to, by this item: without the entry, its periods differ.
+        #[serde(with = "text::optional")]
+        merchant: Option<MerchantId>,
         /// The entry's operation and key, by this item; `None` if the item does not have them.
         #[serde(deserialize_with = "text::present")]
         claim: Option<EntryClaim>,

@@ -14,7 +14,7 @@ mod topup;
 pub use account::{AccountFact, BalanceAmounts, BalanceItem};
 pub use entry::{EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
-pub use period::{PeriodFact, PeriodTotals};
+pub use period::{CreditedUntil, PeriodFact, PeriodTotals};
 pub use settlement::{
     ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry,
     SettlementFact, SettlementStep, Stamp,
@@ -24,9 +24,9 @@ pub use topup::{
 };
 
 use crate::account::Account;
-use crate::canonical::parse_canonical;
 use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
 use crate::money::Asset;
+use crate::transaction::PeriodId;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
@@ -55,7 +55,7 @@ pub enum Subject {
     /// A settlement.
     Settlement(SettlementId),
     /// A merchant's period.
-    Period(MerchantId, u32),
+    Period(MerchantId, PeriodId),
 }
 
 /// A fact of one stored item, within its group.
@@ -83,7 +83,7 @@ pub enum GroupFact {
     /// A fact of a settlement.
     Settlement(SettlementId, SettlementFact),
     /// A fact of a merchant's period.
-    Period(MerchantId, u32, PeriodFact),
+    Period(MerchantId, PeriodId, PeriodFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -111,7 +111,7 @@ impl Fact {
             GroupFact::Payment(id, _) => Subject::Payment(*id),
             GroupFact::Topup(id, _) => Subject::Topup(*id),
             GroupFact::Settlement(id, _) => Subject::Settlement(*id),
-            GroupFact::Period(merchant, number, _) => Subject::Period(*merchant, *number),
+            GroupFact::Period(merchant, id, _) => Subject::Period(*merchant, *id),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -147,7 +147,7 @@ impl Fact {
             Subject::Payment(id) => GroupFact::Payment(id, parse(json)?),
             Subject::Topup(id) => GroupFact::Topup(id, parse(json)?),
             Subject::Settlement(id) => GroupFact::Settlement(id, parse(json)?),
-            Subject::Period(merchant, number) => GroupFact::Period(merchant, number, parse(json)?),
+            Subject::Period(merchant, id) => GroupFact::Period(merchant, id, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -170,7 +170,7 @@ impl Group {
             ("payment", None) => Subject::Payment(PaymentId::parse(id).ok()?),
             ("topup", None) => Subject::Topup(TopupId::parse(id).ok()?),
             ("settlement", None) => Subject::Settlement(SettlementId::parse(id).ok()?),
-            ("period", Some(number)) => Subject::Period(MerchantId::parse(id).ok()?, parse_canonical(number)?),
+            ("period", Some(period)) => Subject::Period(MerchantId::parse(id).ok()?, PeriodId::parse(period)?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -187,7 +187,7 @@ impl fmt::Display for Group {
             Subject::Payment(id) => write!(f, "{tenant}/payment/{id}"),
             Subject::Topup(id) => write!(f, "{tenant}/topup/{id}"),
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
-            Subject::Period(merchant, number) => write!(f, "{tenant}/period/{merchant}/{number}"),
+            Subject::Period(merchant, id) => write!(f, "{tenant}/period/{merchant}/{id}"),
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct RecordedPayment {
     /// The amounts that may still be refunded.
     #[serde(with = "text::sums")]
     pub refundable: Nums,
-    /// What it credits to its merchant.
+    /// What it credits to its merchant; nothing if the seal of its entry does that.
     #[serde(with = "text::sums")]
     pub delta: Nums,
     /// Whether it has or had a hold.
@@ -67,9 +67,11 @@ pub struct RecordedReturn {
     /// Its entry.
     #[serde(with = "text::one")]
     pub entry: TransactionId,
-    /// What it credits to the merchant.
+    /// How it changes what the merchant is owed.
     #[serde(with = "text::sums")]
     pub delta: Nums,
+    /// Whether it credits the merchant with that; if not, the seal of its entry does.
+    pub credits: bool,
 }
 
 /// The record of a payment's hold.
@@ -100,4 +102,6 @@ pub struct PaymentEntry {
     /// Its postings to merchants.
     #[serde(with = "text::sums")]
     pub delta: Nums,
+    /// Whether its seal credits the merchant.
+    pub by_seal: bool,
 }

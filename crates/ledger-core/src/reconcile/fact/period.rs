@@ -14,8 +14,8 @@ pub enum PeriodFact {
     Open {
         /// Its records and sums.
         sums: PeriodTotals,
-        /// When a record was last credited in a period; 0 if none was.
-        at: i64,
+        /// Which records are in the sums.
+        until: CreditedUntil,
     },
     /// It is closed.
     Closed {
@@ -34,14 +34,27 @@ pub enum PeriodFact {
         #[serde(with = "text::one")]
         settlement: SettlementId,
     },
-    /// A record was credited in it.
+    /// A record or an entry was credited in it.
     Credited {
         /// What was credited.
         #[serde(with = "text::sums")]
         delta: Nums,
         /// When.
         at: i64,
+        /// The segment of the lane whose transaction credited it; `None` for a record.
+        #[serde(deserialize_with = "text::present")]
+        segment: Option<u64>,
     },
+}
+
+/// Which of the records and entries that name an open period are in its sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum CreditedUntil {
+    /// The records that were credited until this instant; 0 if none was.
+    At(i64),
+    /// The entries of the lane's segments until this one.
+    Segment(u64),
 }
 
 /// How many records a period has, and their sums.

@@ -48,3 +48,23 @@ fn key_has_one_entry_until_it_may_be_used_again() {
     let three = [effect(3, 1, None), effect(2, 2, None), effect(1, 3, None)];
     assert_eq!(of(&three), ["duplicate_effect", "duplicate_effect"]);
 }
+
+#[test]
+fn missing_entry_explains_the_period_that_it_was_credited_in() {
+    let by_payment = EntryFact::Reference {
+        by: format!("payment:{OTHER}"),
+        home: Some(wallet()),
+        merchant: Some(merchant_id()),
+        claim: None,
+    };
+    let open = PeriodFact::Open {
+        sums: PeriodTotals { records: 1, ..PeriodTotals::default() },
+        until: CreditedUntil::Segment(9),
+    };
+    let missing = found(&group(&format!("transaction/{OTHER}")), &[by_payment], &scope());
+    let differs = found(&group(&format!("period/{ID}/L0/1")), &[open], &scope());
+    let mut all = [differs, missing].concat();
+    explain(&mut all);
+    assert_eq!(all[0].follows, Some(format!("transaction:{OTHER}")));
+    assert_eq!(all[1].follows, None);
+}

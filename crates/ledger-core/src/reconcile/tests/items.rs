@@ -108,7 +108,7 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 46] = [
+const SORT_KEYS: [&str; 48] = [
     "TXN#",
     "TXNREF#",
     "card_op_idem#pay#k",
@@ -126,7 +126,9 @@ const SORT_KEYS: [&str; 46] = [
     "CREDITING",
     "SETTLING",
     "SETTLED#1",
+    "CREDITED#05",
     "PERIOD#00000005",
+    "PERIOD#L05#00000005",
     "RESEND#1",
     "RETURN#1",
     "PAYMENT",
@@ -179,7 +181,7 @@ fn every_kind_has_a_partition_and_a_sort_key() {
 
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    const NAMES: [&str; 30] = [
+    const NAMES: [&str; 36] = [
         "payment_id",
         "refund_id",
         "transaction_id",
@@ -200,6 +202,12 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         "created_at",
         "credited_at",
         "period",
+        "lane_period",
+        "period_records",
+        "segment",
+        "sealed",
+        "credited_by",
+        "parts",
         "balance",
         "held",
         "exposure",
@@ -220,6 +228,8 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         Just(Value::s("approved")),
         Just(Value::s("COMPLETED")),
         Just(Value::s("2026-01-01T00:00:00Z")),
+        Just(Value::s("L5/5")),
+        Just(Value::s("seal")),
         Just(Value::s("foreign")),
         Just(Value::int(5)),
         Just(Value::L(Vec::new())),
@@ -280,6 +290,7 @@ proptest! {
                         | ItemKind::TopupRefund
                         | ItemKind::Clawback
                         | ItemKind::Settlement
+                        | ItemKind::LaneCredit
                         | ItemKind::Period
                         | ItemKind::Profile
                         | ItemKind::LegacyHistory

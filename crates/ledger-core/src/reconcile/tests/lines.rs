@@ -38,6 +38,7 @@ fn entry_facts() -> Vec<EntryFact> {
         EntryFact::Entry { home: wallet(), operation, key },
         named(None, None),
         named(Some(wallet()), Some(EntryClaim { operation, key })),
+        EntryFact::Reference { by: "payment:1".to_owned(), home: None, merchant: Some(merchant_id()), claim: None },
     ]
 }
 
@@ -55,7 +56,8 @@ fn key_facts() -> Vec<KeyFact> {
 
 fn payment_facts() -> Vec<PaymentFact> {
     let money = || nums(&[("ECOPAY", "1"), ("REGIONAL#aoba", "2.5")]);
-    let mut facts = vec![PaymentFact::Entry(PaymentEntry { entry: transaction(1), home: wallet(), delta: money() })];
+    let mut facts =
+        vec![PaymentFact::Entry(PaymentEntry { entry: transaction(1), home: wallet(), delta: money(), by_seal: true })];
     for state in PaymentState::ALL {
         let (payer, entry, merchant) = (wallet(), transaction(1), merchant_id());
         let (authorized, captured, refundable, delta) = (money(), money(), Nums::new(), money());
@@ -72,7 +74,8 @@ fn payment_facts() -> Vec<PaymentFact> {
         }));
         facts.push(PaymentFact::Hold(RecordedHold { state, payer, held: money() }));
     }
-    let returned = |kind| RecordedReturn { id: refund_id(), kind, entry: transaction(2), delta: money() };
+    let returned =
+        |kind| RecordedReturn { id: refund_id(), kind, entry: transaction(2), delta: money(), credits: true };
     facts.extend(ReturnKind::ALL.map(|kind| PaymentFact::Return(returned(kind))));
     facts
 }
@@ -182,12 +185,14 @@ fn period_facts() -> Vec<PeriodFact> {
     let sums = || PeriodTotals { records: 3, totals: totals.clone() };
     let settlement = SettlementId::parse(ID).unwrap();
     vec![
-        PeriodFact::Open { sums: sums(), at: 1 },
+        PeriodFact::Open { sums: sums(), until: CreditedUntil::At(1) },
+        PeriodFact::Open { sums: sums(), until: CreditedUntil::Segment(1) },
         PeriodFact::Closed { sums: sums(), settlement: None },
         PeriodFact::Closed { sums: sums(), settlement: Some(settlement) },
         PeriodFact::Taken { sums: None, settlement },
         PeriodFact::Taken { sums: Some(sums()), settlement },
-        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1 },
+        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1, segment: None },
+        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1, segment: Some(7) },
     ]
 }
 
@@ -220,7 +225,11 @@ fn each_fact_reads_back_from_its_line() {
         assert_eq!(Fact::parse_line(&line), Ok(fact), "{line}");
         assert_eq!(line.lines().count(), 1);
     }
-    for odd in ["demo/period/1/1", &format!("demo/period/{ID}"), &format!("demo/period/{ID}/01")] {
+    let of_lane = format!("demo/period/{ID}/L0/3");
+    assert_eq!(Group::parse(&of_lane).unwrap().to_string(), of_lane);
+    for odd in
+        ["demo/period/1/1", &format!("demo/period/{ID}"), &format!("demo/period/{ID}/01"), &format!("{of_lane}/1")]
+    {
         assert_eq!(Group::parse(odd), None, "{odd}");
     }
     for odd in ["", "demo/payment/x", "demo/account/customer:1/ECOPAY", &format!("demo/payment/{ID}/ECOPAY")] {

@@ -15,7 +15,7 @@ fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
 }
 
 fn credited(delta: &str, at: i64) -> PeriodFact {
-    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), at }
+    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), at, segment: None }
 }
 
 fn settlement(text: &str) -> SettlementId {
@@ -43,7 +43,7 @@ fn with_records(rest: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
 
 #[test]
 fn sums_are_those_of_the_records_that_name_the_period() {
-    let open = |sums| PeriodFact::Open { sums, at: 5 };
+    let open = |sums| PeriodFact::Open { sums, until: CreditedUntil::At(5) };
     assert!(with_records(&[open(sums(3, "100", "20"))], &scope()).is_empty());
     for wrong in [sums(2, "100", "20"), sums(3, "101", "20"), sums(3, "100", "0"), sums(3, "80", "0")] {
         assert_eq!(with_records(&[open(wrong)], &scope()), ["period_differs"]);
@@ -71,7 +71,7 @@ fn closed_period_is_in_the_settlement_that_names_it() {
     assert_eq!(with(&[closed(right(), Some(one)), listed(other, one)]), ["period_differs"], "with other sums");
     assert_eq!(with(&[closed(right(), Some(one)), listed(right(), one), taken(one)]), ["period_differs"], "twice");
     assert_eq!(with(&[closed(right(), Some(one)), listed(right(), two)]), ["period_differs"], "another lists it");
-    let open = PeriodFact::Open { sums: right(), at: 5 };
+    let open = PeriodFact::Open { sums: right(), until: CreditedUntil::At(5) };
     assert_eq!(with(&[open, taken(one)]), ["period_differs"], "open and named");
     let found = found(&group(&format!("period/{ID}/2")), &by_two, &scope());
     let evidence = [format!("merchant:{ID}"), format!("settlement:{ID}"), format!("settlement:{OTHER}")];
@@ -82,7 +82,7 @@ fn closed_period_is_in_the_settlement_that_names_it() {
 #[test]
 fn records_credited_while_the_table_is_read_are_no_break() {
     let began = scope().began_at.millis();
-    let open = |sums, at| PeriodFact::Open { sums, at };
+    let open = |sums, at| PeriodFact::Open { sums, until: CreditedUntil::At(at) };
     let late = [credited("7", began + 10)];
     let with = |open: PeriodFact, scope: &Scope| with_records(&[&late[..], &[open]].concat(), scope);
     assert!(with(open(sums(3, "100", "20"), began + 9), &scope()).is_empty());
@@ -92,4 +92,49 @@ fn records_credited_while_the_table_is_read_are_no_break() {
     let at_one_moment = Scope { at_one_moment: true, ..scope() };
     assert_eq!(with(open(sums(3, "100", "20"), began + 9), &at_one_moment), ["period_differs"]);
     assert_eq!(of(&late, &at_one_moment), ["period_differs"]);
+}
+
+fn of_lane(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
+    kinds(&group(&format!("period/{ID}/L3/2")), facts, scope)
+}
+
+/// An entry that was credited by the transaction of this segment.
+fn sealed(delta: &str, at: i64, segment: u64) -> PeriodFact {
+    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), at, segment: Some(segment) }
+}
+
+#[test]
+fn sums_of_a_lane_are_those_of_its_entries_until_its_segment() {
+    let open = |sums, segment| PeriodFact::Open { sums, until: CreditedUntil::Segment(segment) };
+    let entries = [sealed("60", 1, 7), sealed("40", 2, 9), sealed("-20", 3, 9)];
+    let with = |rest: PeriodFact, scope: &Scope| of_lane(&[&entries[..], &[rest]].concat(), scope);
+    for scope in [scope(), Scope { at_one_moment: true, ..scope() }] {
+        assert!(with(open(sums(3, "100", "20"), 9), &scope).is_empty());
+        for wrong in [sums(2, "100", "20"), sums(3, "101", "20"), sums(3, "100", "0"), sums(3, "80", "0")] {
+            assert_eq!(with(open(wrong, 9), &scope), ["period_differs"]);
+        }
+        for segment in [8, 10] {
+            let found = with(open(sums(3, "100", "20"), segment), &scope);
+            assert_eq!(found, ["period_differs"], "the last segment is {segment}");
+        }
+        assert!(of_lane(&[open(sums(0, "0", "0"), 9)], &scope).is_empty(), "empty since it was closed");
+        assert_eq!(of_lane(&entries, &scope), ["period_differs"], "neither open nor closed");
+    }
+}
+
+/// The segment says exactly which entries were in the sums when they were read, whatever the clocks of the workers say.
+#[test]
+fn entries_credited_while_the_table_is_read_count_by_their_segment() {
+    let began = scope().began_at.millis();
+    let open = |sums, segment| PeriodFact::Open { sums, until: CreditedUntil::Segment(segment) };
+    let entries = [sealed("60", 1, 7), sealed("7", began + 10, 8)];
+    let with = |rest: PeriodFact| of_lane(&[&entries[..], &[rest]].concat(), &scope());
+    assert!(with(open(sums(1, "60", "0"), 7)).is_empty());
+    assert!(with(open(sums(2, "67", "0"), 8)).is_empty());
+    assert_eq!(with(open(sums(1, "60", "0"), 8)), ["period_differs"]);
+    assert_eq!(with(open(sums(2, "67", "0"), 7)), ["period_differs"]);
+    let owner = settlement(ID);
+    let all = [&entries[..], &[closed(sums(2, "67", "0"), Some(owner)), taken(owner)]].concat();
+    assert!(of_lane(&all, &scope()).is_empty(), "closed");
+    assert!(of_lane(&entries[1..], &scope()).is_empty(), "its period was opened after that part was read");
 }

@@ -135,13 +135,21 @@ impl LaneHead {
         self.update(tenant, changed(&self.attributes(), &next.attributes()))
     }
 
+    /// Requires this head as it was read.
+    pub(super) fn unchanged(&self, tenant: &Tenant) -> TransactItem {
+        TransactItem::check(Role::Sealing, keys::lane_head(tenant, self.link.lane), self.as_read())
+    }
+
     // INVARIANT: a segment is written only if the lane's head, and the number of lanes, are as they were read.
     fn update(&self, tenant: &Tenant, update: Update) -> TransactItem {
-        let seen = vec![
+        TransactItem::update(Role::Sealing, keys::lane_head(tenant, self.link.lane), update, self.as_read())
+    }
+
+    fn as_read(&self) -> Vec<Clause> {
+        vec![
             is("number", "seen", whole(self.link.number)),
             is("lanes", "seen_lanes", Value::int(self.lanes.count().into())),
-        ];
-        TransactItem::update(Role::Sealing, keys::lane_head(tenant, self.link.lane), update, seen)
+        ]
     }
 
     fn put_new(&self, tenant: &Tenant) -> TransactItem {

@@ -15,7 +15,7 @@ mod verify;
 
 pub use binding::Binding;
 pub use head::{Heads, LaneHead, TrailHead};
-pub use segment::{LaneBatch, LaneRejection, LaneSegment};
+pub use segment::{Finishing, LaneBatch, LaneRejection, LaneSegment, WrittenSegment};
 pub use verify::{LaneChecks, LaneRange, NamedSegment};
 
 use super::canonical::SealHash;
@@ -27,9 +27,9 @@ use std::fmt;
 
 /// The version of the items of lanes. Readers refuse any other.
 const VERSION: i64 = 1;
-/// The items of a segment's transaction besides its records: the lane's head and the segment.
+/// The items of a segment's transaction besides its records and the sums of merchants: the lane's head and the segment.
 const ITEMS_BESIDE_RECORDS: usize = 2;
-/// The most records in a segment of a lane.
+/// The most records in a segment of a lane; fewer if it credits merchants.
 pub const LANE_RECORDS_MAX: usize = MAX_ITEMS - ITEMS_BESIDE_RECORDS;
 
 /// The number of lanes of a trail: 1, 2, 4, 8 or 16. It is only raised.

@@ -3,17 +3,16 @@
 use super::super::canonical::{self, SealHash};
 use super::super::segment::{HASH, MarkOnceSealed, Sealable, segment_of, stamped};
 use super::head::LaneHead;
-use super::{
-    ITEMS_BESIDE_RECORDS, LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of,
-    records, stored,
-};
+use super::{LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, records, stored};
 use crate::canonical::parse_canonical;
+use crate::crediting::{EntryCredit, LaneCredits};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, sk};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Rejection, Role, TransactItem, Transaction};
+use std::collections::BTreeSet;
 
 /// A segment of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +35,8 @@ pub struct LaneBatch {
     transaction: Transaction,
     next: LaneHead,
     records: usize,
+    /// The number of actions before those on the records.
+    before: usize,
 }
 
 /// Why a segment was rejected. Nothing of it was written. Records are named by their position in it.
@@ -45,6 +46,10 @@ pub enum LaneRejection {
     HeadMoved,
     /// A segment exists beyond the head, which our code never leaves, but a restore may.
     HeadSetBack,
+    /// A merchant's sums have entries of a segment beyond the head, which our code never leaves, but a restore may.
+    CreditedBeyond,
+    /// A settlement has closed the period of a merchant. The batch can be built again once the open period is read.
+    PeriodClosed,
     /// These records do not exist any more. Our code never removes any.
     Missing(Vec<usize>),
     /// These have been sealed before.
@@ -80,6 +85,20 @@ impl LaneSegment {
     }
 }
 
+/// The longest prefix that fits: one action for each record and one for each merchant that it credits.
+fn fitting(waiting: &[Sealable]) -> &[Sealable] {
+    let mut merchants = BTreeSet::new();
+    let mut fit = 0_usize;
+    for record in waiting.iter().take(LANE_RECORDS_MAX) {
+        merchants.extend(record.credit().map(|credit| credit.merchant));
+        if fit.saturating_add(1).saturating_add(merchants.len()) > LANE_RECORDS_MAX {
+            break;
+        }
+        fit = fit.saturating_add(1);
+    }
+    waiting.get(..fit).unwrap_or_default()
+}
+
 /// The lane and the number in the rest of a segment's sort key: `03#0000000012`.
 fn place(text: &str) -> Option<(u32, u64)> {
     let (lane, number) = text.split_once('#')?;
@@ -88,20 +107,21 @@ fn place(text: &str) -> Option<(u32, u64)> {
 }
 
 impl LaneHead {
-    /// Builds a segment from as many of the first records as fit. `acts_until` is the time before which every act is
-    /// sealed once this segment is written; `None` leaves it. `None` if there are no records. All of them must belong to
-    /// this lane.
+    /// Builds a segment from as many of the first records as fit, and credits the merchants of those whose seal does that:
+    /// `credits` has their open periods. `acts_until` is the time before which every act is sealed once this segment is
+    /// written; `None` leaves it. `None` if there are no records. All of them must belong to this lane.
     ///
     /// # Errors
-    /// [`BuildError`] if a record is given twice, or its key has no encoding.
+    /// [`BuildError`] if a record is given twice, its key has no encoding, or the open period of its merchant was not read.
     pub fn batch(
         &self,
         tenant: &Tenant,
         waiting: &[Sealable],
+        credits: &LaneCredits,
         acts_until: Option<Timestamp>,
         now: Timestamp,
     ) -> Result<Option<LaneBatch>, BuildError> {
-        let sealed = waiting.get(..waiting.len().min(LANE_RECORDS_MAX)).unwrap_or(waiting);
+        let sealed = fitting(waiting);
         if sealed.is_empty() {
             return Ok(None);
         }
@@ -130,53 +150,129 @@ impl LaneHead {
         let stamp = link.stamp();
         let mut items =
             vec![self.replaced_by(tenant, &next), TransactItem::put_new(Role::Seal, key, item, Failure::StalePlan)];
-        items.extend(sealed.iter().map(|record| record.stamped(&stamp)));
-        Ok(Some(LaneBatch { transaction: Transaction::unkeyed(items)?, next, records: sealed.len() }))
+        // INVARIANT: the sums of a merchant grow by exactly the entries that this transaction stamps.
+        items.extend(credits.added(tenant, sealed.iter().filter_map(Sealable::credit), number, sealed_at)?);
+        let before = items.len();
+        for record in sealed {
+            items.push(record.stamped(&stamp, credits.credited(record.credit(), sealed_at)?));
+        }
+        Ok(Some(LaneBatch { transaction: Transaction::unkeyed(items)?, next, records: sealed.len(), before }))
     }
 }
 
+/// A segment that was read with its records and the open periods of the merchants that it credits, to be finished if a
+/// restore has brought back a part of its transaction.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenSegment<'a> {
+    /// The stored segment.
+    pub item: &'a Item,
+    /// The stored records, in the segment's order.
+    pub records: &'a [Option<Item>],
+    /// The open periods of their merchants.
+    pub credits: &'a LaneCredits,
+}
+
 impl LaneHead {
-    /// Builds what finishes the segment after this head, which is there though the head does not know it: only a restore
-    /// that holds a part of a transaction leaves one. It moves the head, and stamps those records that have no stamp.
-    /// `item` is the segment's, and `items` are those of its records, in their order. `None` unless the segment follows
-    /// this head, and all of it and its records are as they were sealed.
+    /// Builds what finishes a segment of which a restore may have brought back a part: the last one of this head, or the
+    /// one after it. It moves the head to the segment, stamps those records that have no stamp, and adds to those
+    /// merchants' sums that lack the segment. [`Finishing::Unreadable`] unless the segment is the head's last one or follows
+    /// it, and it and its records are as they were sealed. Of the last one, a record that has its stamp may have changed.
     ///
     /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn finish_restored(
+    /// [`BuildError`] if a sum does not fit.
+    pub fn finish(
         &self,
         tenant: &Tenant,
-        item: &Item,
-        items: &[Option<Item>],
-    ) -> Result<Option<LaneBatch>, BuildError> {
-        let key = keys::lane_segment(tenant, self.link.lane, self.link.number.saturating_add(1));
-        let Ok(segment) = LaneSegment::read(tenant, &key, item) else { return Ok(None) };
-        let follows = LaneSegment::digest(item) == segment.link.hash && segment.after == self.link.hash;
-        if !follows || items.len() != segment.records.len() {
-            return Ok(None);
+        written: WrittenSegment<'_>,
+        now: Timestamp,
+    ) -> Result<Finishing, BuildError> {
+        let number = if written.is_last_of(self) { self.link.number } else { self.link.number.saturating_add(1) };
+        let key = keys::lane_segment(tenant, self.link.lane, number);
+        let Ok(segment) = LaneSegment::read(tenant, &key, written.item) else { return Ok(Finishing::Unreadable) };
+        let follows = number == self.link.number || segment.after == self.link.hash;
+        if !follows
+            || LaneSegment::digest(written.item) != segment.link.hash
+            || written.records.len() != segment.records.len()
+        {
+            return Ok(Finishing::Unreadable);
         }
-        let stamp = segment.link.stamp();
-        let mut unstamped = Vec::new();
-        for ((key, hash), item) in segment.records.iter().zip(items) {
-            let Some(item) = item.as_ref().filter(|item| canonical::digest(item) == *hash) else { return Ok(None) };
-            match segment_of(item) {
-                Ok(Some(own)) if own == stamp => {}
-                Ok(None) => unstamped.push(stamped(key, &stamp, &mark_of(tenant, item))),
-                Ok(Some(_)) | Err(_) => return Ok(None),
-            }
-        }
-        let records = u64::try_from(segment.records.len()).unwrap_or(u64::MAX);
-        let next = Self {
-            link: segment.link,
-            records: self.records.saturating_add(records),
-            sealed_at: segment.sealed_at.max(self.sealed_at),
-            ..self.clone()
+        let Some(Parts { unstamped, credits, has_changed }) = parts(tenant, &segment, written) else {
+            return Ok(Finishing::Unreadable);
         };
+        let next = Self { link: segment.link, sealed_at: segment.sealed_at.max(self.sealed_at), ..self.clone() };
+        let next = if number == self.link.number {
+            next
+        } else {
+            let records = u64::try_from(segment.records.len()).unwrap_or(u64::MAX);
+            Self { records: self.records.saturating_add(records), ..next }
+        };
+        let mut items = vec![if next == *self { self.unchanged(tenant) } else { self.replaced_by(tenant, &next) }];
+        let missing = written.credits.missing(tenant, credits.iter(), number, now)?;
+        if has_changed && (next != *self || !missing.is_empty()) {
+            return Ok(Finishing::Unreadable);
+        }
+        items.extend(missing);
         let sealed = unstamped.len();
-        let mut actions = vec![self.replaced_by(tenant, &next)];
-        actions.extend(unstamped);
-        Ok(Some(LaneBatch { transaction: Transaction::unkeyed(actions)?, next, records: sealed }))
+        items.extend(unstamped);
+        if next == *self && items.len() == 1 {
+            return Ok(Finishing::Whole);
+        }
+        let before = items.len().saturating_sub(sealed);
+        let batch = LaneBatch { transaction: Transaction::unkeyed(items)?, next, records: sealed, before };
+        Ok(Finishing::Torn(Box::new(batch)))
     }
+}
+
+/// What [`LaneHead::finish`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finishing {
+    /// The whole transaction of the segment is there.
+    Whole,
+    /// A part of it is missing; this writes it.
+    Torn(Box<LaneBatch>),
+    /// The segment does not belong to the head, or it or a record was changed: verification says what.
+    Unreadable,
+}
+
+impl WrittenSegment<'_> {
+    fn is_last_of(&self, head: &LaneHead) -> bool {
+        hash_of(self.item, HASH).is_ok_and(|hash| hash == head.link.hash)
+    }
+}
+
+/// What the records of a segment say.
+struct Parts {
+    /// The actions on those without a stamp.
+    unstamped: Vec<TransactItem>,
+    /// What those that are as they were sealed credit.
+    credits: Vec<EntryCredit>,
+    /// Whether one was changed or removed after it was stamped, which verification finds.
+    has_changed: bool,
+}
+
+/// Reads the records of a segment; `None` if one without a stamp is not as it was sealed.
+fn parts(tenant: &Tenant, segment: &LaneSegment, written: WrittenSegment<'_>) -> Option<Parts> {
+    let stamp = segment.link.stamp();
+    let (mut unstamped, mut credits, mut has_changed) = (Vec::new(), Vec::new(), false);
+    for ((key, hash), item) in segment.records.iter().zip(written.records) {
+        let Some(item) = item else {
+            has_changed = true;
+            continue;
+        };
+        let is_stamped = segment_of(item).ok()?.is_some();
+        let is_as_sealed = canonical::digest(item) == *hash;
+        if !is_stamped && !is_as_sealed {
+            return None;
+        }
+        has_changed |= !is_as_sealed;
+        let credit = if is_as_sealed && key.entry().is_some() { EntryCredit::read(item).ok()? } else { None };
+        if !is_stamped {
+            let credited = written.credits.credited(credit.as_ref(), segment.sealed_at).ok()?;
+            unstamped.push(stamped(key, &stamp, &mark_of(tenant, item), credited));
+        }
+        credits.extend(credit);
+    }
+    Some(Parts { unstamped, credits, has_changed })
 }
 
 /// A restore may have brought back an entry from before its publication. Its event is then sent again.
@@ -207,15 +303,16 @@ impl LaneBatch {
     /// What a failed guard means; `None` for a failure that no batch has.
     #[must_use]
     pub fn explain(&self, rejection: &Rejection) -> Option<LaneRejection> {
-        let records = || rejection.positions_behind(ITEMS_BESIDE_RECORDS);
+        let records = || rejection.positions_behind(self.before);
         match rejection.failure {
             Failure::StalePlan if rejection.positions.contains(&0) => Some(LaneRejection::HeadMoved),
-            Failure::StalePlan => Some(LaneRejection::HeadSetBack),
+            Failure::StalePlan if rejection.positions.contains(&1) => Some(LaneRejection::HeadSetBack),
+            Failure::StalePlan => Some(LaneRejection::CreditedBeyond),
+            Failure::WrongState => Some(LaneRejection::PeriodClosed),
             Failure::AccountMissing => Some(LaneRejection::Missing(records())),
             Failure::AlreadyExists => Some(LaneRejection::Sealed(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
-            | Failure::WrongState
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

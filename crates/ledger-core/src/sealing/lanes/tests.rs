@@ -4,6 +4,7 @@
 use super::super::segment::STAMP;
 use super::super::*;
 use super::*;
+use crate::crediting::LaneCredits;
 use crate::dynamo::Attributes;
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -95,6 +96,11 @@ fn heads(rows: &Rows) -> Heads {
     Heads::read(&tenant(), &items).unwrap().unwrap()
 }
 
+/// No record of these tests credits a merchant.
+fn no_credits() -> LaneCredits {
+    LaneCredits::new(0)
+}
+
 /// Seals these records, a segment for each lane that has some.
 fn seal(rows: &mut Rows, numbers: std::ops::Range<u32>, now: Timestamp) {
     let records: Vec<Item> = numbers.map(record).collect();
@@ -103,7 +109,7 @@ fn seal(rows: &mut Rows, numbers: std::ops::Range<u32>, now: Timestamp) {
     for lane in &heads.lanes {
         let of_lane = records.iter().filter(|item| heads.trail.lanes.lane_of(&key_of(item)) == lane.link.lane);
         let waiting: Vec<Sealable> = of_lane.map(|item| Sealable::read(&tenant(), item).unwrap().unwrap()).collect();
-        if let Some(batch) = lane.batch(&tenant(), &waiting, Some(now), now).unwrap() {
+        if let Some(batch) = lane.batch(&tenant(), &waiting, &no_credits(), Some(now), now).unwrap() {
             apply(rows, batch.transaction());
             assert_eq!(super::super::lanes::tests::heads(rows).lanes[lane.link.lane as usize], batch.into_next());
         }
@@ -267,7 +273,7 @@ fn of_two_workers_one_writes_the_next_segment() {
     rows.insert(key_of(&record(1000)), record(1000));
     rows.insert(key_of(&record(1003)), record(1003));
     let batch = |record: &Sealable, seen: &LaneHead| {
-        seen.batch(&tenant(), std::slice::from_ref(record), None, later(26)).unwrap().unwrap()
+        seen.batch(&tenant(), std::slice::from_ref(record), &no_credits(), None, later(26)).unwrap().unwrap()
     };
     let (first, second) = (batch(&mine, &heads.lanes[0]), batch(&theirs, &heads.lanes[0]));
     apply(&mut rows, first.transaction());
@@ -301,7 +307,7 @@ fn of_two_workers_one_writes_the_next_segment() {
     let mut raised = rows.clone();
     apply(&mut raised, &raise);
     assert_eq!(explained(&ahead, &raised), Some(LaneRejection::HeadMoved));
-    for failure in [Failure::Insufficient, Failure::WrongState] {
+    for failure in [Failure::Insufficient, Failure::FourEyes] {
         let rejection = crate::transaction::Rejection {
             failure,
             position: 0,
@@ -318,12 +324,12 @@ fn segment_has_as_many_records_as_fit_into_a_transaction() {
     let (heads, _) = Heads::open(&tenant(), None, start()).unwrap();
     let waiting: Vec<Sealable> =
         (0..200).map(|number| Sealable::read(&tenant(), &record(number * 3)).unwrap().unwrap()).collect();
-    let batch = heads.lanes[0].batch(&tenant(), &waiting, None, start()).unwrap().unwrap();
+    let batch = heads.lanes[0].batch(&tenant(), &waiting, &no_credits(), None, start()).unwrap().unwrap();
     assert_eq!((batch.records(), batch.transaction().items().len()), (98, 100));
-    assert_eq!(heads.lanes[0].batch(&tenant(), &[], None, start()).unwrap(), None);
+    assert_eq!(heads.lanes[0].batch(&tenant(), &[], &no_credits(), None, start()).unwrap(), None);
     // The clock of a worker that is behind does not set a chain back.
     let next = batch.into_next();
-    let batch = next.batch(&tenant(), &waiting[98..], None, Timestamp::from_millis(0)).unwrap().unwrap();
+    let batch = next.batch(&tenant(), &waiting[98..], &no_credits(), None, Timestamp::from_millis(0)).unwrap().unwrap();
     assert_eq!(batch.into_next().sealed_at, start());
     let (bound, _) = heads.bind(&tenant(), None, Timestamp::from_millis(0)).unwrap();
     assert_eq!(bound.trail.bound_at, start());

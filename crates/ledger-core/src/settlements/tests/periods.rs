@@ -4,7 +4,9 @@ use super::*;
 use crate::crediting::OpenPeriod;
 use crate::failure::Failure;
 use crate::keys;
-use crate::transaction::{Role, TransactItem};
+use crate::transaction::{PeriodId, Role, TransactItem};
+
+const PERIOD_4: PeriodId = PeriodId::OfRecords(4);
 
 /// A merchant's open period: two payments and a refund.
 fn open_period() -> OpenPeriod {
@@ -42,8 +44,8 @@ fn settlement_closes_one_period_and_takes_its_sums() {
     }
     assert_eq!(record.render().unwrap().values[":records"], Value::int(3));
     let closed = ClosedPeriod::read(&put(period)).unwrap();
-    let ClosedPeriod { number, settlement: owner, sums, .. } = &closed;
-    assert_eq!((*number, *owner, sums), (4, Some(collecting.id), &open_period().sums));
+    let ClosedPeriod { id, settlement: owner, sums, .. } = &closed;
+    assert_eq!((*id, *owner, sums), (PERIOD_4, Some(collecting.id), &open_period().sums));
     // A second run finds the period that was closed.
     let mut seen = Item::from([("state".to_owned(), Value::s("collecting")), ("batches".to_owned(), Value::int(1))]);
     assert!(record.failure_on(Some(&seen)).is_none());
@@ -59,11 +61,12 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     let collecting = settlement(S::Collecting, &[]);
     let closing = close_period(&tenant(), &collecting, &open_period(), now()).unwrap().unwrap();
     let mut stored = put(&closing.items()[1]);
-    let closed = Settlement { batches: 2, closed: Some(PeriodBatch { period: 4, batch: 2 }), ..collecting.clone() };
-    let key = keys::period(&tenant(), collecting.merchant, 4);
+    let closed =
+        Settlement { batches: 2, closed: vec![PeriodBatch { period: PERIOD_4, batch: 2 }], ..collecting.clone() };
+    let key = PERIOD_4.key(&tenant(), collecting.merchant);
     assert_eq!(last_batch(&tenant(), &closed), key);
     let batch = read_batch(&stored).unwrap();
-    assert_eq!(batch[0].as_period(), Some((4, &open_period().sums)));
+    assert_eq!(batch[0].as_period(), Some((PERIOD_4, &open_period().sums)));
     let given_back = release_batch(&tenant(), &closed, &batch, now()).unwrap();
     let [record, period] = given_back.items() else { panic!("{given_back:?}") };
     assert!(update(record).ends_with("REMOVE #closed_period, #closed_batch"), "{}", update(record));
@@ -90,7 +93,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     assert_eq!(period.failure_on(Some(&stored)).map(|clause| clause.failure), Some(Failure::WrongState));
     // From now on it is in a list. A release without periods looks there for the id of a payment, and stops.
     let list = put(list);
-    assert_eq!(read_batch(&list).unwrap()[0].as_period(), Some((4, &open_period().sums)));
+    assert_eq!(read_batch(&list).unwrap()[0].as_period(), Some((PERIOD_4, &open_period().sums)));
     let Some(Value::L(entries)) = list.get("records") else { panic!("{list:?}") };
     let Value::M(entry) = &entries[0] else { panic!("{entries:?}") };
     assert!(!entry.contains_key("payment_id") && !entry.contains_key("merchant_delta"));
@@ -102,7 +105,15 @@ fn settlement_names_its_period_with_its_batch() {
         let numbers = attributes.iter().map(|name| ((*name).to_owned(), Value::int(2)));
         PeriodBatch::read(&numbers.collect())
     };
-    assert_eq!(item(&[]), Ok(None));
-    assert_eq!(item(&["closed_period", "closed_batch"]), Ok(Some(PeriodBatch { period: 2, batch: 2 })));
+    assert_eq!(item(&[]), Ok(Vec::new()));
+    let second = PeriodBatch { period: PeriodId::OfRecords(2), batch: 2 };
+    assert_eq!(item(&["closed_period", "closed_batch"]), Ok(vec![second]));
+    // Of lanes it may have closed several.
+    let lanes = [("closed_batch_3", "L0/7"), ("closed_batch_12", "L11/1")];
+    let mut of_lanes: Item = lanes.into_iter().map(|(name, id)| (name.to_owned(), Value::s(id))).collect();
+    let closed = |lane, number, batch| PeriodBatch { period: PeriodId::OfLane { lane, number }, batch };
+    assert_eq!(PeriodBatch::read(&of_lanes), Ok(vec![closed(11, 1, 12), closed(0, 7, 3)]));
+    of_lanes.insert("closed_batch_x".to_owned(), Value::s("L0/7"));
+    assert!(PeriodBatch::read(&of_lanes).is_err());
     assert!(item(&["closed_period"]).is_err() && item(&["closed_batch"]).is_err());
 }

@@ -1,7 +1,7 @@
 //! Two workers at once on one table, of this release and of the one before it: every interleaving of their steps.
 
-use super::super::{Heads, LaneRejection, LaneSegment};
-use super::{Rows, all, apply, heads, key_of, record, start, tenant};
+use super::super::{Finishing, Heads, LaneHead, LaneRejection, LaneSegment, WrittenSegment};
+use super::{Rows, all, apply, heads, key_of, no_credits, record, start, tenant};
 use crate::keys::{self, Key};
 use crate::lease::Leased;
 use crate::sealing::{BatchRejection, Finding, Sealable, SealedDay, Sealing, Segment, Trail};
@@ -76,7 +76,7 @@ impl Worker {
                 let of_lane = waiting.iter().filter(|record| lanes.lane_of(record.key()) == lane);
                 let few: Vec<Sealable> = of_lane.take(2).cloned().collect();
                 let head = &mut heads.lanes[lane as usize];
-                let batch = head.batch(&tenant(), &few, None, start()).unwrap().unwrap();
+                let batch = head.batch(&tenant(), &few, &no_credits(), None, start()).unwrap().unwrap();
                 match try_apply(rows, batch.transaction()) {
                     Ok(()) => {
                         waiting.retain(|record| !few.contains(record));
@@ -169,7 +169,7 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
     let mut before: Rows = (0..6).map(record).map(|item| (key_of(&item), item)).collect();
     apply(&mut before, &Heads::open(&tenant(), None, start()).unwrap().1);
     let head = heads(&before).lanes[0].clone();
-    let batch = head.batch(&tenant(), &unsealed(&before), None, start()).unwrap().unwrap();
+    let batch = head.batch(&tenant(), &unsealed(&before), &no_credits(), None, start()).unwrap().unwrap();
     let mut after = before.clone();
     apply(&mut after, batch.transaction());
     let segment_key = keys::lane_segment(&tenant(), 0, 1);
@@ -184,12 +184,17 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
             }
         }
         let items = |rows: &Rows| segment.records.iter().map(|(key, _)| rows.get(key).cloned()).collect::<Vec<_>>();
-        let finished = head.finish_restored(&tenant(), &rows[&segment_key], &items(&rows)).unwrap().unwrap();
+        let finish = |head: &LaneHead, rows: &Rows| {
+            let (records, credits) = (items(rows), no_credits());
+            let written = WrittenSegment { item: &rows[&segment_key], records: &records, credits: &credits };
+            head.finish(&tenant(), written, start()).unwrap()
+        };
+        let Finishing::Torn(finished) = finish(&head, &rows) else { panic!("it is finished") };
         apply(&mut rows, finished.transaction());
         assert_eq!(rows, after, "{part:b}");
         assert_eq!(sound(&rows), []);
         // Not if a record is gone or another, or the segment does not follow the head.
-        let none = |rows: &Rows| head.finish_restored(&tenant(), &rows[&segment_key], &items(rows)).unwrap().is_none();
+        let none = |rows: &Rows| finish(&head, rows) == Finishing::Unreadable;
         let mut gone = rows.clone();
         gone.remove(&segment.records[0].0);
         assert!(none(&gone));
@@ -198,7 +203,13 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
         row.insert("operation".to_owned(), crate::dynamo::Value::s("grant"));
         assert!(none(&edited));
         let next = finished.into_next();
-        assert!(next.finish_restored(&tenant(), &rows[&segment_key], &items(&rows)).unwrap().is_none());
+        assert_eq!(finish(&next, &rows), Finishing::Whole);
+        // Of the last segment, a record that has its stamp is left to verification.
+        assert_eq!(finish(&next, &gone), Finishing::Whole);
+        assert_eq!(finish(&next, &edited), Finishing::Whole);
+        let row = edited.get_mut(&segment.records[0].0).unwrap();
+        row.remove("sealed");
+        assert_eq!(finish(&next, &edited), Finishing::Unreadable);
     }
 }
 

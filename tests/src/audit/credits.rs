@@ -1,0 +1,145 @@
+//! Audits what credits merchants: a payment's or refund's own record, or the transaction that seals its entry.
+
+use super::Checked;
+use super::holds::by_asset;
+use super::index::Audit;
+use super::merchants::records;
+use super::periods::is_in_period;
+use super::postings::Entry;
+use super::rows::Row;
+use rust_decimal::Decimal;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An entry whose seal credits its merchant.
+pub(super) struct Credit<'a> {
+    pub(super) row: Row<'a>,
+    /// The partition key of its merchant.
+    pub(super) merchant_pk: String,
+    /// What it owes, by asset.
+    pub(super) owed: BTreeMap<&'a str, Decimal>,
+}
+
+impl<'a> Credit<'a> {
+    /// The lane and the number of the segment in its stamp; `None` before it is sealed.
+    pub(super) fn segment(&self) -> Result<Option<(&'a str, u64)>, String> {
+        let Some(stamp) = self.row.opt_text("sealed") else { return Ok(None) };
+        let parts = stamp.strip_prefix('L').and_then(|place| place.split_once('/'));
+        let place = parts.and_then(|(lane, number)| Some((lane, number.parse().ok()?)));
+        place.map(Some).ok_or_else(|| format!("{} is credited and sealed in no lane: {stamp}", self.row))
+    }
+}
+
+/// The entries whose seals credit their merchants.
+pub(super) fn credits_by_seals<'a>(audit: &Audit<'a>) -> Result<Vec<Credit<'a>>, String> {
+    let entries = audit.entries.iter().filter(|entry| entry.row.has("credited_by"));
+    entries.map(|entry| credit(audit, entry)).collect()
+}
+
+fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String> {
+    let row = entry.row;
+    ensure_eq!(row.text("credited_by")?, "seal", "{row}: `credited_by`");
+    ensure!(!entry.operation.starts_with("settlement_"), "{row} of a settlement is credited twice");
+    let owed = to_merchants(entry);
+    let merchants: BTreeSet<&str> = owed.keys().map(|(merchant, _)| *merchant).collect();
+    ensure_eq!(merchants.len(), 1, "{row}: the number of merchants that its seal credits");
+    let merchant_pk = format!("{}#{}", audit.tenant, merchants.first().unwrap_or(&"").replace(':', "#"));
+    Ok(Credit { row, merchant_pk, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
+}
+
+/// What an entry posts to merchants, by merchant and asset.
+fn to_merchants<'a>(entry: &Entry<'a>) -> BTreeMap<(&'a str, &'a str), Decimal> {
+    let mut owed = BTreeMap::new();
+    for posting in entry.postings.iter().filter(|posting| posting.account.starts_with("merchant:")) {
+        *owed.entry((posting.account, posting.asset)).or_default() += posting.delta;
+    }
+    owed
+}
+
+/// What a payment or refund changes in what its merchant is owed, by asset, whatever credits it; nothing for a payment
+/// that was never captured.
+pub(super) fn owed(record: Row<'_>) -> Result<BTreeMap<String, Decimal>, String> {
+    let of_map = |name| Ok(record.numbers(name)?.into_iter().map(|(asset, delta)| (asset.to_owned(), delta)).collect());
+    if record.has("merchant_delta") {
+        of_map("merchant_delta")
+    } else if record.sk == "PAYMENT" {
+        by_asset(record, "captured_")
+    } else {
+        ensure!(record.has("parts"), "{record} has neither `merchant_delta` nor `parts`");
+        of_map("parts")
+    }
+}
+
+/// Checks that each payment and refund owes its merchant what its entry posts, that its record or the seal of its entry
+/// credits that, and that each entry that is credited by its seal has one record.
+pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
+    let entries: BTreeMap<_, _> = audit.entries.iter().map(|entry| ((entry.row.pk, entry.row.sk), entry)).collect();
+    let mut named = BTreeSet::new();
+    for record in records(audit) {
+        let payment = audit.row(record.pk, "PAYMENT").ok_or_else(|| format!("{record} has no payment"))?;
+        let home = format!("{}#{}", audit.tenant, payment.text("payer")?.replace(':', "#"));
+        let sk = format!("TXN#{}", record.text("transaction_id")?);
+        let key = (home.as_str(), sk.as_str());
+        let Some(entry) = entries.get(&key) else { return Err(format!("{record} has no entry {home} {sk}")) };
+        let merchant = format!("merchant:{}", record.text("merchant_id")?);
+        let posted: BTreeMap<_, _> = to_merchants(entry)
+            .into_iter()
+            .map(|((to, asset), delta)| ((to.to_owned(), letters(asset)), delta))
+            .collect();
+        let owed = owed(record)?;
+        let owed: BTreeMap<_, _> =
+            owed.into_iter().map(|(asset, delta)| ((merchant.clone(), letters(&asset)), delta)).collect();
+        ensure_eq!(owed, posted, "{record}: what it owes its merchant by its entry");
+        let by_seal = entry.row.has("credited_by");
+        ensure!(!record.has("parts") || !record.has("merchant_delta"), "{record} has parts and is credited by itself");
+        ensure!(
+            owed.is_empty() || by_seal != record.has("merchant_delta"),
+            "{record} and {} are credited {}",
+            entry.row,
+            if by_seal { "both" } else { "neither" }
+        );
+        ensure!(!by_seal || named.insert((entry.row.pk, entry.row.sk)), "{} has two records", entry.row);
+    }
+    for credit in credits_by_seals(audit)? {
+        ensure!(
+            named.contains(&(credit.row.pk, credit.row.sk)),
+            "{} is credited by its seal and has no record",
+            credit.row
+        );
+    }
+    Ok(())
+}
+
+/// Checks that an entry whose seal credits its merchant is due for that until it is sealed, and then in a period of its
+/// lane; that no other entry is credited; and that a record that credits nothing is not credited, due or settled.
+pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
+    for credit in credits_by_seals(audit)? {
+        let row = credit.row;
+        let parts = [row.has("sealed"), row.has("credited_at"), row.has("lane_period")];
+        ensure!(!row.has("period"), "{row} is in a period of records");
+        if let Some((lane, _)) = credit.segment()? {
+            ensure_eq!(parts, [true; 3], "{row}: whether it is sealed, credited and in a period");
+            let own = row.text("lane_period")?.strip_prefix('L').and_then(|period| period.split_once('/'));
+            ensure_eq!(own.map(|(lane, _)| lane), Some(lane), "{row}: the lane of its period");
+            continue;
+        }
+        ensure_eq!(parts, [false; 3], "{row}: whether it is sealed, credited and in a period");
+        let due = row.opt_text("due_pk").unwrap_or_default();
+        let [publish, seal] = ["publish_credit#", "seal_credit#0"].map(|work| format!("{}#due#{work}", audit.tenant));
+        ensure!(due.starts_with(&publish) || due == seal, "{row} is not credited: `due_pk` is {due:?}");
+    }
+    for entry in audit.entries.iter().filter(|entry| !entry.row.has("credited_by")) {
+        let is_credited = entry.row.has("credited_at") || is_in_period(entry.row);
+        ensure!(!is_credited, "{} is credited, and not by its seal", entry.row);
+    }
+    for record in records(audit).filter(|record| !record.has("merchant_delta")) {
+        for name in ["credited_at", "period", "lane_period", "settlement_id", "due_pk"] {
+            ensure!(!record.has(name), "{record} credits nothing and has `{name}`");
+        }
+    }
+    Ok(())
+}
+
+/// The lower-case letters and digits of an asset's name, which those of `captured_regional_aoba` are too.
+pub(super) fn letters(asset: &str) -> String {
+    asset.to_lowercase().replace(['#', '_', '-'], "")
+}
