@@ -1,5 +1,10 @@
 //! Reading journal entries: whole, or as one party sees them.
 
+mod compact;
+
+pub(crate) use compact::expand_under;
+pub use compact::{compact, expand, expanded};
+
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{PaymentId, RefundId, TransactionId};
@@ -51,11 +56,12 @@ pub struct HistoryLine {
 }
 
 impl JournalEntry {
-    /// Reads a stored entry.
+    /// Reads a stored entry, in either form.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let item = expand(item)?;
         Ok(Self {
             id: item.parsed("transaction_id", TransactionId::parse)?,
             operation: item.string("operation")?,
@@ -68,11 +74,12 @@ impl JournalEntry {
 }
 
 impl HistoryLine {
-    /// Reads an entry, or a reference to one, as `party` sees it.
+    /// Reads an entry, or a reference to one, in either form, as `party` sees it.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item, party: Option<Account>) -> Result<Self, ItemError> {
+        let item = expand(item)?;
         let changes = if item.contains_key("changes") {
             item.numbers("changes", change)?
         } else {

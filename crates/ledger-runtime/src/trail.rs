@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
+use ledger_core::journal::expanded;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::reads;
@@ -86,7 +87,7 @@ pub struct Seals {
 }
 
 impl App {
-    /// The records of a resource, ordered by time: journal entries and trail records as stored.
+    /// The records of a resource, ordered by time: journal entries in the full form, and trail records.
     ///
     /// # Errors
     /// 404 if the resource does not exist, 400 if its account has 10,000 entries or more in the resource's time span,
@@ -129,6 +130,7 @@ impl App {
             }
             let id = resource.id().to_string();
             for entry in entries {
+                let entry = expanded(entry)?;
                 if entry.opt_text(resource.link())? == Some(&id) {
                     found.push(entry);
                 }

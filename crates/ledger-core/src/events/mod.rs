@@ -14,7 +14,7 @@ pub use marks::{MARKS_MAX, PublishedEntry, published};
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{Tenant, TransactionId, parse_uuid};
-use crate::journal::JournalEntry;
+use crate::journal::{self, JournalEntry};
 use crate::keys::Key;
 use crate::time::Timestamp;
 use serde_json::{Map, Value, json};
@@ -65,6 +65,7 @@ impl Event {
     /// [`Unpublishable`] if the item is no valid journal entry.
     pub fn of_entry(ledger: &str, tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, Unpublishable> {
         let (home, id) = key.entry().ok_or(Unpublishable::NoEntry)?;
+        let item = &*journal::expand(item)?;
         let entry = JournalEntry::read(item)?;
         if entry.id != id {
             return Err(Unpublishable::OtherId);

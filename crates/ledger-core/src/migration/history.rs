@@ -9,7 +9,7 @@ use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
-use crate::journal::HistoryLine;
+use crate::journal::{HistoryLine, expand_under};
 use crate::keys::{Key, attr, sk};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
@@ -40,10 +40,11 @@ pub(super) fn in_both(item: &TransactItem, stage: Stage) -> (TransactItem, Optio
 /// happen in the same millisecond; readers of the format use the beginning of the key.
 fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
     let party = Account::Customer(key.customer()?);
-    let line = HistoryLine::read(entry, Some(party)).ok()?;
+    let entry = expand_under(key, entry).ok()?;
+    let line = HistoryLine::read(&entry, Some(party)).ok()?;
     let millis = line.created_at.millis();
     let name = format!("{}{millis}#{}#{}", sk::HISTORY, line.operation, line.id);
-    let mut legacy: Item = entry.clone();
+    let mut legacy: Item = entry.into_owned();
     for ours in [attr::DUE_PK, attr::DUE_SK, "postings", "principal", "actor", "idempotency_key", "home"] {
         legacy.remove(ours);
     }

@@ -3,8 +3,9 @@
 use super::Dynamo;
 use super::reads::ReadError;
 use futures::future::try_join_all;
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::TransactionId;
+use ledger_core::journal::expanded;
 use ledger_core::keys::{Partition, attr};
 use ledger_core::migration::{Concern, Layout, legacy_after, legacy_of, newest, reference};
 use ledger_core::reads;
@@ -27,7 +28,7 @@ impl Dynamo {
         let queries = [reads::history_entries(partition, after), reads::history_references(partition, after)];
         let queries = queries.map(|query| query.limit(wanted));
         let found = try_join_all(queries.iter().map(|query| self.query(query))).await?;
-        let found: Vec<Item> = found.into_iter().flatten().collect();
+        let found = found.into_iter().flatten().map(expanded).collect::<Result<Vec<Item>, ItemError>>()?;
         if self.has_legacy_history(partition).await? {
             return Box::pin(self.with_legacy(partition, found, after, wanted)).await;
         }
@@ -42,7 +43,7 @@ impl Dynamo {
         let refers = partition.entry_reference(id);
         let found = self.get_many(&[partition.entry(id), refers.clone()]).await?.into_iter().flatten().next();
         if found.is_some() || !self.has_legacy_history(partition).await? {
-            return Ok(found);
+            return Ok(found.map(expanded).transpose()?);
         }
         let Some((low, high)) = legacy_of(id) else { return Ok(None) };
         // All legacy items of the same moment as the id.

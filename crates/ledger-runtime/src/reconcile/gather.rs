@@ -9,6 +9,7 @@ use ledger_core::account::Account;
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
+use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
 use ledger_core::psp::PspId;
@@ -451,6 +452,7 @@ impl Reconciler<'_> {
 
     /// The key of the entry that a reference names.
     fn entry_of(&self, reference: &Item) -> Option<Key> {
+        let reference = expand(reference).ok()?;
         let home = reference.parsed("home", Account::parse).ok()?;
         let id = reference.parsed("transaction_id", TransactionId::parse).ok()?;
         Some(Partition::account(self.tenant, home)?.entry(id))
@@ -458,6 +460,7 @@ impl Reconciler<'_> {
 
     /// The key of the hold, if an entry belongs to a payment with a hold.
     fn held_by(&self, entry: &Item) -> Option<Key> {
+        let entry = expand(entry).ok()?;
         let payment = entry.parsed("payment_id", PaymentId::parse).ok()?;
         entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
     }

@@ -17,6 +17,7 @@ use super::num::{Num, Nums};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{Tenant, parse_uuid};
+use crate::journal::expand;
 use crate::keys::{self, Key, attr};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
@@ -54,6 +55,7 @@ pub enum Observation {
 }
 
 /// An item with its key's parts, and the instant for judging lateness.
+#[derive(Clone)]
 struct StoredItem<'a> {
     item: &'a Item,
     tenant: Tenant,
@@ -87,8 +89,8 @@ pub fn of_item(item: &Item, now: Timestamp, limits: Limits) -> Vec<Observation> 
 impl StoredItem<'_> {
     fn observations(&self, kind: ItemKind) -> Observations {
         match kind {
-            ItemKind::Entry => journal::entry(self),
-            ItemKind::Reference => journal::reference(self),
+            ItemKind::Entry => self.expanded(journal::entry),
+            ItemKind::Reference => self.expanded(journal::reference),
             ItemKind::Marker => journal::marker(self),
             ItemKind::EventMarker => journal::event(self),
             ItemKind::Adjustment => journal::adjustment(self),
@@ -116,6 +118,12 @@ impl StoredItem<'_> {
             | ItemKind::Trail
             | ItemKind::TenantWork => Ok(Vec::new()),
         }
+    }
+
+    /// The observations about the full form of an entry or reference.
+    fn expanded(&self, observe: impl FnOnce(&StoredItem<'_>) -> Observations) -> Observations {
+        let item = expand(self.item)?;
+        observe(&StoredItem { item: &item, ..self.clone() })
     }
 
     fn unreadable(&self, error: &ItemError) -> Observation {
