@@ -56,6 +56,9 @@ pub enum Command {
     Index(IndexArgs),
     /// Migrate a tenant from a legacy model to split records, phase by phase.
     Migrate(MigrateArgs),
+    /// Read items as the AWS CLI prints them from standard input, and print them with journal entries in the full form:
+    /// aws dynamodb query ... | ledger-local expand.
+    Expand,
     /// Print the OpenAPI document, as it is stored in openapi.json.
     Openapi,
     /// Reconcile a table's export to S3, and print for each tenant a summary and its breaks, as lines of JSON.

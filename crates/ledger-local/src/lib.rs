@@ -8,7 +8,7 @@
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
-//! 4. Commands: `terminal_client`, `terminal_command`, `export`, `operator`, `terms_file`,
+//! 4. Commands: `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
 //!    `tenant_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
@@ -20,6 +20,7 @@ pub mod demo;
 mod dev;
 pub mod engine;
 pub mod events;
+pub mod expand_command;
 pub mod export;
 pub mod faces;
 pub mod gateway;

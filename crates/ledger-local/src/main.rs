@@ -11,8 +11,8 @@ use ledger_local::cli::{
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::{
-    audit_command, faces, index_command, migrate_command, seed, tenant_command, terminal_command, terms_file,
-    worker_failures,
+    audit_command, expand_command, faces, index_command, migrate_command, seed, tenant_command, terminal_command,
+    terms_file, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -45,6 +45,7 @@ fn main() -> ExitCode {
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
             Some(Command::Index(args)) => Box::pin(index(args)).await,
             Some(Command::Migrate(args)) => Box::pin(migrate(args)).await,
+            Some(Command::Expand) => expand(),
             Some(Command::Openapi) => {
                 print(faces::openapi_json().trim_end());
                 ExitCode::SUCCESS
@@ -174,6 +175,20 @@ async fn reconcile(directory: PathBuf, parts: u16) -> ExitCode {
             }
             print(&format!("{} items, {} breaks", exported.items, exported.breaks));
             if exported.breaks == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+fn expand() -> ExitCode {
+    let text = match std::io::read_to_string(std::io::stdin()) {
+        Ok(text) => text,
+        Err(error) => return failed(&error),
+    };
+    match expand_command::expanded(&text) {
+        Ok(full) => {
+            print(&full);
+            ExitCode::SUCCESS
         }
         Err(error) => failed(&error),
     }
