@@ -7,10 +7,10 @@
 //!
 //! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `aggregates`, `reads`,
-//!    `bank`.
+//!    `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
-//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `journal`, `audit`, `wallets`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
 //!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `tenants`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.

@@ -1,11 +1,13 @@
 //! The rows of an audit: each is found by its key, and each journal entry is read once.
 
 use super::balances::Balance;
+use super::compact::full;
 use super::postings::{Entry, Posted};
 use super::rows::Row;
 use crate::engine::PrimaryKey;
 use ledger_core::dynamo::Item;
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 
 /// A tenant's rows, indexed for the rules.
 #[derive(Debug)]
@@ -22,10 +24,12 @@ pub struct Audit<'a> {
     steps: Vec<((&'a str, &'static str, &'a str), usize)>,
     pub(super) posted: Posted,
     pub(super) balances: OnceCell<Result<Vec<Balance<'a>>, String>>,
+    /// Rows in the compact form, as they are stored.
+    compact: Option<&'a BTreeMap<PrimaryKey, Item>>,
 }
 
 impl<'a> Audit<'a> {
-    /// Indexes a tenant's rows, which are in the order of their keys.
+    /// Indexes a tenant's rows, which are in the order of their keys, with entries and references in the full form.
     ///
     /// # Panics
     /// When the rows are in another order.
@@ -52,7 +56,18 @@ impl<'a> Audit<'a> {
         }
         steps.sort_unstable();
         let posted = Posted::of(&entries);
-        Self { tenant, rows, rows_by_sk, entries, unreadable, steps, posted, balances: OnceCell::new() }
+        Self { tenant, rows, rows_by_sk, entries, unreadable, steps, posted, balances: OnceCell::new(), compact: None }
+    }
+
+    /// With the rows that are stored in the compact form.
+    pub(super) fn stored_as(self, compact: &'a BTreeMap<PrimaryKey, Item>) -> Self {
+        Self { compact: Some(compact), ..self }
+    }
+
+    /// The item of a row as it is stored. A row that was changed since it was read is as it is.
+    pub(super) fn stored(&self, row: Row<'a>) -> &'a Item {
+        let compact = self.compact.and_then(|compact| compact.get(&(row.pk.to_owned(), row.sk.to_owned())));
+        compact.filter(|compact| full(row.pk, row.sk, compact).as_ref() == Ok(row.item)).unwrap_or(row.item)
     }
 
     /// The rows whose sort key begins with a prefix.

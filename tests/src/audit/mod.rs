@@ -25,6 +25,7 @@ macro_rules! ensure_eq {
 mod aggregates;
 mod balances;
 mod clawbacks;
+mod compact;
 mod credits;
 mod holds;
 mod index;
@@ -40,9 +41,10 @@ mod settlements;
 mod topup_refunds;
 mod topups;
 
+pub use compact::full;
 pub use index::Audit;
 pub use postings::Sums;
-pub use rows::{Books, n, number, opt_number, opt_text, s, text};
+pub use rows::{Books, full_rows, n, number, opt_number, opt_text, s, text};
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The rows of one tenant, and readers of their attributes.
 
 use super::markers::is_in_flight;
-use super::{Audit, Sums};
+use super::{Audit, Sums, full};
 use crate::engine::PrimaryKey;
 use ledger_core::dynamo::{Item, Value};
 use rust_decimal::Decimal;
@@ -13,15 +13,43 @@ use std::fmt;
 pub struct Books {
     /// The tenant.
     pub tenant: String,
-    /// The rows.
+    /// The rows. Entries and references are in the full form.
     pub rows: BTreeMap<PrimaryKey, Item>,
+    /// Those in the compact form, as they are stored.
+    compact: BTreeMap<PrimaryKey, Item>,
+}
+
+/// The rows with entries and references in the full form. A row that cannot be expanded is as it is, and cannot be read.
+#[must_use]
+pub fn full_rows(stored: BTreeMap<PrimaryKey, Item>) -> BTreeMap<PrimaryKey, Item> {
+    let expanded = |((pk, sk), row): (PrimaryKey, Item)| {
+        let row = full(&pk, &sk, &row).unwrap_or(row);
+        ((pk, sk), row)
+    };
+    stored.into_iter().map(expanded).collect()
 }
 
 impl Books {
+    /// The books of rows as they are stored.
+    #[must_use]
+    pub fn of(tenant: &str, stored: BTreeMap<PrimaryKey, Item>) -> Self {
+        let compact = stored.iter().filter(|((_, sk), row)| sk.starts_with("TXN") && row.contains_key("v"));
+        let compact = compact.map(|(key, row)| (key.clone(), row.clone())).collect();
+        Self { tenant: tenant.to_owned(), rows: full_rows(stored), compact }
+    }
+
     /// The rows as the audit reads them.
     #[must_use]
     pub fn audit(&self) -> Audit<'_> {
-        Audit::of(&self.tenant, &self.rows)
+        Audit::of(&self.tenant, &self.rows).stored_as(&self.compact)
+    }
+
+    /// A row as it is stored, unless a test has changed it since.
+    #[must_use]
+    pub fn stored(&self, pk: &str, sk: &str) -> Option<&Item> {
+        let row = self.row(pk, sk)?;
+        let compact = self.compact.get(&(pk.to_owned(), sk.to_owned()));
+        Some(compact.filter(|compact| full(pk, sk, compact).as_ref() == Ok(row)).unwrap_or(row))
     }
 
     /// The rows whose sort key begins with a prefix, with their partition and sort keys.

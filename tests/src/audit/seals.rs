@@ -38,7 +38,7 @@ pub(super) fn sealed_records_are_in_one_segment(audit: &Audit<'_>) -> Checked {
         for (pk, sk, hash) in records {
             let row = audit.row(pk, sk).ok_or(format!("segment {stamp} lists {pk} {sk}, which is missing"))?;
             ensure_eq!(row.opt_text("sealed"), Some(stamp.as_str()), "the stamp of {row}");
-            ensure_eq!(record_hash(row.item), *hash, "the hash of {row}");
+            ensure_eq!(record_hash(audit.stored(row)), *hash, "the hash of {row}");
             ensure!(listed.insert((row.pk, row.sk), stamp).is_none(), "{row} is in two segments");
         }
     }

@@ -8,11 +8,18 @@ const NESTED_BYTES: usize = 3;
 const MEMBER_BYTES: usize = 1;
 /// An instant in seconds. Its trailing zeros would make it smaller at some instants, so it is counted in full.
 const EXPIRY_BYTES: usize = 6;
+/// The same in milliseconds: when an entry was created, in the compact form.
+const CREATED_AT: &str = "ca";
+const MILLIS_BYTES: usize = 8;
 
 /// The bytes of an item: of its attributes' names and values.
 pub(super) fn bytes_of(item: &Item) -> usize {
-    let attributes = item.iter();
-    attributes.map(|(name, value)| name.len() + if name == attr::TTL { EXPIRY_BYTES } else { of_value(value) }).sum()
+    let value_bytes = |name: &str, value| match name {
+        attr::TTL => EXPIRY_BYTES,
+        CREATED_AT => MILLIS_BYTES,
+        _ => of_value(value),
+    };
+    item.iter().map(|(name, value)| name.len() + value_bytes(name, value)).sum()
 }
 
 fn of_value(value: &Value) -> usize {

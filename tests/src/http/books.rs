@@ -45,7 +45,7 @@ pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
         }
         start = page.last_evaluated_key;
         if start.is_none() {
-            return Books { tenant: tenant.to_owned(), rows };
+            return Books::of(tenant, rows);
         }
     }
 }

@@ -52,6 +52,12 @@ pub fn check(operation: &str, body: &Json) -> Result<(), Refusal> {
     }
 }
 
+/// The bytes of an item: of the names and values of its attributes.
+#[must_use]
+pub fn item_bytes(item: &Json) -> usize {
+    item.as_object().map_or(0, values::item_size)
+}
+
 impl Refusal {
     /// The body of DynamoDB's error response, whose status is 400.
     #[must_use]

@@ -2,6 +2,7 @@
 
 mod audit;
 mod classifier;
+mod compact;
 mod events;
 mod golden;
 mod migration;

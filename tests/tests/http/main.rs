@@ -3,6 +3,7 @@
 mod abuse;
 mod attention;
 mod audit;
+mod compact;
 mod crediting;
 mod expiry;
 mod faults;

@@ -228,7 +228,7 @@ async fn restore_of_a_part_of_a_segment_credits_no_entry_twice() {
     for part in 0..1_u32 << changed.len() {
         for (at, key) in changed.iter().enumerate() {
             let from = if part >> at & 1 == 1 { &after } else { &before };
-            match from.rows.get(key) {
+            match from.stored(&key.0, &key.1) {
                 Some(row) => world.plant(row.clone()).await,
                 None => world.remove(&key.0, &key.1).await,
             }

@@ -81,7 +81,7 @@ impl Layout {
         match terms.records {
             RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
             // The legacy model has no place for them.
-            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => {
+            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 => {
                 Err(ItemError::invalid(RecordVersion::ATTRIBUTE))
             }
         }
@@ -154,7 +154,9 @@ pub fn open_tenant(
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
     match terms.records {
         RecordVersion::V1 => {}
-        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => return Err(BuildError::RecordsOfLegacy),
+        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 => {
+            return Err(BuildError::RecordsOfLegacy);
+        }
     }
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());

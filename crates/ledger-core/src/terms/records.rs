@@ -16,15 +16,17 @@ pub enum RecordVersion {
     V3,
     /// A merchant is credited by the transaction that seals the journal entry of a payment or refund.
     V4,
+    /// Journal entries and references to them are in the compact form.
+    V5,
 }
 
 impl RecordVersion {
     /// The attribute of `CONFIG`.
     pub(crate) const ATTRIBUTE: &str = "records";
     /// Every version, oldest first.
-    pub const ALL: [Self; 4] = [Self::V1, Self::V2, Self::V3, Self::V4];
+    pub const ALL: [Self; 5] = [Self::V1, Self::V2, Self::V3, Self::V4, Self::V5];
     /// What a tenant that does not migrate from a legacy model begins with.
-    pub const NEWEST: Self = Self::V4;
+    pub const NEWEST: Self = Self::V5;
 
     /// The number.
     #[must_use]
@@ -34,6 +36,7 @@ impl RecordVersion {
             Self::V2 => 2,
             Self::V3 => 3,
             Self::V4 => 4,
+            Self::V5 => 5,
         }
     }
 
@@ -42,7 +45,7 @@ impl RecordVersion {
     pub const fn has_periods(self) -> bool {
         match self {
             Self::V1 | Self::V2 => false,
-            Self::V3 | Self::V4 => true,
+            Self::V3 | Self::V4 | Self::V5 => true,
         }
     }
 
@@ -51,7 +54,16 @@ impl RecordVersion {
     pub const fn credits_when_sealed(self) -> bool {
         match self {
             Self::V1 | Self::V2 | Self::V3 => false,
-            Self::V4 => true,
+            Self::V4 | Self::V5 => true,
+        }
+    }
+
+    /// Whether journal entries and references to them are written in the compact form.
+    #[must_use]
+    pub const fn has_compact_entries(self) -> bool {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 | Self::V4 => false,
+            Self::V5 => true,
         }
     }
 
@@ -59,6 +71,11 @@ impl RecordVersion {
     #[must_use]
     pub fn new(number: u32) -> Option<Self> {
         Self::ALL.into_iter().find(|version| version.number() == number)
+    }
+
+    /// The version of this number, or the newest that this release knows if it is a later one; `None` for zero.
+    pub(crate) fn known(number: u32) -> Option<Self> {
+        if number > Self::NEWEST.number() { Some(Self::NEWEST) } else { Self::new(number) }
     }
 
     /// Reads the version from the tenant's `CONFIG` item, where an absent attribute is [`Self::V1`].
@@ -74,7 +91,7 @@ impl RecordVersion {
     pub(crate) fn item(self) -> Item {
         match self {
             Self::V1 => Item::new(),
-            Self::V2 | Self::V3 | Self::V4 => Item::from([(Self::ATTRIBUTE.to_owned(), self.value())]),
+            Self::V2 | Self::V3 | Self::V4 | Self::V5 => Item::from([(Self::ATTRIBUTE.to_owned(), self.value())]),
         }
     }
 
@@ -89,7 +106,7 @@ impl RecordVersion {
         match self {
             // An absent attribute is this version.
             Self::V1 => lower,
-            Self::V2 | Self::V3 | Self::V4 => Condition::absent(Self::ATTRIBUTE).or(lower),
+            Self::V2 | Self::V3 | Self::V4 | Self::V5 => Condition::absent(Self::ATTRIBUTE).or(lower),
         }
     }
 
@@ -113,7 +130,7 @@ mod tests {
         }
         assert_eq!(RecordVersion::V1.item(), Item::new(), "as releases before it wrote it");
         assert_eq!(RecordVersion::read(&config(Some(Value::int(1)))), Ok(RecordVersion::V1));
-        let unknown = [Value::int(0), Value::int(5), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
+        let unknown = [Value::int(0), Value::int(6), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
         for value in unknown {
             let error = RecordVersion::read(&config(Some(value.clone()))).unwrap_err();
             assert_eq!(error.attribute, "records", "{value:?}");
@@ -123,7 +140,9 @@ mod tests {
     #[test]
     fn version_is_above_lower_ones_only() {
         for to in RecordVersion::ALL {
-            for (present, number) in [(None, 1), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(4), 4), (Some(5), 5)] {
+            for (present, number) in
+                [(None, 1), (Some(1), 1), (Some(2), 2), (Some(3), 3), (Some(4), 4), (Some(5), 5), (Some(6), 6)]
+            {
                 let config = config(present.map(Value::int));
                 let is_above = to.is_above_the_present().holds(Some(&config));
                 assert_eq!(is_above, i64::from(to.number()) > number, "{to:?} above {present:?}");

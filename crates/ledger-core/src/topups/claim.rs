@@ -57,6 +57,7 @@ pub fn plan(
         created_at: cx.now,
         expires_at: cx.now.plus(offered.abandoned_after),
         shards: terms.due_shards,
+        records: terms.records,
     };
     let key = keys::topup(tenant, record.id);
     let items = vec![

@@ -15,7 +15,6 @@ use crate::keys::{self, attr};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundStatus};
-use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 
@@ -309,7 +308,7 @@ fn decided_entry(
         references: Vec::new(),
         details,
         due_shards: view.topup.shards,
-        records: RecordVersion::V1,
+        records: view.topup.records,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::wallets::debt::ReturningAmount;
 use std::fmt;
@@ -67,6 +68,8 @@ pub struct TopupRecord {
     /// When its cancellation is requested if it has not been paid.
     pub expires_at: Timestamp,
     pub(crate) shards: Shards,
+    /// The version of the records that its request was planned with. Its later entries are of the same form.
+    pub(crate) records: RecordVersion,
 }
 
 impl TopupState {
@@ -158,6 +161,7 @@ impl TopupRecord {
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp("expires_at")?,
             shards: item.checked_int("shards", Shards::new)?,
+            records: item.opt_checked_int(RecordVersion::ATTRIBUTE, RecordVersion::known)?.unwrap_or(RecordVersion::V1),
         })
     }
 
@@ -185,6 +189,10 @@ impl TopupRecord {
         }
         if let Some(account) = &self.account {
             item.insert("psp_account".to_owned(), Value::s(account));
+        }
+        // Absent in earlier versions: what they write does not depend on it.
+        if self.records.has_compact_entries() {
+            item.extend(self.records.item());
         }
         item
     }

@@ -16,7 +16,7 @@ use crate::money::Amount;
 use crate::operation::Operation;
 use crate::plan::PlanRefusal;
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
-use crate::terms::{RecordVersion, SpentPoints};
+use crate::terms::SpentPoints;
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use crate::wallets::{SeenWallet, debt};
@@ -222,7 +222,7 @@ pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
         references: Vec::new(),
         details: Item::from([("topup_id".to_owned(), Value::s(topup.id)), ("psp_id".to_owned(), Value::s(intent))]),
         due_shards: topup.shards,
-        records: RecordVersion::V1,
+        records: topup.records,
     }
 }
 
@@ -373,7 +373,7 @@ pub(super) fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep,
         references: Vec::new(),
         details: refund::details(topup, refund),
         due_shards: topup.shards,
-        records: RecordVersion::V1,
+        records: topup.records,
     }
 }
 

@@ -5,7 +5,8 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
-use crate::keys::{self, Partition, Shards, Work, attr};
+use crate::journal::compact;
+use crate::keys::{self, Key, Partition, Shards, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
 use crate::terms::RecordVersion;
@@ -92,17 +93,23 @@ impl Entry {
         };
         entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, work, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
-        // An entry with this id means that the id was generated twice: a fault of the ledger.
-        let mut items = vec![TransactItem::put_new(Role::Journal, home.entry(self.id), entry, Failure::AlreadyExists)];
+        let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
         for reference in &self.references {
             let mut item = self.common(from);
             item.extend(self.details.clone());
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);
-            items.push(TransactItem::put_new(Role::JournalReference, key, item, Failure::AlreadyExists));
+            items.push(self.put(Role::JournalReference, key, item));
         }
         Some(items)
+    }
+
+    /// Puts the entry, or a reference to it, in the form that the version of the records has.
+    fn put(&self, role: Role, key: Key, full: Item) -> TransactItem {
+        let item = if self.records.has_compact_entries() { compact(&key, full) } else { full };
+        // An entry with this id means that the id was generated twice: a fault of the ledger.
+        TransactItem::put_new(role, key, item, Failure::AlreadyExists)
     }
 
     /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its

@@ -12,6 +12,7 @@ mod crediting;
 mod customers;
 mod debts;
 mod decisions;
+mod entries;
 mod flight;
 mod forms;
 mod forms_marker;
@@ -103,6 +104,7 @@ pub fn all() -> Vec<Case> {
         settlements_lanes::cases(),
         reconciliation::cases(),
         records::cases(),
+        entries::cases(),
         migration::cases(),
         migration_moves::cases(),
     ]

@@ -82,7 +82,7 @@ pub(super) fn cases() -> Vec<Case> {
 }
 
 /// A case under another version of the records.
-fn under(all: &[Case], (of, id, why): (&str, &'static str, &'static str), version: &str) -> Case {
+pub(super) fn under(all: &[Case], (of, id, why): (&str, &'static str, &'static str), version: &str) -> Case {
     let case = all.iter().find(|case| case.id == of).unwrap_or_else(|| panic!("no case {of}"));
     let mut given = case.given.clone();
     for item in given.state.iter_mut().filter(|item| is_config(item)) {

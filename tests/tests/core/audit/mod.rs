@@ -29,7 +29,7 @@ fn books_in_order() -> Books {
             assert_eq!(outcome, FactOutcome::Applied, "{what:?}");
         }
     }
-    Books { tenant: TENANT.to_owned(), rows: model.contents() }
+    Books::of(TENANT, model.contents())
 }
 
 fn story(topup: usize, events: &[What]) -> Story {

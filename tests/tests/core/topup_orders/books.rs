@@ -3,7 +3,7 @@
 use crate::topup_orders::desk::{TENANT, refund_id, topup_id};
 use crate::topup_orders::story::Story;
 use ledger_core::dynamo::{Item, Value};
-use ledger_tests::audit::{Audit, number, opt_number, text};
+use ledger_tests::audit::{Audit, full_rows, number, opt_number, text};
 use ledger_tests::model::Model;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -31,7 +31,8 @@ pub(crate) fn lines(model: &Model) -> Lines {
             lines.insert(format!("{pk} {sk} {name}"), value.to_owned());
         }
     }
-    let sums = Audit::of(TENANT, model.iter()).sums_by_account();
+    let rows = full_rows(model.contents());
+    let sums = Audit::of(TENANT, &rows).sums_by_account();
     for ((account, asset), sum) in sums.into_iter().filter(|(_, sum)| !sum.is_zero()) {
         lines.insert(format!("sum of {account} {asset}"), sum.normalize().to_string());
     }
@@ -69,7 +70,8 @@ fn parsed(line: &str) -> Decimal {
 
 /// Checks what holds at any moment.
 pub(crate) fn check(model: &Model) {
-    Audit::of(TENANT, model.iter()).check();
+    let rows = full_rows(model.contents());
+    Audit::of(TENANT, &rows).check();
 }
 
 /// The differences between the books of a story's top-up and its history.
