@@ -1,14 +1,17 @@
 //! What a payment writes in each design, and the keys of all items.
 //!
-//! Sizes: `docs/costs.md` has a payment in money with 5 items of up to 1 KB and 13 write units, index entries included.
-//! The customer's aggregates are beside the balance, in its action.
+//! Ours is version 4 of the records (`docs/architecture/records.md`): a payment in money has 5 items of up to 1 KB and
+//! an entry in each index, 12 write units. The customer's aggregates are beside the balance, in its action.
 
 use crate::model::table::{Action, Change, Condition, Entry, Index, Key, Transaction, Writer};
+
+/// `Lanes::MAX` of `ledger_core::sealing::lanes`.
+pub const LANES_MAX: u32 = 16;
 
 /// How a payment changes its merchant's balance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Design {
-    /// Ours: not at all; a worker credits the merchant afterwards.
+    /// Ours: not at all; the transaction that seals its journal entry credits the merchant.
     Credited,
     /// In the payment's transaction, on one item.
     Synchronous,
@@ -30,11 +33,12 @@ impl Design {
         }
     }
 
-    /// How many items hold the merchant's balance.
+    /// How many items hold the merchant's balance; in ours, one for each lane that the audit trail may have.
     #[must_use]
     pub fn balances(self) -> u32 {
         match self {
-            Self::Credited | Self::Synchronous => 1,
+            Self::Credited => LANES_MAX,
+            Self::Synchronous => 1,
             Self::Sharded(shards) => shards,
         }
     }
@@ -51,9 +55,9 @@ pub struct Payment {
     pub amount: i64,
     /// The shard of its entry in the index `due` of its tenant.
     pub tenant_shard: u32,
-    /// The shard of its entries under its merchant.
+    /// The shard of its entry under its merchant.
     pub merchant_shard: u32,
-    /// Which of the merchant's balances it changes, where it changes one.
+    /// Which of the merchant's balances its transaction changes, where it changes one.
     pub balance: u32,
 }
 
@@ -66,10 +70,6 @@ impl Payment {
     pub fn transaction(&self, design: Design) -> Transaction {
         let by_owner = entry(Index::ByOwner, Kind::OwnerList, self.merchant_shard);
         let publish = entry(Index::Due, Kind::DuePublish, self.tenant_shard);
-        let mut record = put(key(Kind::Payment, self.id, 0), vec![by_owner]);
-        if design == Design::Credited {
-            record.entries.push(entry(Index::Due, Kind::DueCredit, self.merchant_shard));
-        }
         let mut actions = vec![
             put(key(Kind::Customer, self.customer, MARKER | u64::from(self.id)), Vec::new()),
             Action {
@@ -77,7 +77,7 @@ impl Payment {
                 ..add(balance(self.customer), self.amount.saturating_neg())
             },
             add(key(Kind::Customer, self.customer, POINTS), self.amount / 100),
-            record,
+            put(payment_record(self.id), vec![by_owner]),
             put(journal_entry(self.customer, self.id), vec![publish]),
         ];
         match design {
@@ -105,10 +105,8 @@ pub enum Kind {
     Tenant,
     /// A shard of `by_owner_keys`.
     OwnerList,
-    /// A shard of `due` for journal entries to be published and sealed.
+    /// A shard of `due` for journal entries to be published and sealed: `publish_credit` in our design.
     DuePublish,
-    /// For records to be credited.
-    DueCredit,
 }
 
 const BALANCE: u64 = 0;
@@ -116,6 +114,8 @@ const POINTS: u64 = 1;
 /// Sort keys of markers and of journal entries are these and the number of the payment.
 const MARKER: u64 = 1 << 40;
 const ENTRY: u64 = 2 << 40;
+/// Sort keys of a merchant's sums are this and the number of the lane.
+const CREDITED: u64 = 3 << 40;
 
 /// The partition key of a kind and number.
 #[must_use]
@@ -128,7 +128,6 @@ pub fn partition_key(kind: Kind, number: u32) -> u64 {
         Kind::Tenant => 5,
         Kind::OwnerList => 6,
         Kind::DuePublish => 7,
-        Kind::DueCredit => 8,
     };
     (kind << 40) | u64::from(number)
 }
@@ -149,31 +148,26 @@ pub fn points(customer: u32) -> Key {
     key(Kind::Customer, customer, POINTS)
 }
 
-/// A payment's record. Its number is 0, and 1 once the merchant is credited.
+/// A payment's record.
 #[must_use]
 pub fn payment_record(payment: u32) -> Key {
     key(Kind::Payment, payment, 0)
 }
 
-/// A payment's journal entry. Its number is 0, and 1 once sealed.
+/// A payment's journal entry. Its number is 0, and 1 once sealed, which in our design credits the merchant.
 #[must_use]
 pub fn journal_entry(customer: u32, payment: u32) -> Key {
     key(Kind::Customer, customer, ENTRY | u64::from(payment))
 }
 
-/// A merchant's balance.
+/// A merchant's balance, or one of the items that hold it. In our design, that is `CREDITED#<lane>`.
 #[must_use]
-pub fn merchant_balance(design: Design, shard: u32) -> Key {
+pub fn merchant_balance(design: Design, number: u32) -> Key {
     match design {
-        Design::Credited | Design::Synchronous => key(Kind::Merchant, 0, BALANCE),
-        Design::Sharded(_) => key(Kind::MerchantShard, shard, BALANCE),
+        Design::Credited => key(Kind::Merchant, 0, CREDITED | u64::from(number)),
+        Design::Synchronous => key(Kind::Merchant, 0, BALANCE),
+        Design::Sharded(_) => key(Kind::MerchantShard, number, BALANCE),
     }
-}
-
-/// The item with the lease on crediting the merchant.
-#[must_use]
-pub fn crediting() -> Key {
-    key(Kind::Merchant, 0, 1)
 }
 
 /// The head of a lane of the tenant's audit trail.
@@ -229,13 +223,25 @@ mod tests {
     }
 
     #[test]
-    fn our_payment_has_5_items_and_13_write_units_as_measured() {
-        // tests/costs.txt, "customer pays, in money": items and WCU come first.
-        let costs = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/costs.txt")).unwrap();
-        let row = costs.lines().find_map(|line| line.strip_prefix("customer pays, in money ")).unwrap();
-        let measured: Vec<u64> = row.split_whitespace().take(2).map(|number| number.parse().unwrap()).collect();
+    fn our_payment_has_the_items_and_index_entries_of_the_golden_vector() {
+        let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/v1/pay/records-4-money.json");
+        let vector: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(vector).unwrap()).unwrap();
+        let actions = vector["request"].as_array().unwrap();
+        let set = |attribute| actions.iter().filter(|action| !action["Put"]["Item"][attribute].is_null()).count();
+        assert_eq!((actions.len(), set("owner_pk"), set("due_pk")), (5, 1, 1));
         let ours = PAYMENT.transaction(Design::Credited);
-        assert_eq!(measured, [ours.actions.len() as u64, units(&ours)]);
+        let of = |index| ours.actions.iter().flat_map(|it| &it.entries).filter(|entry| entry.index == index).count();
+        assert_eq!((ours.actions.len(), of(Index::ByOwner), of(Index::Due)), (5, 1, 1));
+        assert_eq!(units(&ours), 12);
+    }
+
+    #[test]
+    fn payment_writes_none_of_the_items_that_hold_its_merchants_balance_in_our_design_alone() {
+        let written = |design: Design| {
+            let balances: Vec<Key> = (0..design.balances()).map(|number| merchant_balance(design, number)).collect();
+            PAYMENT.transaction(design).actions.into_iter().filter(|action| balances.contains(&action.key)).count()
+        };
+        assert_eq!((written(Design::Credited), written(Design::Synchronous), written(Design::Sharded(16))), (0, 1, 1));
     }
 
     #[test]
@@ -250,7 +256,9 @@ mod tests {
 
     #[test]
     fn keys_of_different_kinds_differ() {
-        let keys = [balance(1), points(1), payment_record(1), journal_entry(1, 1), crediting(), lane_segment(0, 0)];
+        let keys = [balance(1), points(1), payment_record(1), journal_entry(1, 1), lane_segment(0, 0)];
+        let balances = [Design::Credited, Design::Synchronous].map(|design| merchant_balance(design, 0));
+        let keys = [&keys[..], &balances].concat();
         for (at, key) in keys.iter().enumerate() {
             assert!(keys.iter().skip(at + 1).all(|other| other != key));
         }

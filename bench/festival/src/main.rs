@@ -1,7 +1,7 @@
 //! Runs the festival: `cargo run --release -p ledger-festival`.
 
 use clap::Parser;
-use ledger_festival::scenarios::{RATES, RATES_SHORT, all, half_an_hour};
+use ledger_festival::scenarios::{RATES, RATES_SHORT, all, for_minutes, half_an_hour};
 use ledger_festival::simulation::Outcome;
 use ledger_festival::{plot, promises, report};
 use std::io::{self, Write};
@@ -55,6 +55,9 @@ fn run(args: &Args) -> Result<bool, Box<dyn std::error::Error>> {
     }
     let mut outcomes: Vec<Outcome> = all(rates, seconds, args.seed).iter().map(|scenario| scenario.run()).collect();
     if !args.short && args.rate.is_empty() {
+        for rate in [promises::CREDITED_RATE_MAX, promises::PEAK_RATE_MAX] {
+            outcomes.extend(for_minutes(rate, args.seed).iter().map(|scenario| scenario.run()));
+        }
         outcomes.push(half_an_hour(args.seed).run());
     }
     if let Some(file) = &args.json {

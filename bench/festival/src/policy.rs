@@ -2,7 +2,7 @@
 //!
 //! Repeated here because this package depends on no other: a change there must be made here.
 
-use crate::chance::{Chance, MILLISECOND, Micros, SECOND};
+use crate::chance::{Chance, MILLISECOND, Micros};
 use crate::model::table::{Cancelled, Reason};
 
 /// How many times a conflict is retried after the first attempt: `retry::CONFLICT_RETRIES`.
@@ -14,16 +14,6 @@ pub fn backoff(retry: u32, chance: &mut Chance) -> Micros {
     let base_ms = 50_u64.saturating_mul(1_u64.checked_shl(retry.min(10)).unwrap_or(1));
     let jitter_ms = chance.below((base_ms / 2).saturating_add(1));
     base_ms.saturating_add(jitter_ms).saturating_mul(MILLISECOND)
-}
-
-/// The attempts of the SDK for a read that DynamoDB throttles: `dynamo::connect::ATTEMPTS_MAX`. A cancelled transaction
-/// has one: the SDK does not repeat it.
-pub const READ_ATTEMPTS: u32 = 4;
-
-/// The SDK's pause after so many throttled attempts, which is random and up to 1, 2 and 4 s; `None` after the last.
-pub fn read_backoff(attempts: u32, chance: &mut Chance) -> Option<Micros> {
-    let longest = SECOND.checked_shl(attempts.saturating_sub(1)).unwrap_or(SECOND);
-    (attempts < READ_ATTEMPTS).then(|| chance.below(longest))
 }
 
 /// What a cancelled transaction means: `Transaction::classify`, without the codes that the model never gives.
@@ -71,9 +61,6 @@ mod tests {
         assert_source_has(retry, &format!("pub const CONFLICT_RETRIES: u32 = {CONFLICT_RETRIES};"));
         assert_source_has(retry, "let base_ms = 50_u64.saturating_mul(1_u64.checked_shl(retry.min(10)).unwrap_or(1));");
         assert_source_has(retry, "checked_rem((base_ms / 2).saturating_add(1))");
-        let connect = "crates/ledger-runtime/src/dynamo/connect.rs";
-        assert_source_has(connect, &format!("const ATTEMPTS_MAX: u32 = {READ_ATTEMPTS};"));
-        assert_source_has(connect, "with_initial_backoff(Duration::from_secs(1))");
     }
 
     #[test]

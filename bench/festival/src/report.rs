@@ -5,7 +5,7 @@ use crate::simulation::Outcome;
 use std::fmt::Write;
 
 /// The names and widths of the columns.
-const COLUMNS: [(&str, usize); 15] = [
+const COLUMNS: [(&str, usize); 16] = [
     ("rate", 5),
     ("offered", 8),
     ("applied", 8),
@@ -20,6 +20,7 @@ const COLUMNS: [(&str, usize); 15] = [
     ("behind", 8),
     ("left", 8),
     ("throttles", 10),
+    ("lanes", 6),
     ("partitions", 12),
 ];
 
@@ -30,7 +31,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
         "rate: payments a second. refused: 503 after retries or throttling. conflicts: of payments. retries: a payment.\n\
          p50, p99, p99.9: latency of applied payments, ms. lag: from a payment to its merchant's credit, s.\n\
          behind: most uncredited payments at once. left: uncredited when the run ended. throttles: payments and\n\
-         workers. partitions: of the table, of by_owner_keys and of due, at the end.\n",
+         workers. lanes: of the audit trail, at the end. partitions: of the table, of by_owner_keys and of due, at the end.\n",
     );
     let mut section = None;
     for outcome in outcomes {
@@ -84,6 +85,7 @@ fn cells(outcome: &Outcome) -> [String; COLUMNS.len()] {
         outcome.uncredited_max.to_string(),
         outcome.uncredited.to_string(),
         throttled.into_iter().fold(0, u64::saturating_add).to_string(),
+        outcome.lanes.to_string(),
         format!("{base}/{by_owner}/{due}"),
     ]
 }

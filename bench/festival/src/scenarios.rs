@@ -1,7 +1,7 @@
 //! The runs that are compared, and how the table is prepared for them.
 
 use crate::chance::{Micros, SECOND};
-use crate::designs::Design;
+use crate::designs::{Design, LANES_MAX};
 use crate::model::limits::{NEW_TABLE_WRITE_UNITS, SPLIT_AFTER, TABLE_QUOTA_WRITE_UNITS};
 use crate::model::table::TableSetup;
 use crate::simulation::{Arrivals, Outcome, Setup, Simulation};
@@ -18,9 +18,10 @@ const SHARDS_MAX: u32 = 64;
 const CUSTOMER_BALANCE: i64 = 1_000_000_000;
 /// A customer pays once in so many seconds, on average.
 const SECONDS_BETWEEN_PAYMENTS: u64 = 100;
-/// Write units of a payment's whole life, without settlement: 15, then 5 for its credit, 4 for its publication and 3
-/// for its seal, in `docs/costs-life.md`.
-const UNITS_OF_A_PAYMENT: u64 = 27;
+/// Write units of a payment's life until it is credited, in the design that takes most: 14 where the payment writes its
+/// merchant's balance, then 3.2 for its seal. Ours takes 12 and 3.2: 2 for the entry, 1 for its removal from `due`, and 18
+/// for 97 entries: 2 for the lane's head, 14 for the segment and 2 for the merchant.
+const UNITS_OF_A_PAYMENT: u64 = 18;
 
 /// A run with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,13 +44,19 @@ impl Scenario {
 pub const PREPARED: &str = "prepared";
 /// The name of the runs on a prepared table with the most shards.
 pub const MOST_SHARDS: &str = "prepared, 64 shards";
+/// The name of the runs on a prepared table with an audit trail that has all its lanes.
+pub const IN_LANES: &str = "prepared, 16 lanes";
+/// The name of the runs of ten minutes on a prepared table, with an audit trail that begins with one lane.
+pub const FOR_MINUTES: &str = "ten minutes, one lane at first";
+/// The name of the same runs with a trail that has all its lanes.
+pub const FOR_MINUTES_IN_LANES: &str = "ten minutes, 16 lanes";
 /// The name of the runs on a table as deployed.
 pub const AS_DEPLOYED: &str = "as deployed";
 /// The name of the runs on a prepared table with half the published latency of transactions.
 pub const HALF_LATENCY: &str = "prepared, half the latency";
 
-/// All scenarios: every design on a prepared table, ours as deployed, ours with half the latency, and one wallet at 20
-/// payments a second.
+/// All scenarios: every design on a prepared table, ours with all lanes, ours as deployed, ours with half the latency, and
+/// one wallet at 20 payments a second.
 ///
 /// The published latency is from 2020 and includes the network. Half of it shows what depends on it.
 #[must_use]
@@ -64,6 +71,10 @@ pub fn all(rates: &[u64], seconds: u64, seed: u64) -> Vec<Scenario> {
     for rate in rates {
         let setup = festival(Design::Credited, *rate, seconds, Preparation::MostShards, seed);
         scenarios.push(Scenario { name: MOST_SHARDS, setup });
+    }
+    for rate in rates {
+        let prepared = festival(Design::Credited, *rate, seconds, Preparation::AsAdvised, seed);
+        scenarios.push(Scenario { name: IN_LANES, setup: Setup { lanes: LANES_MAX, ..prepared } });
     }
     for rate in rates {
         let prepared = festival(Design::Credited, *rate, seconds, Preparation::AsAdvised, seed);
@@ -85,6 +96,14 @@ pub fn all(rates: &[u64], seconds: u64, seed: u64) -> Vec<Scenario> {
         scenarios.push(Scenario { name, setup });
     }
     scenarios
+}
+
+/// Ten minutes at one rate: long enough for a trail to double its lanes to the most, and to catch up.
+#[must_use]
+pub fn for_minutes(rate: u64, seed: u64) -> [Scenario; 2] {
+    let setup = festival(Design::Credited, rate, 600, Preparation::AsAdvised, seed);
+    let in_lanes = Setup { lanes: LANES_MAX, ..setup };
+    [Scenario { name: FOR_MINUTES, setup }, Scenario { name: FOR_MINUTES_IN_LANES, setup: in_lanes }]
 }
 
 /// Half an hour on a table as deployed, so that DynamoDB splits its partitions.
@@ -148,6 +167,7 @@ pub fn festival(design: Design, rate: u64, seconds: u64, preparation: Preparatio
         latency_percent: 100,
         tenant_shards,
         merchant_shards,
+        lanes: 1,
         table,
         seed,
     }

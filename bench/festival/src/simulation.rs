@@ -3,7 +3,6 @@
 //! Payments arrive and are executed as the ledger executes them. Stream records and ticks start the workers, which
 //! write the same table. The latency of a payment is the time of its calls of DynamoDB and of the pauses between them.
 
-mod crediting;
 mod outcome;
 mod payments;
 mod publishing;
@@ -53,6 +52,8 @@ pub struct Setup {
     pub tenant_shards: u32,
     /// The shards of the merchant's index entries.
     pub merchant_shards: u32,
+    /// The lanes that the tenant's audit trail has at the start; each run that falls behind doubles them.
+    pub lanes: u32,
     /// The table.
     pub table: TableSetup,
     /// The seed of all randomness.
@@ -63,7 +64,6 @@ enum Event {
     Second,
     Arrival,
     Payment(payments::Event),
-    Crediting(crediting::Event),
     Publishing(publishing::Event),
     Sealing(sealing::Event),
 }
@@ -113,7 +113,6 @@ pub struct Simulation {
     payments: Vec<payments::Request>,
     /// Payments that are not answered yet.
     open: u64,
-    crediting: crediting::Crediting,
     publishing: publishing::Publishing,
     sealing: sealing::Sealing,
     counts: Counts,
@@ -149,9 +148,8 @@ impl Simulation {
             read: read_latency(),
             payments: Vec::new(),
             open: 0,
-            crediting: crediting::Crediting::new(setup.merchant_shards, stream_shards, placement),
             publishing: publishing::Publishing::new(stream_shards, placement),
-            sealing: sealing::Sealing::new(setup.tenant_shards),
+            sealing: sealing::Sealing::new(setup.tenant_shards, setup.lanes),
             counts: Counts::default(),
         };
         for customer in 0..setup.customers {
@@ -164,7 +162,6 @@ impl Simulation {
     fn begin(&mut self) {
         self.after(0, Event::Arrival);
         self.after(SECOND, Event::Second);
-        self.begin_crediting();
         self.begin_sealing();
     }
 
@@ -176,7 +173,6 @@ impl Simulation {
             }
             Event::Arrival => self.arrive(),
             Event::Payment(event) => self.handle_payment(event),
-            Event::Crediting(event) => self.handle_crediting(event),
             Event::Publishing(event) => self.handle_publishing(event),
             Event::Sealing(event) => self.handle_sealing(event),
         }
@@ -184,7 +180,7 @@ impl Simulation {
 
     fn is_over(&self) -> bool {
         let is_late = self.now >= self.setup.duration.saturating_add(self.setup.drain);
-        let is_done = self.now > self.setup.duration && self.open == 0 && self.crediting.uncredited() == 0;
+        let is_done = self.now > self.setup.duration && self.open == 0 && self.counts.uncredited == 0;
         is_late || is_done
     }
 
@@ -204,12 +200,12 @@ impl Simulation {
     }
 
     /// Sends a worker's transaction and counts what cancels it.
-    fn send_of_worker(&mut self, worker: Worker, transaction: &Transaction) -> (Micros, Answer) {
+    fn send_of_worker(&mut self, transaction: &Transaction) -> (Micros, Answer) {
         let (time, sent) = self.send(transaction);
         let answer = sent.map_err(|cancelled| {
             let verdict = classify(&cancelled, false);
             match verdict {
-                Verdict::Conflict => self.counts.worker_conflicts.add(worker),
+                Verdict::Conflict => self.counts.worker_conflicts = self.counts.worker_conflicts.saturating_add(1),
                 Verdict::Throttled => self.counts.worker_throttles = self.counts.worker_throttles.saturating_add(1),
                 Verdict::Rejected(_) => {}
             }
@@ -224,13 +220,6 @@ impl Simulation {
             self.counts.throttles.add(limit);
         }
     }
-}
-
-/// A worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Worker {
-    Crediting,
-    Sealing,
 }
 
 /// What a transaction's answer is.

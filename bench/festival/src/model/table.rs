@@ -81,12 +81,15 @@ pub struct Action {
     pub entries: Vec<Entry>,
 }
 
+/// The most actions of a transaction. Guide, "Amazon DynamoDB Transactions: How it works": 100.
+const ACTIONS_MAX: usize = 100;
+
 /// A `TransactWriteItems` request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     /// Who sends it.
     pub writer: Writer,
-    /// At most 100, each of another item.
+    /// At most [`ACTIONS_MAX`], each of another item.
     pub actions: Vec<Action>,
 }
 
@@ -221,6 +224,7 @@ impl Table {
     pub fn prepare(&mut self, now: Micros, transaction: &Transaction) -> Result<(), Cancelled> {
         let mut cancelled =
             Cancelled { reasons: vec![Reason::None; transaction.actions.len()], held_by: None, limit: None };
+        debug_assert!(transaction.actions.len() <= ACTIONS_MAX, "a transaction with too many actions");
         let units = self.admitted(now, transaction, &mut cancelled);
         let Some(units) = units else { return Err(cancelled) };
         for (action, reason) in transaction.actions.iter().zip(&mut cancelled.reasons) {

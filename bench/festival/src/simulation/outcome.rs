@@ -1,8 +1,8 @@
 //! What a run counted, and what follows from it.
 
-use super::{Simulation, Worker};
+use super::Simulation;
 use crate::chance::Micros;
-use crate::designs::{Design, balance, merchant_balance, payment_record};
+use crate::designs::{Design, balance, journal_entry, merchant_balance};
 use crate::model::table::{Index, Limit};
 use crate::stats::{mean, per_mille, percentile};
 use serde::Serialize;
@@ -32,25 +32,6 @@ impl Throttles {
     }
 }
 
-/// Conflicts of workers with each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct WorkerConflicts {
-    /// On the merchant's lease. The ledger counts them in the metric `TransactionConflict`.
-    pub crediting: u64,
-    /// Of the sealing worker.
-    pub sealing: u64,
-}
-
-impl WorkerConflicts {
-    pub(super) fn add(&mut self, worker: Worker) {
-        let count = match worker {
-            Worker::Crediting => &mut self.crediting,
-            Worker::Sealing => &mut self.sealing,
-        };
-        *count = count.saturating_add(1);
-    }
-}
-
 /// What is counted during a run.
 #[derive(Default)]
 pub(super) struct Counts {
@@ -67,12 +48,11 @@ pub(super) struct Counts {
     pub(super) answer_latency_max: Micros,
     pub(super) lags: Vec<Micros>,
     pub(super) credited_until: Micros,
+    /// Payments whose merchant is not credited with them.
+    pub(super) uncredited: u64,
     pub(super) uncredited_max: u64,
-    pub(super) crediting_runs: u64,
-    pub(super) crediting_left: u64,
     pub(super) crediting_batches: u64,
-    pub(super) crediting_rebuilt: u64,
-    pub(super) worker_conflicts: WorkerConflicts,
+    pub(super) worker_conflicts: u64,
     pub(super) worker_throttles: u64,
     pub(super) reads_throttled: u64,
     pub(super) throttles: Throttles,
@@ -131,16 +111,10 @@ pub struct Outcome {
     pub uncredited_max: u64,
     /// Uncredited payments at the end of the run.
     pub uncredited: u64,
-    /// Runs of the crediting worker.
-    pub crediting_runs: u64,
-    /// Runs that left their records because another worker held the merchant.
-    pub crediting_left: u64,
-    /// Transactions that credited.
+    /// Transactions that credited: segments of the audit trail.
     pub crediting_batches: u64,
-    /// Batches that were built again without records that were credited already.
-    pub crediting_rebuilt: u64,
-    /// Conflicts between workers.
-    pub worker_conflicts: WorkerConflicts,
+    /// Conflicts of workers' transactions.
+    pub worker_conflicts: u64,
     /// Workers' transactions that DynamoDB throttled.
     pub worker_throttles: u64,
     /// Workers' queries of the index that DynamoDB throttled.
@@ -155,6 +129,8 @@ pub struct Outcome {
     pub publishing_lag_max: Micros,
     /// The longest time from a payment to the seal of its entry.
     pub sealing_lag_max: Micros,
+    /// Lanes of the audit trail at the end.
+    pub lanes: usize,
     /// Journal entries sealed.
     pub sealed: u64,
     /// Partitions of the table, of `by_owner_keys` and of `due` at the end.
@@ -210,11 +186,8 @@ impl Simulation {
             lag_max: counts.lags.last().copied().unwrap_or(0),
             drained_after: counts.credited_until.saturating_sub(self.setup.duration),
             uncredited_max: counts.uncredited_max,
-            uncredited: self.crediting.uncredited(),
-            crediting_runs: counts.crediting_runs,
-            crediting_left: counts.crediting_left,
+            uncredited: counts.uncredited,
             crediting_batches: counts.crediting_batches,
-            crediting_rebuilt: counts.crediting_rebuilt,
             worker_conflicts: counts.worker_conflicts,
             worker_throttles: counts.worker_throttles,
             reads_throttled: counts.reads_throttled,
@@ -223,6 +196,7 @@ impl Simulation {
             publishing_lag_mean: mean(&counts.publishing_lags),
             publishing_lag_max: counts.publishing_lags.iter().copied().max().unwrap_or(0),
             sealing_lag_max: counts.sealing_lag_max,
+            lanes: self.sealing.lanes(),
             sealed: counts.sealed,
             partitions: self.table.partition_counts(),
             units_per_mille: per_mille(self.table.written_units(), counts.applied),
@@ -232,15 +206,16 @@ impl Simulation {
 
     /// Customers' balances, merchant's balances and what the merchant is still owed, less what all began with.
     ///
-    /// What is owed follows from the records in the table, not from the worker's lists.
+    /// What is owed follows from the journal entries in the table, not from the worker's lists.
     fn money_difference(&self) -> i64 {
         let design = self.setup.design;
         let of_customers = (0..self.setup.customers)
             .map(|customer| self.table.get(balance(customer)).unwrap_or(0).saturating_sub(self.setup.customer_balance));
         let of_merchant = (0..design.balances()).filter_map(|at| self.table.get(merchant_balance(design, at)));
         let owed = self.payments.iter().map(|request| {
-            let is_owed = design == Design::Credited && self.table.get(payment_record(request.payment.id)) == Some(0);
-            if is_owed { request.payment.amount } else { 0 }
+            let payment = request.payment;
+            let is_unsealed = self.table.get(journal_entry(payment.customer, payment.id)) == Some(0);
+            if design == Design::Credited && is_unsealed { payment.amount } else { 0 }
         });
         of_customers.chain(of_merchant).chain(owed).fold(0, i64::saturating_add)
     }

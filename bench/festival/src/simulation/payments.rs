@@ -2,7 +2,7 @@
 
 use super::{Arrivals, Simulation};
 use crate::chance::{Micros, SECOND};
-use crate::designs::Payment;
+use crate::designs::{Design, Payment};
 use crate::model::table::Writer;
 use crate::policy::{CONFLICT_RETRIES, Verdict, backoff, classify};
 
@@ -141,7 +141,10 @@ impl Simulation {
         self.end(id);
         self.add_unpublished(&payment);
         self.add_unsealed(&payment);
-        self.add_uncredited(&payment);
+        if design == Design::Credited {
+            self.counts.uncredited = self.counts.uncredited.saturating_add(1);
+            self.counts.uncredited_max = self.counts.uncredited_max.max(self.counts.uncredited);
+        }
     }
 
     fn end(&mut self, id: u32) {

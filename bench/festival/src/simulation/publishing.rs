@@ -38,7 +38,7 @@ pub(super) struct Publishing {
 
 impl Publishing {
     pub(super) fn new(stream_shards: usize, placement: u64) -> Self {
-        let stream = Stream::new(stream_shards, placement, 0);
+        let stream = Stream::new(stream_shards, placement);
         Self { stream, runs: BTreeMap::new(), next_run: 0, published: BTreeSet::new() }
     }
 }
@@ -90,7 +90,7 @@ impl Simulation {
         let is_over = |run: &Run| run.batches_open == 0;
         if self.publishing.runs.get(&id).is_some_and(is_over)
             && let Some(run) = self.publishing.runs.remove(&id)
-            && let Some(at) = self.publishing.stream.end(run.shard, &[], self.now, &mut self.chance)
+            && let Some(at) = self.publishing.stream.end(run.shard, self.now, &mut self.chance)
         {
             self.after(at.saturating_sub(self.now), super::Event::Publishing(Event::Wake(run.shard)));
         }

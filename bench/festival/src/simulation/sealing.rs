@@ -1,9 +1,15 @@
 //! The worker that publishes and seals, as `ledger_runtime::sealing` has it: a tick each minute, one run at a time, all
 //! lanes at once. It sends the events of all that it seals, also of what the stream's worker has sent.
+//!
+//! In our design a segment's transaction also adds its entries' sum to the merchant's item of the lane. Settlements,
+//! which close a merchant's period and make the worker build a segment again, are left out.
 
-use super::{Answer, Simulation, Worker, of_worker};
+use super::{Answer, Simulation, of_worker};
 use crate::chance::{Micros, SECOND};
-use crate::designs::{Kind, Payment, entry, journal_entry, lane_head, lane_segment, partition_key, replace};
+use crate::designs::{
+    Design, Kind, LANES_MAX, Payment, add, entry, journal_entry, lane_head, lane_segment, merchant_balance,
+    partition_key, replace,
+};
 use crate::model::table::{Action, Index, Transaction};
 use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
 use std::collections::VecDeque;
@@ -18,9 +24,7 @@ const PAGE_ITEMS: usize = 100;
 const ACCOUNTS_AT_ONCE: usize = 160;
 /// Index entries that one read unit of an eventually consistent query covers: a journal entry's has about 860 bytes.
 const ENTRIES_PER_READ_UNIT: usize = 9;
-/// `Lanes::MAX` of `ledger_core::sealing::lanes`.
-const LANES_MAX: usize = 16;
-/// Started KB of a full segment: 98 records of 65 bytes.
+/// Started KB of a full segment: 97 records of 65 bytes, or 98.
 const SEGMENT_KILOBYTES: u64 = 7;
 /// The ticks: `rate(1 minute)`; the first comes late in the first minute.
 const TICK: Micros = 60 * SECOND;
@@ -41,6 +45,8 @@ pub(super) struct Sealing {
     /// Entries that are listed and not read.
     listed: VecDeque<u32>,
     ends_at: Micros,
+    /// Whether this run has read the merchant's open period in each lane.
+    has_periods: bool,
     lanes: Vec<Lane>,
     /// The number of lanes whose segment is not answered.
     writing: usize,
@@ -58,9 +64,15 @@ struct Lane {
 }
 
 impl Sealing {
-    pub(super) fn new(tenant_shards: u32) -> Self {
+    pub(super) fn new(tenant_shards: u32, lanes: u32) -> Self {
         let due = (0..tenant_shards.max(1)).map(|_| VecDeque::new()).collect();
-        Self { due, listed: VecDeque::new(), ends_at: 0, lanes: vec![Lane::default()], writing: 0 }
+        let lanes = (0..lanes.clamp(1, LANES_MAX)).map(|_| Lane::default()).collect();
+        Self { due, listed: VecDeque::new(), ends_at: 0, has_periods: false, lanes, writing: 0 }
+    }
+
+    /// How many lanes there are.
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes.len()
     }
 
     fn is_listed(&self) -> bool {
@@ -69,7 +81,8 @@ impl Sealing {
 
     /// Doubles the lanes.
     fn raise(&mut self) {
-        let count = self.lanes.len().saturating_mul(2).min(LANES_MAX);
+        let most = usize::try_from(LANES_MAX).unwrap_or(usize::MAX);
+        let count = self.lanes.len().saturating_mul(2).min(most);
         self.lanes.resize_with(count, Lane::default);
     }
 }
@@ -91,6 +104,7 @@ impl Simulation {
             Event::Tick => {
                 self.after(TICK, super::Event::Sealing(Event::Tick));
                 self.sealing.ends_at = self.now.saturating_add(RUN_TIME_MAX);
+                self.sealing.has_periods = self.setup.design != Design::Credited;
                 // What the run before has read and not sealed is listed again.
                 let read = self.sealing.lanes.iter_mut().flat_map(|lane| lane.waiting.drain(..));
                 let left: Vec<u32> = read.chain(self.sealing.listed.drain(..)).collect();
@@ -147,6 +161,9 @@ impl Simulation {
         if self.sealing.lanes.iter().all(|lane| lane.waiting.is_empty()) {
             return;
         }
+        if !std::mem::replace(&mut self.sealing.has_periods, true) {
+            time = self.read.longest_of(lanes, &mut self.chance).saturating_add(time);
+        }
         self.after(time, super::Event::Sealing(Event::Read));
     }
 
@@ -184,7 +201,10 @@ impl Simulation {
 
     fn send_segment(&mut self, lane: usize) {
         let Some(of) = self.sealing.lanes.get(lane) else { return };
-        let (number, ids) = (of.segments, of.waiting.iter().take(RECORDS_MAX).copied().collect::<Vec<_>>());
+        // One action is the merchant's, of which all payments are.
+        let credits = self.setup.design == Design::Credited;
+        let most = RECORDS_MAX.saturating_sub(usize::from(credits));
+        let (number, ids) = (of.segments, of.waiting.iter().take(most).copied().collect::<Vec<_>>());
         let head = lane_head(lane);
         let seen = self.table.get(head);
         let segment = replace(lane_segment(lane, number), None, 0, Vec::new());
@@ -192,8 +212,13 @@ impl Simulation {
             replace(head, seen, i64::from(number).saturating_add(1), Vec::new()),
             Action { kilobytes: SEGMENT_KILOBYTES, ..segment },
         ];
-        let payments = ids.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment);
-        actions.extend(payments.map(|payment| {
+        let payments = || ids.iter().filter_map(|id| self.payment(*id)).map(|it| it.payment);
+        if credits {
+            let sum = payments().map(|payment| payment.amount).fold(0, i64::saturating_add);
+            let number = u32::try_from(lane).unwrap_or(u32::MAX);
+            actions.push(add(merchant_balance(Design::Credited, number), sum));
+        }
+        actions.extend(payments().map(|payment| {
             let entries = vec![entry(Index::Due, Kind::DuePublish, payment.tenant_shard)];
             replace(journal_entry(payment.customer, payment.id), Some(0), 1, entries)
         }));
@@ -207,7 +232,7 @@ impl Simulation {
 
     fn resend_segment(&mut self, lane: usize) {
         let Some((transaction, count)) = self.sealing.lanes.get_mut(lane).and_then(|of| of.sent.take()) else { return };
-        let (time, answer) = self.send_of_worker(Worker::Sealing, &transaction);
+        let (time, answer) = self.send_of_worker(&transaction);
         if let Some(of) = self.sealing.lanes.get_mut(lane) {
             of.sent = Some((transaction, count));
         }
@@ -226,6 +251,9 @@ impl Simulation {
                 let committed = sealed.iter().filter_map(|id| self.payment(*id)?.committed);
                 let lag = committed.map(|at| self.now.saturating_sub(at)).max().unwrap_or(0);
                 self.counts.sealing_lag_max = self.counts.sealing_lag_max.max(lag);
+                if self.setup.design == Design::Credited {
+                    self.credited(&sealed);
+                }
             }
             Err(Verdict::Conflict) if of.retries < CONFLICT_RETRIES => {
                 let pause = backoff(of.retries, &mut self.chance);
@@ -242,6 +270,16 @@ impl Simulation {
         if self.sealing.writing == 0 {
             self.next_segments();
         }
+    }
+
+    /// Counts the payments that a committed segment has credited.
+    fn credited(&mut self, sealed: &[u32]) {
+        let committed: Vec<Micros> = sealed.iter().filter_map(|id| self.payment(*id)?.committed).collect();
+        self.counts.lags.extend(committed.into_iter().map(|at| self.now.saturating_sub(at)));
+        let credited = u64::try_from(sealed.len()).unwrap_or(u64::MAX);
+        self.counts.uncredited = self.counts.uncredited.saturating_sub(credited);
+        self.counts.credited_until = self.now;
+        self.counts.crediting_batches = self.counts.crediting_batches.saturating_add(1);
     }
 }
 
@@ -260,5 +298,8 @@ mod tests {
         let lanes = "crates/ledger-core/src/sealing/lanes/mod.rs";
         assert_source_has(lanes, &format!("MAX: Self = Self({LANES_MAX});"));
         assert_source_has(lanes, &format!("ITEMS_BESIDE_RECORDS: usize = {};", 100 - RECORDS_MAX));
+        let segment = "crates/ledger-core/src/sealing/lanes/segment.rs";
+        assert_source_has(segment, "fit.saturating_add(1).saturating_add(merchants.len()) > LANE_RECORDS_MAX");
+        assert_source_has("template.yaml", "ScheduleExpression: rate(1 minute)");
     }
 }

@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 
 /// The records of a batch: `BatchSize` in `template.yaml`.
 const BATCH_RECORDS: usize = 100;
-/// How often a failed batch is repeated: `MaximumRetryAttempts` in `template.yaml`.
-const REPEATS_MAX: u32 = 3;
 
 /// A function's place in the stream: one reader for each shard, one batch of a shard at a time.
 ///
@@ -17,8 +15,6 @@ const REPEATS_MAX: u32 = 3;
 pub(super) struct Stream {
     shards: Vec<Shard>,
     placement: u64,
-    /// How long records are gathered: `MaximumBatchingWindowInSeconds` in `template.yaml`.
-    window: Micros,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -26,24 +22,20 @@ struct Shard {
     waiting: VecDeque<u32>,
     is_busy: bool,
     wake_at: Option<Micros>,
-    repeats: u32,
 }
 
 impl Stream {
-    pub(super) fn new(shards: usize, placement: u64, window: Micros) -> Self {
-        Self { shards: vec![Shard::default(); shards.max(1)], placement, window }
+    pub(super) fn new(shards: usize, placement: u64) -> Self {
+        Self { shards: vec![Shard::default(); shards.max(1)], placement }
     }
 
     /// Adds a payment's record. Returns the shard and the time at which it is to be woken, if that changes.
     pub(super) fn add(&mut self, pk: u64, payment: u32, now: Micros, chance: &mut Chance) -> Option<(usize, Micros)> {
         let count = u128::try_from(self.shards.len()).unwrap_or(1);
         let number = usize::try_from(u128::from(position(self.placement, pk)).saturating_mul(count) >> 64).unwrap_or(0);
-        let window = self.window;
         let shard = self.shards.get_mut(number)?;
         shard.waiting.push_back(payment);
-        let poll = chance.below(STREAM_POLL);
-        let soon = now.saturating_add(poll);
-        let at = if shard.waiting.len() >= BATCH_RECORDS { soon } else { soon.saturating_add(window) };
+        let at = now.saturating_add(chance.below(STREAM_POLL));
         if shard.is_busy || shard.wake_at.is_some_and(|earlier| earlier <= at) {
             return None;
         }
@@ -64,18 +56,10 @@ impl Stream {
         shard.is_busy.then_some(batch)
     }
 
-    /// Ends a batch, with the records that failed. Returns when the shard is to be woken next.
-    pub(super) fn end(&mut self, number: usize, failed: &[u32], now: Micros, chance: &mut Chance) -> Option<Micros> {
+    /// Ends a batch. Returns when the shard is to be woken next.
+    pub(super) fn end(&mut self, number: usize, now: Micros, chance: &mut Chance) -> Option<Micros> {
         let shard = self.shards.get_mut(number)?;
         shard.is_busy = false;
-        if failed.is_empty() || shard.repeats >= REPEATS_MAX {
-            shard.repeats = 0;
-        } else {
-            shard.repeats = shard.repeats.saturating_add(1);
-            for record in failed.iter().rev() {
-                shard.waiting.push_front(*record);
-            }
-        }
         if shard.waiting.is_empty() {
             return None;
         }
