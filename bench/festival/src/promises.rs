@@ -14,8 +14,8 @@ use crate::simulation::Outcome;
 /// A step of a run reads 160 accounts and sends their events in some 54 ms: the slowest read and the slowest of 16 batches
 /// of events. A segment is one transaction of 97 entries, some 60 ms. One lane takes a step for each segment, 115 ms:
 /// 840 entries a second. 16 lanes take 10 steps for 1,552 entries and wait for the slowest of 16 transactions, some
-/// 100 ms: 640 ms, and as the lanes are not full at once, 2,150 a second. A run seals for 40 s of each minute, so one lane
-/// takes 560 a second on average and 16 take 1,430. At 1,000 a second a trail with one lane is behind and doubles it.
+/// 100 ms: 640 ms, and as the lanes are not full at once, 2,150 a second. A run seals for 58 s of each minute, so one lane
+/// takes 810 a second on average and 16 take 2,080. At 2,000 a second a trail with one lane is behind and doubles it.
 ///
 /// No partition is near its 1,000 write units a second then. 2,150 entries are 22 segments: 44 units of the merchant's
 /// partition, 2 for each segment on the item of its lane, and 352 of the tenant's, 2 for the lane's head and 14 for the
@@ -26,16 +26,16 @@ pub const CREDITED_RATE_MAX: u64 = 1_000;
 pub const PEAK_RATE_MAX: u64 = 2_000;
 /// The longest peak that is promised.
 pub const PEAK: Micros = 60 * SECOND;
-/// The longest lag up to [`CREDITED_RATE_MAX`], and of a peak where the trail has its lanes: 60 s until the tick, and the
-/// 40 s of its run.
+/// The longest lag up to [`CREDITED_RATE_MAX`], and of a peak where the trail has its lanes: 60 s until the tick, and
+/// 40 s for what waits before an entry in its run.
 ///
-/// A run at 1,000 a second with one lane seals 33,000 of the minute's 60,000 entries. The others wait for the next run,
-/// which begins 20 s later with two lanes, and seals the oldest first. Of a peak's 120,000, 16 lanes seal 86,000 in a run.
+/// A run at 1,000 a second with one lane seals 48,000 of the minute's 60,000 entries. The others wait for the next run,
+/// which begins 2 s later with two lanes, and seals the oldest first. Of a peak's 120,000, 16 lanes seal all in a run.
 pub const LAG_MAX: Micros = 100 * SECOND;
 /// The longest lag of a peak where the trail begins with one lane: another tick.
 ///
-/// Runs with one, two and four lanes seal 33,000, some 50,000 and 70,000 entries, and a peak has 120,000. The third run
-/// begins two ticks after the first.
+/// Runs with one and two lanes seal 48,000 and some 72,000 entries, and a peak has 120,000. The second run begins a tick
+/// after the first.
 pub const LAG_MAX_DOUBLING: Micros = 160 * SECOND;
 /// The latency that 99 % of the applied payments do not exceed: the threshold of the alarm on latency.
 ///

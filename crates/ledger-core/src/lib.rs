@@ -6,8 +6,8 @@
 //! The modules in their order. Each uses only those before it; a test checks that.
 //!
 //! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
-//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `keys`, `aggregates`, `reads`,
-//!    `bank`, `journal`.
+//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `keys`, `aggregates`,
+//!    `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
@@ -46,6 +46,7 @@ pub mod psp;
 pub mod rate;
 pub mod reads;
 pub mod reconcile;
+pub mod records;
 pub mod retry;
 pub mod sealing;
 pub mod settlements;

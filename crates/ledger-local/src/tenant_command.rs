@@ -316,10 +316,14 @@ mod tests {
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V2, ..first.clone() });
         let _ = raise("aoba", 3).await.unwrap();
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V3, ..first.clone() });
-        for version in [3, 2, 1] {
+        for (version, records) in [(4, RecordVersion::V4), (5, RecordVersion::V5)] {
+            let _ = raise("aoba", version).await.unwrap();
+            assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
+        }
+        for version in [5, 4, 3, 2, 1] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }
-        for version in [0, 4] {
+        for version in [0, 6] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
         assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));

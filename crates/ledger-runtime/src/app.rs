@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use crate::psp::Psp;
 use crate::rate::Limiter;
 use crate::request::RequestKey;
-use crate::sealing::SealedHeads;
+use crate::sealed_heads::SealedHeads;
 use crate::secrets::SecretSource;
 use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};

@@ -5,7 +5,8 @@
 //! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`, `gateway`.
 //! 2. Configuration, the table, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
-//! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`, `app`.
+//! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
+//!    `sealed_heads`, `app`.
 //! 5. Parts that handlers share: `endpoint`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
 //!    `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
@@ -38,6 +39,7 @@ pub mod reconciliations;
 pub mod refunds;
 pub mod request;
 pub mod routing;
+mod sealed_heads;
 pub mod sealing;
 pub mod secrets;
 pub mod settlement;

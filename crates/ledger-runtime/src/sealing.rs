@@ -11,13 +11,11 @@
 //! on.
 
 mod days;
-mod heads;
 mod lanes;
 mod read;
 mod verify;
 mod writer;
 
-pub(crate) use heads::SealedHeads;
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 
 use crate::app::App;
@@ -31,8 +29,8 @@ use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The time after which a run starts nothing more: a function's time is limited, and a later run continues.
-const RUN_TIME_MAX: Duration = Duration::from_secs(40);
+/// The time after which a run starts nothing more: the next tick, a minute after this one's, continues.
+const RUN_TIME_MAX: Duration = Duration::from_secs(58);
 /// The longest time between the instant in an act's id and its commit, by this worker's clock: ten minutes for clocks
 /// that differ, and five for the request.
 const ACTS_MARGIN: Duration = Duration::from_secs(15 * 60);

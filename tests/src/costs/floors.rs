@@ -29,7 +29,7 @@ const ENTRY: Part = ("journal entry", 2);
 const LIST: Part = ("merchant's list", 1);
 const WORK: Part = ("work to be done", 1);
 const POINTS: Part = ("points are an item of their own", 2);
-const PAYMENT: Part = ("`PAYMENT` beside the entry, with work of its own", 3);
+const PAYMENT: Part = ("`PAYMENT` beside the entry", 2);
 const REFERENCE: Part = ("the other history's entry is an item, not an index entry", 1);
 
 /// The floors of the operations whose lives are measured, in their order.
@@ -44,12 +44,7 @@ pub(super) const FLOORS: [Floor; 10] = [
         operation: "payment in three assets",
         parts: &[MARKER, WALLET, ENTRY, LIST, WORK],
         records: 1,
-        above: &[
-            POINTS,
-            ("so is regional currency", 2),
-            PAYMENT,
-            ("the entry is larger than 1 KB, and so is its index entry", 3),
-        ],
+        above: &[POINTS, ("so is regional currency", 2), PAYMENT],
     },
     Floor {
         operation: "charge of a one-time code",
@@ -70,13 +65,13 @@ pub(super) const FLOORS: [Floor; 10] = [
             ("work to be done, twice", 2),
         ],
         records: 2,
-        above: &[POINTS, ("`PAYMENT` beside the hold, twice, and work of its own", 5)],
+        above: &[POINTS, ("`PAYMENT` beside the hold, twice", 4)],
     },
     Floor {
         operation: "refund",
         parts: &[MARKER, WALLET, ENTRY, ("what may still be refunded of the payment", 2), LIST, WORK],
         records: 1,
-        above: &[POINTS, ("`REFUND` beside the entry, with work of its own", 3)],
+        above: &[POINTS, ("`REFUND` beside the entry", 2)],
     },
     Floor {
         operation: "card payment",

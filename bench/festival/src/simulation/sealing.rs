@@ -15,7 +15,9 @@ use crate::policy::{CONFLICT_RETRIES, Verdict, backoff};
 use std::collections::VecDeque;
 
 /// `sealing::RUN_TIME_MAX`.
-const RUN_TIME_MAX: Micros = 40 * SECOND;
+const RUN_TIME_MAX: Micros = 58 * SECOND;
+/// When the first tick comes: entries wait for it.
+const FIRST_TICK: Micros = 20 * SECOND;
 /// `LANE_RECORDS_MAX` of `ledger_core::sealing::lanes`.
 const RECORDS_MAX: usize = 98;
 /// `publishing::sweep::PAGE_ITEMS`.
@@ -89,7 +91,7 @@ impl Sealing {
 
 impl Simulation {
     pub(super) fn begin_sealing(&mut self) {
-        self.after(TICK.saturating_sub(RUN_TIME_MAX), super::Event::Sealing(Event::Tick));
+        self.after(FIRST_TICK, super::Event::Sealing(Event::Tick));
     }
 
     pub(super) fn add_unsealed(&mut self, payment: &Payment) {

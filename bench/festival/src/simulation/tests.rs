@@ -120,15 +120,15 @@ fn share_of_conflicts_is_that_of_a_loss_system() {
 
 #[test]
 fn trail_that_falls_behind_doubles_its_lanes() {
-    let setup = festival(Design::Credited, 1_000, 60, Preparation::AsAdvised, 1);
+    let setup = festival(Design::Credited, 2_000, 60, Preparation::AsAdvised, 1);
     let one = Simulation::run(setup);
-    // A run of 40 s seals some 33,000 of 60,000 entries with one lane, and the rest 20 s later with two.
+    // A run of 58 s seals some 48,000 of 120,000 entries with one lane, and the rest 2 s later with two.
     assert_eq!((one.lanes, one.uncredited), (2, 0), "{one:#?}");
-    assert!((24_000..30_000).contains(&one.uncredited_max), "{one:#?}");
+    assert!((75_000..95_000).contains(&one.uncredited_max), "{one:#?}");
     let all = Simulation::run(Setup { lanes: 16, ..setup });
     assert_eq!((all.lanes, all.uncredited), (16, 0), "{all:#?}");
     // 20 s of entries wait at the first tick.
-    assert!(all.uncredited_max < 22_000 && all.lag_max < one.lag_max, "{all:#?}");
+    assert!(all.uncredited_max < 45_000 && all.lag_max < one.lag_max, "{all:#?}");
 }
 
 #[test]

@@ -140,8 +140,11 @@ pub fn close_lane(
     if open.sums.is_empty() || open.closed_by == Some(settlement.id) {
         return Ok(None);
     }
-    let beside = taken(tenant, settlement, (open.period(), &open.sums), now)?;
-    Transaction::lane_closed(beside.into(), (tenant, settlement.merchant), open, settlement.id, now).map(Some)
+    let of = (tenant, settlement.merchant);
+    let [changed, period] = taken(tenant, settlement, (open.period(), &open.sums), now)?;
+    // INVARIANT: the balances grow by the sums that the same transaction removes from the lane.
+    let beside = vec![changed, period, open.closed(of, settlement.id, now)];
+    Transaction::sums_moved(beside, of, &open.sums, now).map(Some)
 }
 
 /// Takes a period into the settlement: the actions on the settlement and on the closed period.

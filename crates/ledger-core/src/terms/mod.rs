@@ -1,9 +1,8 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
-mod records;
 mod settlement;
 
-pub use records::RecordVersion;
+pub use crate::records::RecordVersion;
 pub use settlement::{Charged, SettlementTerms};
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};

@@ -9,7 +9,7 @@ use crate::journal::compact;
 use crate::keys::{self, Key, Partition, Shards, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
-use crate::terms::RecordVersion;
+use crate::records::RecordVersion;
 use crate::time::Timestamp;
 
 /// The attribute of an entry that says what credits its merchant. Without it, the entry's payment or refund is credited,

@@ -6,10 +6,9 @@
 use super::period::{CREDITED_AT, PERIOD, PeriodSums, is_open};
 use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account};
-use crate::crediting::LaneCredit;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{MerchantId, SettlementId, Tenant};
+use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
 use crate::time::Timestamp;
@@ -83,23 +82,19 @@ impl Transaction {
 }
 
 impl Transaction {
-    /// Closes a merchant's period of a lane for a settlement, and moves its sums to the merchant's balances.
-    ///
-    /// `beside` are the actions on the settlement and on the closed period.
+    /// Moves the sums of a merchant's period in a lane to the merchant's balances. `beside` are the other actions, among
+    /// them the one that removes these sums from the lane.
     ///
     /// # Errors
     /// [`BuildError`] if a sum does not fit, or `beside` changes a balance.
-    pub(crate) fn lane_closed(
+    pub(crate) fn sums_moved(
         beside: Vec<TransactItem>,
         (tenant, merchant): (&Tenant, MerchantId),
-        open: &LaneCredit,
-        by: SettlementId,
+        sums: &PeriodSums,
         now: Timestamp,
     ) -> Result<Self, BuildError> {
-        // INVARIANT: the balances grow by the sums that the same transaction removes from the lane.
         let mut items = Self::unkeyed(beside)?.items;
-        items.push(open.closed((tenant, merchant), by, now));
-        for delta in open.sums.net()? {
+        for delta in sums.net()? {
             items.extend(added(tenant, merchant, delta, now));
         }
         Self::checked(items)

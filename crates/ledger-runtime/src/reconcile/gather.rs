@@ -1,12 +1,13 @@
 //! Reads all items with facts of one group directly: those that a suspicion is about.
 
+mod periods;
+
 use super::Reconciler;
 use super::read::with_unsupported_marked;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use http::StatusCode;
 use ledger_core::account::Account;
-use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
 use ledger_core::journal::expand;
@@ -240,113 +241,6 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a merchant's period: what says that it is open or closed, the settlements that may have it, and the records
-    /// that name it.
-    async fn period(&mut self, merchant: MerchantId, id: PeriodId) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
-        let closed = id.key(tenant, merchant);
-        self.get(vec![Partition::merchant(tenant, merchant).crediting(), closed]).await?;
-        self.settlements_of_period(merchant).await?;
-        self.records_of(merchant, |record| PeriodId::read(record).ok().flatten() == Some(id)).await?;
-        // Without all of its records, its sums show nothing.
-        if self.is_complete { Ok(()) } else { Err(Stopped::Unsettled) }
-    }
-
-    /// Reads a merchant's period of a lane: what says that it is open or closed, the settlements that may have it, and the
-    /// entries that name it.
-    ///
-    /// No lease holds up the seals that credit the merchant. They need not be: the sums say with their segment which
-    /// entries they have, and later ones are left out. [`Stopped::Changed`] if a settlement has closed the period, or taken
-    /// it or given it back, since its sums were read.
-    async fn period_of_lane(&mut self, merchant: MerchantId, id: PeriodId, lane: u32) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
-        let closed = id.key(tenant, merchant);
-        let sums = [keys::credited_in_lane(tenant, merchant, lane), closed.clone()];
-        let seen = self.of.stored(&sums).await?;
-        self.take(seen.clone())?;
-        let read = |item: &Item| LaneCredit::read(lane, item).ok().filter(|open| open.period() == id);
-        let until = seen.iter().find_map(read).map(|open| open.segment);
-        // The index may list the records of the last entries in the sums only a moment later.
-        tokio::time::sleep(self.of.settings.index_lag).await;
-        self.settlements_of_period(merchant).await?;
-        let names = |entry: &Item| PeriodId::read(entry).ok().flatten() == Some(id);
-        let is_in_sums = |entry: &Item| match (until, opt_text(entry, "sealed").and_then(segment_number)) {
-            (Some(until), Some(segment)) => segment <= until,
-            // A closed period has all of its entries; one with another stamp is a break by itself.
-            (None, _) | (Some(_), None) => true,
-        };
-        self.entries_credited_by_seals(merchant, |entry| names(entry) && is_in_sums(entry)).await?;
-        let closed_in =
-            |items: &[Item]| items.iter().find(|item| self.of.key_of(item).as_ref() == Some(&closed)).cloned();
-        if closed_in(&self.of.stored(&sums).await?) != closed_in(&seen) {
-            return Err(Stopped::Changed);
-        }
-        if self.is_complete { Ok(()) } else { Err(Stopped::Unsettled) }
-    }
-
-    /// Reads the settlements that have the period that was read, or that the break names.
-    async fn settlements_of_period(&mut self, merchant: MerchantId) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
-        let owners = self.items.values().filter_map(|item| item.parsed("settlement_id", SettlementId::parse).ok());
-        let named = self.evidence.iter().filter_map(|id| self.named(id, "settlement", SettlementId::parse));
-        for settlement in owners.chain(named).collect::<BTreeSet<SettlementId>>() {
-            self.get(vec![keys::settlement(tenant, merchant, settlement)]).await?;
-            self.all_of(&reads::settled_batches(tenant, merchant, settlement)).await?;
-        }
-        Ok(())
-    }
-
-    /// Reads the entries for which `is_meant` holds, of a merchant's payments and refunds that credit nothing by
-    /// themselves. The entries of both are in the payer's partition.
-    async fn entries_credited_by_seals(
-        &mut self,
-        merchant: MerchantId,
-        is_meant: impl Fn(&Item) -> bool,
-    ) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
-        let mut payers = BTreeMap::<PaymentId, Account>::new();
-        let mut entries = Vec::<(PaymentId, TransactionId)>::new();
-        for shard in 0..self.shards_of(merchant).await? {
-            let listed = match self.listed(merchant, shard).await {
-                Ok(listed) => listed,
-                Err(Stopped::Unsettled) => {
-                    self.is_complete = false;
-                    continue;
-                }
-                Err(stopped @ (Stopped::Problem(_) | Stopped::Changed)) => return Err(stopped),
-            };
-            for record in self.of.app.dynamo().stored_many(&listed).await.map_err(Problem::from)? {
-                let record = with_unsupported_marked(&record);
-                let Ok(payment) = record.parsed("payment_id", PaymentId::parse) else { continue };
-                payers.extend(record.parsed("payer", Account::parse).ok().map(|payer| (payment, payer)));
-                let entry = record.parsed("transaction_id", TransactionId::parse).ok();
-                entries.extend(entry.filter(|_| !record.contains_key("merchant_delta")).map(|entry| (payment, entry)));
-            }
-        }
-        let mut wanted = Vec::new();
-        for (payment, entry) in entries {
-            // The index may list a refund and not its payment.
-            let payer = match payers.get(&payment) {
-                Some(payer) => Some(*payer),
-                None => {
-                    let record = self.of.get(&keys::payment(tenant, payment)).await?;
-                    record.and_then(|record| record.parsed("payer", Account::parse).ok())
-                }
-            };
-            let home = payer.and_then(|payer| Partition::account(tenant, payer));
-            wanted.extend(home.map(|home| home.entry(entry)));
-        }
-        wanted.sort();
-        wanted.dedup();
-        if wanted.len() > ITEMS_MAX {
-            self.is_complete = false;
-            return Ok(());
-        }
-        let entries = self.of.app.dynamo().stored_many(&wanted).await.map_err(Problem::from)?;
-        let entries = entries.iter().map(with_unsupported_marked);
-        self.take(entries.filter(|entry| is_meant(entry)).collect())
-    }
-
     /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.
     async fn records_of(&mut self, merchant: MerchantId, is_meant: impl Fn(&Item) -> bool) -> Result<(), Stopped> {
         for shard in 0..self.shards_of(merchant).await? {
@@ -464,11 +358,6 @@ impl Reconciler<'_> {
         let payment = entry.parsed("payment_id", PaymentId::parse).ok()?;
         entry.contains_key("payment_status").then(|| keys::hold(self.tenant, payment))
     }
-}
-
-/// The number of the segment in a stamp of a lane `L0/12`.
-fn segment_number(stamp: &str) -> Option<u64> {
-    stamp.strip_prefix('L')?.split_once('/')?.1.parse().ok()
 }
 
 /// A text that another item is found by. If the attribute has another type, `of_item` gives a break; here it leads to

@@ -11,11 +11,11 @@ pub(crate) struct SealedHeads(Mutex<BTreeMap<Tenant, BTreeMap<u32, LaneLink>>>);
 
 impl SealedHeads {
     /// Whether this segment is the lane's last one that is known.
-    pub(super) fn has(&self, tenant: &Tenant, segment: &LaneLink) -> bool {
+    pub(crate) fn has(&self, tenant: &Tenant, segment: &LaneLink) -> bool {
         self.locked().get(tenant).and_then(|lanes| lanes.get(&segment.lane)) == Some(segment)
     }
 
-    pub(super) fn add(&self, tenant: &Tenant, segment: LaneLink) {
+    pub(crate) fn add(&self, tenant: &Tenant, segment: LaneLink) {
         self.locked().entry(tenant.clone()).or_default().insert(segment.lane, segment);
     }
 
