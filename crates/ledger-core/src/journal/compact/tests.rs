@@ -248,7 +248,7 @@ fn malformed_attribute_is_named_as_it_is_stored() {
         ("po", Value::s("0-5")),
         ("po", Value::s("h5")),
         ("po", Value::s("h-5X")),
-        ("po", Value::s("nobody-5")),
+        ("po", Value::s("unknown-5")),
         ("po", Value::s(" ")),
         ("po", Value::L(Vec::new())),
         ("cr", Value::s("0.01")),
