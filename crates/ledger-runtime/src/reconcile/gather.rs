@@ -244,20 +244,25 @@ impl<'a> Gather<'a> {
     /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.
     async fn records_of(&mut self, merchant: MerchantId, is_meant: impl Fn(&Item) -> bool) -> Result<(), Stopped> {
         for shard in 0..self.shards_of(merchant).await? {
-            let listed = match self.listed(merchant, shard).await {
-                Ok(listed) => listed,
-                Err(Stopped::Unsettled) => {
-                    self.is_complete = false;
-                    continue;
-                }
-                Err(stopped @ (Stopped::Problem(_) | Stopped::Changed)) => return Err(stopped),
-            };
+            let Some(listed) = self.listed_if_few(merchant, shard).await? else { continue };
             // The index has keys alone: each record is read.
             let records = self.of.app.dynamo().stored_many(&listed).await.map_err(Problem::from)?;
             let records = records.iter().map(with_unsupported_marked);
             self.take(records.filter(|record| is_meant(record)).collect())?;
         }
         Ok(())
+    }
+
+    /// The keys of a merchant's records of a shard; `None`, and the group is not complete, if there are too many.
+    async fn listed_if_few(&mut self, merchant: MerchantId, shard: u32) -> Result<Option<Vec<Key>>, Stopped> {
+        match self.listed(merchant, shard).await {
+            Ok(listed) => Ok(Some(listed)),
+            Err(Stopped::Unsettled) => {
+                self.is_complete = false;
+                Ok(None)
+            }
+            Err(stopped @ (Stopped::Problem(_) | Stopped::Changed)) => Err(stopped),
+        }
     }
 
     /// The keys of a merchant's records of a shard.

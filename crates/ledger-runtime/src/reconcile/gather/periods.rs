@@ -85,14 +85,7 @@ impl Gather<'_> {
         let mut payers = BTreeMap::<PaymentId, Account>::new();
         let mut entries = Vec::<(PaymentId, TransactionId)>::new();
         for shard in 0..self.shards_of(merchant).await? {
-            let listed = match self.listed(merchant, shard).await {
-                Ok(listed) => listed,
-                Err(Stopped::Unsettled) => {
-                    self.is_complete = false;
-                    continue;
-                }
-                Err(stopped @ (Stopped::Problem(_) | Stopped::Changed)) => return Err(stopped),
-            };
+            let Some(listed) = self.listed_if_few(merchant, shard).await? else { continue };
             for record in self.of.app.dynamo().stored_many(&listed).await.map_err(Problem::from)? {
                 let record = with_unsupported_marked(&record);
                 let Ok(payment) = record.parsed("payment_id", PaymentId::parse) else { continue };
