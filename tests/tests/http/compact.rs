@@ -17,6 +17,8 @@ const INSTANT: usize = 24;
 #[derive(Default)]
 struct Shown {
     tenant: String,
+    /// The deployment, which is another for each story unless all run on the embedded engine.
+    ledger: String,
     ids: Vec<String>,
     texts: Vec<String>,
 }
@@ -27,9 +29,13 @@ impl Shown {
         self.texts.push(text);
     }
 
+    fn unnamed(&self, text: &str) -> String {
+        text.replace(&self.tenant, "tenant").replace(&self.ledger, "ledger")
+    }
+
     /// The text without what differs between two runs of one story.
     fn neutral(&mut self, text: &str) -> String {
-        let (mut rest, mut neutral) = (text.replace(&self.tenant, "tenant"), String::new());
+        let (mut rest, mut neutral) = (self.unnamed(text), String::new());
         while !rest.is_empty() {
             let is_id = rest.get(..ID).is_some_and(|id| uuid::Uuid::try_parse(id).is_ok() && id.contains('-'));
             let is_instant = rest.get(..INSTANT).is_some_and(|at| at.starts_with("20") && Timestamp::parse(at).is_ok());
@@ -66,7 +72,8 @@ async fn forms(world: &World) -> [usize; 2] {
 async fn story(tenant: &str, records: RecordVersion) -> (Shown, [usize; 2]) {
     let stage = Stage::new(World::of_records(tenant, records).await).await;
     let Stage { world, merchant, terminal } = &stage;
-    let mut shown = Shown { tenant: tenant.to_owned(), ..Shown::default() };
+    let ledger = world.app.config().ledger.clone();
+    let mut shown = Shown { tenant: tenant.to_owned(), ledger, ..Shown::default() };
     let (a, b) = (world.customer_with("9000").await, world.customer_with("10").await);
     shown.see("parties", &json!([a.id, b.id, merchant.id, terminal.id, world.operator.id]));
     world.grant(&a, "POINT", "1000").await;
