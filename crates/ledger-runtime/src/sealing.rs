@@ -29,8 +29,8 @@ use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
-/// The time after which a run starts nothing more: the next tick, a minute after this one's, continues.
-const RUN_TIME_MAX: Duration = Duration::from_secs(58);
+/// The time after which a tick's run starts nothing more: the next tick, a minute after this one's, continues.
+pub const RUN_TIME_MAX: Duration = Duration::from_secs(58);
 /// The longest time between the instant in an act's id and its commit, by this worker's clock: ten minutes for clocks
 /// that differ, and five for the request.
 const ACTS_MARGIN: Duration = Duration::from_secs(15 * 60);
@@ -47,6 +47,8 @@ pub struct Pass {
     pub opens_lanes: bool,
     /// The journal entries to publish and seal; `None` to seal only what was published before.
     pub entries: Option<Sweep>,
+    /// The time after which it starts nothing more.
+    pub time_max: Duration,
 }
 
 /// The result of a run.
@@ -79,7 +81,7 @@ pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Probl
     if !pass.opens_lanes && heads.is_none() {
         return run_by_days(app, tenant, pass).await;
     }
-    let mut run = lanes::Run::new(app, tenant, heads);
+    let mut run = lanes::Run::new(app, tenant, heads, pass.time_max);
     let ended = run.seal(pass).await;
     passed(app, tenant, ended, run.ended())
 }
@@ -89,7 +91,7 @@ pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Probl
 /// # Errors
 /// As [`run`].
 pub async fn run_by_days(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
-    let mut run = days::Run::new(app, tenant);
+    let mut run = days::Run::new(app, tenant, pass.time_max);
     let ended = run.seal(pass).await;
     passed(app, tenant, ended, (run.done, run.oldest, run.fault))
 }

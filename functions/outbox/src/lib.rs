@@ -9,7 +9,7 @@ use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{self, Published, Publisher};
-use ledger_runtime::sealing::{self, Pass, Passed, Sealed};
+use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX, Sealed};
 use ledger_runtime::topups::{self, Recovered};
 use ledger_runtime::worker::Due;
 use serde::Serialize;
@@ -71,7 +71,8 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
     let shards = terms.due_shards;
     let entries = publisher.map(|publisher| publisher.sweep(tenant, shards, seals_late(&terms)));
     let has_no_queue = entries.is_none();
-    let passed = sealing::run(app, tenant, Pass { shards, opens_lanes: opens_lanes(&terms), entries }).await?;
+    let pass = Pass { shards, opens_lanes: opens_lanes(&terms), entries, time_max: RUN_TIME_MAX };
+    let passed = sealing::run(app, tenant, pass).await?;
     if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
         return Err(no_queue(tenant));
     }

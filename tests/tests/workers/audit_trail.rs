@@ -11,7 +11,7 @@ use ledger_core::time::UtcDay;
 use ledger_local::audit_command::{self, Place, VerifyCommand};
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_runtime::problem::Problem;
-use ledger_runtime::sealing::{self, OVERDUE_AFTER, Pass, Sealed, Verified, Verify, verify};
+use ledger_runtime::sealing::{self, OVERDUE_AFTER, Pass, RUN_TIME_MAX, Sealed, Verified, Verify, verify};
 use ledger_tests::audit::{Books, n, opt_text, s, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::null;
@@ -36,7 +36,7 @@ pub(crate) async fn seal_by_days(actor: &Actor, tenant: &str) -> Result<Sealed, 
     let tenant = Tenant::parse(tenant).expect("a slug");
     let run = async {
         let shards = actor.app.terms(&tenant).await?.due_shards;
-        let pass = Pass { shards, opens_lanes: false, entries: None };
+        let pass = Pass { shards, opens_lanes: false, entries: None, time_max: RUN_TIME_MAX };
         sealing::run_by_days(&actor.app, &tenant, pass).await.map(|passed| passed.sealed)
     };
     gate::as_function("outbox", run).await

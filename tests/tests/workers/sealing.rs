@@ -3,7 +3,11 @@ use crate::audit_trail::{
     assert_all_sealed, busy, publish_by_marks, records, seal, seal_by_days, verified, verified_in, with,
 };
 use futures::future::{join, join_all};
+use ledger_core::dynamo::Item;
+use ledger_core::ids::Tenant;
+use ledger_runtime::sealing::{self, Pass};
 use ledger_tests::audit::{s, text};
+use ledger_tests::cloud::gate;
 use ledger_tests::http::books::null;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, until};
@@ -151,21 +155,25 @@ async fn workers_of_both_forms_seal_each_record_once_and_both_chains_verify() {
     assert!(days.iter().any(|day| day["hash"] == json!(last)), "{seals}");
 }
 
+/// Published entries that wait for their seal, each like one of the world's.
+async fn due_entries(world: &World, count: u32) -> Vec<Item> {
+    let books = world.books().await;
+    let entry = books.under("TXN#").map(|(_, _, row)| row.clone()).next().expect("an entry");
+    let due = |number| {
+        let id = format!("019aa000-0000-7000-8000-{number:012}");
+        let row = with(&entry, "type", s(format!("TXN#{id}")));
+        let row = with(&row, "due_pk", s(format!("{}#due#seal#0", world.tenant)));
+        with(&with(&row, "transaction_id", s(&id)), "due_sk", s(&id))
+    };
+    (0..count).map(due).collect()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_record_does_not_stop_the_others_and_segments_are_full() {
     let rig = Rig::new().await;
     let (world, worker) = (busy(&rig, "many-due").await, rig.actor().await);
-    let books = world.books().await;
-    let entry = books.under("TXN#").map(|(_, _, row)| row.clone()).next().expect("an entry");
     let mut bad = None;
-    for number in 0..210 {
-        let id = format!("019aa000-0000-7000-8000-{number:012}");
-        let mut row = with(&entry, "type", s(format!("TXN#{id}")));
-        for (name, value) in
-            [("transaction_id", s(&id)), ("due_pk", s(format!("{}#due#seal#0", world.tenant))), ("due_sk", s(&id))]
-        {
-            row = with(&row, name, value);
-        }
+    for (number, mut row) in due_entries(&world, 210).await.into_iter().enumerate() {
         if number == 100 {
             bad = Some(row.clone());
             row = with(&row, "more", null());
@@ -184,6 +192,31 @@ async fn bad_record_does_not_stop_the_others_and_segments_are_full() {
     world.plant(bad.expect("a record")).await;
     assert_eq!(seal(&worker, &world.tenant).await.expect("the run succeeds").records, 1);
     assert_all_sealed(&world, "many due").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn run_that_ends_behind_doubles_the_lanes_up_to_16() {
+    let rig = Rig::new().await;
+    let (world, worker) = (busy(&rig, "behind").await, rig.actor().await);
+    for row in due_entries(&world, 400).await {
+        world.plant(row).await;
+    }
+    let tenant = Tenant::parse(&world.tenant).expect("a slug");
+    let shards = gate::as_test(worker.app.terms(&tenant)).await.expect("terms").due_shards;
+    let run = async |time_max| {
+        let pass = Pass { shards, opens_lanes: true, entries: None, time_max };
+        let passed = gate::as_function("outbox", sealing::run(&worker.app, &tenant, pass)).await;
+        passed.expect("the run succeeds").sealed
+    };
+    for lanes in [2, 4, 8, 16, 16] {
+        // No time is left for a segment.
+        assert_eq!(run(Duration::ZERO).await.records, 0, "{lanes}");
+        assert_eq!(count(&world, "SEAL#head#").await, lanes);
+    }
+    assert!(run(sealing::RUN_TIME_MAX).await.records >= 400);
+    let _ = seal(&worker, &world.tenant).await.expect("the run succeeds");
+    assert_all_sealed(&world, "behind").await;
+    assert_eq!(count(&world, "SEAL#head#").await, 16, "a run that keeps up leaves the lanes as they are");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

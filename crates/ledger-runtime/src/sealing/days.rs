@@ -4,7 +4,7 @@
 
 use super::read::{Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
 use super::writer::Writer;
-use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
+use super::{ACTS_MARGIN, Pass, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
@@ -15,11 +15,13 @@ use ledger_core::lease::Leased;
 use ledger_core::sealing::{BatchRejection, RECORDS_MAX, Sealable, SealedDay, Sealing, Trail};
 use ledger_core::time::{Timestamp, UtcDay};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use tokio::time::Instant;
 
 pub(super) struct Run<'a> {
     writer: Writer<'a>,
     began: Instant,
+    time_max: Duration,
     pub(super) done: Sealed,
     /// The time of the oldest unsealed record that was found.
     pub(super) oldest: Option<Timestamp>,
@@ -31,10 +33,10 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(app: &'a App, tenant: &'a Tenant) -> Self {
+    pub(super) fn new(app: &'a App, tenant: &'a Tenant, time_max: Duration) -> Self {
         let (began, done) = (Instant::now(), Sealed::default());
-        let unsealed = Unsealed::default();
-        Self { writer: Writer { app, tenant }, began, done, oldest: None, fault: None, is_short: false, unsealed }
+        let (writer, unsealed) = (Writer { app, tenant }, Unsealed::default());
+        Self { writer, began, time_max, done, oldest: None, fault: None, is_short: false, unsealed }
     }
 
     pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
@@ -161,6 +163,6 @@ impl<'a> Run<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.began.elapsed() >= RUN_TIME_MAX
+        self.began.elapsed() >= self.time_max
     }
 }

@@ -12,7 +12,7 @@ use super::read::{
     Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
 };
 use super::writer::Writer;
-use super::{ACTS_MARGIN, Pass, RUN_TIME_MAX, Sealed};
+use super::{ACTS_MARGIN, Pass, Sealed};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
@@ -24,6 +24,7 @@ use ledger_core::keys::{self, Key, Recorded, Shards};
 use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
+use std::time::Duration;
 use tokio::time::Instant;
 
 /// Sealed acts that a run may list again: to read them each minute costs less than the write that skips them.
@@ -33,6 +34,7 @@ const ACTS_LISTED_AGAIN_MAX: usize = 10;
 pub(super) struct Run<'a> {
     writer: Writer<'a>,
     began: Instant,
+    time_max: Duration,
     /// The time of the beginning.
     at: Timestamp,
     heads: Option<Heads>,
@@ -72,11 +74,11 @@ struct Acts {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>) -> Self {
-        let (began, at) = (Instant::now(), app.now());
+    pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>, time_max: Duration) -> Self {
+        let (writer, began, at) = (Writer { app, tenant }, Instant::now(), app.now());
         let acts = Acts { listed_until: Timestamp::from_millis(0), sealed_again: 0, has_unreadable: false };
         let (lanes, unsealed) = (Vec::new(), Unsealed::default());
-        Self { writer: Writer { app, tenant }, began, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
+        Self { writer, began, time_max, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
     }
 
     /// What was sealed, the time of the oldest record that was found, and the first problem.
@@ -344,7 +346,7 @@ impl<'a> Run<'a> {
     }
 
     fn is_over(&self) -> bool {
-        self.began.elapsed() >= RUN_TIME_MAX
+        self.began.elapsed() >= self.time_max
     }
 }
 

@@ -7,7 +7,7 @@ use ledger_core::keys::Shards;
 use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{Publisher, Sent};
-use ledger_runtime::sealing::{self, Pass, Passed};
+use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX};
 use ledger_tests::audit::{Books, opt_text, s};
 use ledger_tests::chance::killed_after;
 use ledger_tests::cloud::gate;
@@ -27,7 +27,7 @@ async fn pass(world: &World, tap: &EventTap) -> Result<Passed, Problem> {
         let shards = world.app.terms(&tenant).await?.due_shards;
         let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
         let entries = Some(publisher.sweep(&tenant, shards, true));
-        sealing::run(&world.app, &tenant, Pass { shards, opens_lanes: true, entries }).await
+        sealing::run(&world.app, &tenant, Pass { shards, opens_lanes: true, entries, time_max: RUN_TIME_MAX }).await
     };
     gate::as_function("outbox", run).await
 }
