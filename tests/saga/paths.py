@@ -71,24 +71,27 @@ class Stack:
         self.admin(f"/v1/admin/adjustments/{adjustment}/approve", {}, second=True)
         token = self.token("customer", customer)
         paid = self.call("POST", "/v1/me/payments", {"merchant_id": merchant, "amount": amount}, token)
-        self.credit(merchant, paid["payment_id"], amount)
+        self.credit(merchant, customer, paid)
         return merchant
 
-    def credit(self, merchant, payment, amount):
-        """What the crediting worker does; nobody works for this tenant."""
-        key = {"uuid": {"S": f"{TENANT}#payment#{payment}"}, "type": {"S": "PAYMENT"}}
-        item = self.dynamodb.get_item(TableName="ecopay", Key=key, ConsistentRead=True)["Item"]
-        due = item["due_pk"]["S"].replace("#due#credit#", "#due#settle#")
-        record = {
-            "TableName": "ecopay", "Key": key, "UpdateExpression": "SET credited_at = :at, due_pk = :due",
-            "ExpressionAttributeValues": {":at": {"S": "2026-11-21T00:00:00.000Z"}, ":due": {"S": due}},
+    def credit(self, merchant, customer, paid):
+        """What the worker that seals the entry does; nothing works for this tenant."""
+        entry = {"uuid": {"S": f"{TENANT}#customer#{customer}"}, "type": {"S": f"TXN#{paid['transaction_id']}"}}
+        stamp = {
+            "TableName": "ecopay", "Key": entry, "UpdateExpression": "SET credited_at = :at, lane_period = :period",
+            "ConditionExpression": "credited_by = :seal AND attribute_not_exists(credited_at)",
+            "ExpressionAttributeValues": {
+                ":at": {"S": "2026-11-21T00:00:00.000Z"}, ":period": {"S": "L0/1"}, ":seal": {"S": "seal"},
+            },
         }
-        balance = {"uuid": {"S": f"{TENANT}#merchant#{merchant}"}, "type": {"S": "BALANCE#ECOPAY"}}
-        added = {
-            "TableName": "ecopay", "Key": balance, "UpdateExpression": "ADD balance :delta",
-            "ExpressionAttributeValues": {":delta": {"N": amount}},
+        sums = {
+            "TableName": "ecopay",
+            "Key": {"uuid": {"S": f"{TENANT}#merchant#{merchant}"}, "type": {"S": "CREDITED#00"}},
+            "UpdateExpression": "SET #period = :one, #segment = :one ADD period_records :one, taken_ecopay :amount",
+            "ExpressionAttributeNames": {"#period": "period", "#segment": "segment"},
+            "ExpressionAttributeValues": {":one": {"N": "1"}, ":amount": {"N": paid["amount"]}},
         }
-        self.dynamodb.transact_write_items(TransactItems=[{"Update": record}, {"Update": added}])
+        self.dynamodb.transact_write_items(TransactItems=[{"Update": stamp}, {"Update": sums}])
 
     def close(self, merchant):
         return self.admin("/v1/admin/settlements", {"merchant_id": merchant})["settlement_id"]
@@ -100,9 +103,16 @@ class Stack:
         return self.call("GET", f"/v1/admin/merchants/{merchant}/settlements/{settlement}", None, self.staff[0])
 
     def balance(self, merchant):
-        key = {"uuid": {"S": f"{TENANT}#merchant#{merchant}"}, "type": {"S": "BALANCE#ECOPAY"}}
-        item = self.dynamodb.get_item(TableName="ecopay", Key=key, ConsistentRead=True)["Item"]
-        return tuple(item.get(name, {"N": "0"})["N"] for name in ("balance", "held"))
+        """What the merchant has, with what is credited in the lane; and what of it is held."""
+        balance, credited = self.item(merchant, "BALANCE#ECOPAY"), self.item(merchant, "CREDITED#00")
+        has = int(balance.get("balance", "0")) + int(credited.get("taken_ecopay", "0"))
+        return str(has), balance.get("held", "0")
+
+    def item(self, merchant, sort_key):
+        """The numbers of an item of the merchant's; none if there is no such item."""
+        key = {"uuid": {"S": f"{TENANT}#merchant#{merchant}"}, "type": {"S": sort_key}}
+        item = self.dynamodb.get_item(TableName="ecopay", Key=key, ConsistentRead=True).get("Item", {})
+        return {name: value["N"] for name, value in item.items() if "N" in value}
 
     def resume(self, merchant, settlement):
         self.admin(f"/v1/admin/merchants/{merchant}/settlements/{settlement}/resume", {"reason": "repaired"})
