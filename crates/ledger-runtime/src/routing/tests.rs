@@ -101,6 +101,22 @@ async fn request_with_warm_caches_takes_one_store_call() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_response_has_the_security_headers() {
+    let (mut router, _) = router(&Store::script([terms("mandatory"), Step::Ok(json!({}))]));
+    let panics = signed_in(Request::put("/v1/me/payments/x").body(Body::empty()).unwrap());
+    let unknown = Request::get("/v1/unknown").body(Body::empty()).unwrap();
+    let anonymous = Request::get("/v1/me/transfers").body(Body::empty()).unwrap();
+    for (request, want) in [(post_json(r#"{"amount":"100"}"#), 201), (panics, 500), (unknown, 404), (anonymous, 401)] {
+        let (status, body, response) = call(&mut router, request).await;
+        assert_eq!(status, want, "{body}");
+        for (name, value) in SECURITY_HEADERS {
+            let values: Vec<_> = response.headers().get_all(&name).iter().collect();
+            assert_eq!(values, [value], "{status} {name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn missing_key_is_refused_unless_keys_are_optional() {
     for (phase, want) in [("mandatory", 400), ("optional", 201)] {
         let steps = [terms(phase)].into_iter().chain((want == 201).then(|| Step::Ok(json!({}))));
