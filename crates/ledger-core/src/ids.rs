@@ -132,11 +132,17 @@ pub fn parse_uuid(text: &str) -> Result<Uuid, IdError> {
 /// because one in 64 texts of 32 random hexadecimal digits looks like a UUIDv7.
 #[must_use]
 pub fn spelled_birth(text: &str) -> Option<Timestamp> {
+    parse_any_uuid(text).and_then(born_at)
+}
+
+/// Reads a UUID in any spelling that has its hyphens: upper case, in braces, or as a URN.
+#[must_use]
+pub fn parse_any_uuid(text: &str) -> Option<Uuid> {
     let bare = match text.split_at_checked(URN.len()) {
         Some((urn, rest)) if urn.eq_ignore_ascii_case(URN) => rest,
         Some(_) | None => text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or(text),
     };
-    parse_uuid(&bare.to_ascii_lowercase()).ok().and_then(born_at)
+    parse_uuid(&bare.to_ascii_lowercase()).ok()
 }
 
 /// The instant of a UUIDv7, or `None` for another version.

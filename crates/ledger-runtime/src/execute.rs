@@ -98,7 +98,7 @@ impl Ledger {
         };
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(&claim).await,
-            Admission::TooEarly { now } => self.look_up_early(&claim, now).await,
+            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(&claim, error).await,
             Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
                 Executed::Done(answer) => Ok(Reply::fresh(answer)),
                 Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
@@ -187,7 +187,7 @@ impl Ledger {
     pub async fn answer_unplanned(&self, claim: &Claim, admission: Admission, problem: Problem) -> Outcome {
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
-            Admission::TooEarly { now } => self.look_up_early(claim, now).await,
+            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
             Admission::Execute => match self.stored_or(claim, &Tries::default(), problem).await {
                 Ok(MarkerOutcome::Stored(reply)) => Ok(reply),
                 Ok(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),

@@ -12,8 +12,8 @@ pub use amount::AmountText;
 pub(crate) use body::read_body;
 pub use body::{BODY_BYTES_MAX, Json, KeyedJson, RawBody, RequestKey};
 pub use fields::{
-    ASSET_NOT_RUN, Empty, MEMO_CHARS_MAX, ProfileBody, StatusBody, amount, amount_in, email, id, memo, name, phone,
-    reason, word,
+    ASSET_NOT_RUN, Empty, MEMO_CHARS_MAX, ProfileBody, SentProfile, SentText, StatusBody, amount, amount_in, email, id,
+    memo, name, phone, text_of, word,
 };
 pub use params::{Page, Params, ParseId, PathId, PathOf};
 pub use patch::PatchField;

@@ -106,13 +106,13 @@ pub(crate) async fn create(
     };
     let words = "correction, goodwill, fraud, reconciliation or opening";
     let reason = request::word("reason_code", &body.reason_code, ReasonCode::parse, words)?;
-    let note = request::reason("note", &body.note)?;
+    let note = request::memo("note", &body.note);
     let fields = Fields::new()
         .with("account", account)
         .with("asset", amount.asset())
         .with("delta", amount.change_text(delta_of))
         .with("reason_code", reason.name())
-        .with("note", note.expose());
+        .with("note", note.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let amount = request::amount_in(&*app.terms(who.tenant()).await?, &amount)?;
@@ -122,7 +122,7 @@ pub(crate) async fn create(
             account,
             delta: delta_of(&amount),
             reason,
-            note: note.clone(),
+            note: note.text()?,
             finding: None,
         };
         Ok(adjustments::request::plan(&ask, &cx)?)

@@ -151,11 +151,12 @@ pub(crate) async fn resolve(
         "give_up" => Resolution::GiveUp,
         _ => return Err(Problem::invalid_field("action", "must be retry or give_up")),
     };
-    let reason = request::reason("reason", &body.reason)?;
-    let fields = Fields::new().with("action", &body.action).with("reason", reason.expose());
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("action", &body.action).with("reason", reason.as_sent());
     let (claim, admission) = RESOLVE.claim(&app, &who, key, &[&resource], fields).await?;
-    let decider = Decider { actor: who.actor(), reason: &reason };
     let plan = async |cx| {
+        let reason = reason.text()?;
+        let decider = Decider { actor: who.actor(), reason: &reason };
         let (psp_executor, terms) = (app.psp_executor().await?, app.terms(who.tenant()).await?);
         psp_executor.resolve_parked(&claim, (resource, terms.due_shards), resolution, &decider, &cx).await
     };
@@ -183,11 +184,13 @@ pub(crate) async fn dismiss(
     KeyedJson(key, body): KeyedJson<DismissBody>,
 ) -> Result<Outcome, Problem> {
     let event = EventId::parse(&event).ok_or_else(Problem::not_found)?;
-    let reason = request::reason("reason", &body.reason)?;
-    let fields = Fields::new().with("reason", reason.expose());
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("reason", reason.as_sent());
     let (claim, admission) = DISMISS.claim(&app, &who, key, &[&event], fields).await?;
-    let decider = Decider { actor: who.actor(), reason: &reason };
-    let plan = async |cx| Ok(attention::dismiss(who.tenant(), &event, &decider, &cx)?);
+    let plan = async |cx| {
+        let decider = Decider { actor: who.actor(), reason: &reason.text()? };
+        Ok(attention::dismiss(who.tenant(), &event, &decider, &cx)?)
+    };
     let render = |at: &ledger_core::time::Timestamp| {
         ok(&DismissedView { event_id: event.to_string(), dismissed_at: at.to_string() })
     };

@@ -7,14 +7,13 @@ use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::{cards, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PathId, StatusBody};
+use ledger_runtime::request::{self, KeyedJson, PathId, SentText, StatusBody};
 use ledger_runtime::views::{CardChangeView, CardView};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -87,9 +86,19 @@ pub(crate) async fn patch(
     KeyedJson(key, body): KeyedJson<StatusBody>,
 ) -> Result<Outcome, Problem> {
     let status = request::word("status", &body.status, Status::parse, "active or frozen")?;
-    let reason = request::memo("reason", body.reason.as_deref())?;
-    let fields = Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(FreeText::expose));
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields =
+        Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
-    let plan = async |cx| Ok(cards::record::plan_status(who.tenant(), id, status, who.actor(), reason.as_ref(), &cx)?);
+    let plan = async |cx| {
+        Ok(cards::record::plan_status(
+            who.tenant(),
+            id,
+            status,
+            who.actor(),
+            request::text_of(reason.as_ref())?.as_ref(),
+            &cx,
+        )?)
+    };
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

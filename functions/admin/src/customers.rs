@@ -19,7 +19,7 @@ use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody};
+use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody, SentText};
 use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -98,21 +98,27 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<CustomerOpenBody>,
 ) -> Result<Outcome, Problem> {
     let customer = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
-    let open = CustomerOpen {
-        tenant: who.tenant().clone(),
-        actor: who.actor(),
-        customer: customer.transpose()?,
-        name: request::name("name", &body.name)?,
-        email: body.email.as_deref().map(|text| request::email("email", text)).transpose()?,
-        phone: body.phone.as_deref().map(|text| request::phone("phone", text)).transpose()?,
-    };
+    let customer = customer.transpose()?;
+    let name = request::name("name", &body.name);
+    let email = body.email.as_deref().map(|text| request::email("email", text));
+    let phone = body.phone.as_deref().map(|text| request::phone("phone", text));
     let fields = ledger_core::idempotency::Fields::new()
-        .with_some("customer_id", open.customer)
-        .with("name", open.name.expose())
-        .with_some("email", open.email.as_ref().map(FreeText::expose))
-        .with_some("phone", open.phone.as_ref().map(FreeText::expose));
+        .with_some("customer_id", customer)
+        .with("name", name.as_sent())
+        .with_some("email", email.as_ref().map(SentText::as_sent))
+        .with_some("phone", phone.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(customers::open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?);
+    let plan = async |cx| {
+        let open = CustomerOpen {
+            tenant: who.tenant().clone(),
+            actor: who.actor(),
+            customer,
+            name: name.text()?,
+            email: request::text_of(email.as_ref())?,
+            phone: request::text_of(phone.as_ref())?,
+        };
+        Ok(customers::open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?)
+    };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = CustomerOpenedView {
@@ -173,13 +179,16 @@ pub(crate) async fn patch(
 ) -> Result<Outcome, Problem> {
     let status = body.status.as_deref().map(|word| request::word("status", word, Status::parse, "active or frozen"));
     let status = status.transpose()?;
-    let reason = request::memo("reason", body.reason.as_deref())?;
-    let (patch, fields) = ProfileBody { name: body.name, email: body.email, phone: body.phone }.read()?;
-    let fields =
-        fields.with_some("status", status.map(Status::name)).with_some("reason", reason.as_ref().map(FreeText::expose));
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let (profile, fields) = ProfileBody { name: body.name, email: body.email, phone: body.phone }.read()?;
+    let fields = fields
+        .with_some("status", status.map(Status::name))
+        .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
-    let change = Change { id, patch: &patch, status, reason: reason.as_ref() };
-    let plan = async |cx| change.plan(&app, &who, &claim, &cx).await;
+    let plan = async |cx| {
+        let (patch, reason) = (profile.patch()?, request::text_of(reason.as_ref())?);
+        Change { id, patch: &patch, status, reason: reason.as_ref() }.plan(&app, &who, &claim, &cx).await
+    };
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }
 

@@ -92,16 +92,18 @@ pub(crate) async fn create(
         }
         None => None,
     };
-    let note = request::reason("note", &body.note)?;
+    let note = request::memo("note", &body.note);
     let fields = Fields::new()
         .with("way", way.name())
         .with_some("refund_id", refund)
         .with_some("object_id", object.as_ref())
-        .with("note", note.expose());
+        .with("note", note.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&topup], fields).await?;
     let wanted = DecisionRequest { topup, refund, way, object };
-    let plan =
-        async |cx| app.psp_executor().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await;
+    let plan = async |cx| {
+        let note = note.text()?;
+        app.psp_executor().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await
+    };
     let render = |decision: &TopupDecision| created(GET.path(&[&topup, &decision.id]), &DecisionView::from(decision));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -9,14 +9,13 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::{grants, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey, SentText};
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -126,7 +125,7 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<GrantBody>,
 ) -> Result<Outcome, Problem> {
     let amount = request::amount(Some(&body.asset), &body.amount)?;
-    let reason = request::reason("reason", &body.reason)?;
+    let reason = request::memo("reason", &body.reason);
     match (&body.customer_id, &body.customer_ids) {
         (Some(id), None) => {
             let customer = request::id("customer_id", id, CustomerId::parse)?;
@@ -145,16 +144,16 @@ async fn to_one(
     app: &App,
     who: &Admin,
     key: RequestKey,
-    (customer, amount, reason): (CustomerId, RequestedAmount, FreeText),
+    (customer, amount, reason): (CustomerId, RequestedAmount, SentText),
 ) -> Result<Outcome, Problem> {
     let fields =
-        Fields::new().with("customer_id", customer).with_requested("amount", &amount).with("reason", reason.expose());
+        Fields::new().with("customer_id", customer).with_requested("amount", &amount).with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
         let amount = request::amount_in(&terms, &amount)?;
         let grant =
-            Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason: reason.clone() };
+            Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason: reason.text()? };
         Ok(grant::plan(&grant, &terms, &cx)?)
     };
     Ok(app
@@ -176,12 +175,12 @@ async fn to_many(
     app: &App,
     who: &Admin,
     key: RequestKey,
-    (customers, amount, reason): (Vec<CustomerId>, RequestedAmount, FreeText),
+    (customers, amount, reason): (Vec<CustomerId>, RequestedAmount, SentText),
 ) -> Result<Outcome, Problem> {
     let fields = Fields::new()
         .with_list("customer_ids", &customers)
         .with_requested("amount", &amount)
-        .with("reason", reason.expose());
+        .with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
@@ -190,7 +189,7 @@ async fn to_many(
             staff: who.staff_id(),
             customers: customers.clone(),
             amount: request::amount_in(&terms, &amount)?,
-            reason: reason.clone(),
+            reason: reason.text()?,
         };
         Ok(grants::bulk::plan(&bulk, &terms, &cx)?)
     };

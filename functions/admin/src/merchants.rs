@@ -8,14 +8,13 @@ use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::merchants::{self, MerchantChange, MerchantReceipt, MerchantStatus};
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::settlements::Destination;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PathId};
+use ledger_runtime::request::{self, KeyedJson, PathId, SentText};
 use ledger_runtime::views::{MerchantView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -77,11 +76,11 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<MerchantOpenBody>,
 ) -> Result<Outcome, Problem> {
     let id = body.merchant_id.as_deref().map(|id| request::id("merchant_id", id, MerchantId::parse)).transpose()?;
-    let name = request::name("name", &body.name)?;
+    let name = request::name("name", &body.name);
     let shards = shards(body.shards)?.unwrap_or(Shards::MERCHANT_DEFAULT);
-    let fields = Fields::new().with_some("merchant_id", id).with("name", name.expose()).with("shards", shards.count());
+    let fields = Fields::new().with_some("merchant_id", id).with("name", name.as_sent()).with("shards", shards.count());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(merchants::plan_open(who.tenant(), id, &name, shards, who.actor(), &cx)?);
+    let plan = async |cx| Ok(merchants::plan_open(who.tenant(), id, &name.text()?, shards, who.actor(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             created(GET.path(&[&receipt.merchant]), &MerchantChangeView::from(receipt))
@@ -122,22 +121,25 @@ pub(crate) async fn patch(
     PathId(id): PathId<MerchantId>,
     KeyedJson(key, body): KeyedJson<MerchantPatchBody>,
 ) -> Result<Outcome, Problem> {
-    let name = body.name.as_deref().map(|name| request::name("name", name)).transpose()?;
+    let name = body.name.as_deref().map(|name| request::name("name", name));
     let status = body.status.as_deref();
     let status = status.map(|word| request::word("status", word, MerchantStatus::parse, "active or suspended"));
     let status = status.transpose()?;
-    let reason = request::memo("reason", body.reason.as_deref())?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
     let destination = body.payout_destination.as_ref().map(DestinationBody::read).transpose()?;
     let shards = shards(body.shards)?;
     let fields = Fields::new()
-        .with_some("name", name.as_ref().map(FreeText::expose))
+        .with_some("name", name.as_ref().map(SentText::as_sent))
         .with_some("status", status.map(MerchantStatus::name))
         .with_some("payout_destination", destination.as_ref().map(Destination::text))
         .with_some("shards", shards.map(Shards::count))
-        .with_some("reason", reason.as_ref().map(FreeText::expose));
+        .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
-    let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
-    let plan = async |cx| Ok(merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?);
+    let plan = async |cx| {
+        let (name, reason) = (request::text_of(name.as_ref())?, request::text_of(reason.as_ref())?);
+        let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
+        Ok(merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?)
+    };
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
     app.records().forget_merchant(who.tenant(), id);
     Ok(outcome)

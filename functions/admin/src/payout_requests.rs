@@ -6,7 +6,6 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::settlements::requests::{self as rules, PayoutRequest, PayoutRequestKind};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -14,7 +13,7 @@ use ledger_runtime::execute::{Outcome, PlanError, accepted, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PathOf};
+use ledger_runtime::request::{self, KeyedJson, PathOf, SentText};
 use ledger_runtime::settlement::SettlementRef;
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
@@ -88,7 +87,7 @@ pub(crate) async fn ask_resend(
     PathOf((merchant, id)): PathOf<(String, String)>,
     KeyedJson(key, body): KeyedJson<ResendBody>,
 ) -> Result<Outcome, Problem> {
-    let note = request::reason("note", &body.note)?;
+    let note = request::memo("note", &body.note);
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RESEND.path(&[&at.merchant, &at.id]);
     let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ResendView::from(request));
@@ -144,7 +143,7 @@ pub(crate) async fn ask_return(
     PathOf((merchant, id)): PathOf<(String, String)>,
     KeyedJson(key, body): KeyedJson<ReturnBody>,
 ) -> Result<Outcome, Problem> {
-    let note = request::reason("note", &body.note)?;
+    let note = request::memo("note", &body.note);
     let at = at(&who, &merchant, &id)?;
     let path = ASK_RETURN.path(&[&at.merchant, &at.id]);
     let render = |request: &PayoutRequest| created(format!("{path}/{}", request.id), &ReturnView::from(request));
@@ -190,14 +189,14 @@ async fn ask(
     app: &App,
     who: &Admin,
     (kind, endpoint, at): (PayoutRequestKind, &Keyed, &SettlementRef),
-    (key, note): (request::RequestKey, &FreeText),
+    (key, note): (request::RequestKey, &SentText),
     render: impl Fn(&PayoutRequest) -> Answered,
 ) -> Result<Outcome, Problem> {
-    let fields = Fields::new().with("note", note.expose());
+    let fields = Fields::new().with("note", note.as_sent());
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id], fields).await?;
     let plan = async |cx| {
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), note, &cx)?)
+        Ok(rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), &note.text()?, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -9,7 +9,6 @@ use ledger_core::adjustments::request::{self as rules, AdjustmentRequest};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::reconcile::run::{self, Run};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -109,8 +108,8 @@ pub(crate) async fn answer(
 ) -> Result<Outcome, Problem> {
     let missing = |_| Problem::not_found();
     let (run, finding) = (RunId::parse(&run).map_err(missing)?, FindingId::parse(&finding).map_err(missing)?);
-    let note: FreeText = request::reason("note", &body.note)?;
-    let fields = Fields::new().with("note", note.expose());
+    let note = request::memo("note", &body.note);
+    let fields = Fields::new().with("note", note.as_sent());
     let (claim, admission) = ANSWER.claim(&app, &who, key, &[&run, &finding], fields).await?;
     let plan = async |cx| {
         let (of, found) = app.found_break(who.tenant(), run, finding).await?;
@@ -122,7 +121,7 @@ pub(crate) async fn answer(
             account,
             delta,
             reason: ReasonCode::Reconciliation,
-            note: note.clone(),
+            note: note.text()?,
             finding: Some(Answered {
                 run,
                 finding,

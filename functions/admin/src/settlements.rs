@@ -151,12 +151,12 @@ pub(crate) async fn resume(
     KeyedJson(key, body): KeyedJson<ResumeBody>,
 ) -> Result<Outcome, Problem> {
     let (merchant, id) = ids(&merchant, &id)?;
-    let reason = request::reason("reason", &body.reason)?;
-    let fields = Fields::new().with("reason", reason.expose());
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("reason", reason.as_sent());
     let (claim, admission) = RESUME.claim(&app, &who, key, &[&merchant, &id], fields).await?;
     let plan = async |cx| {
         let settlement = read(&app, &who, (merchant, id), &claim).await?;
-        Ok(settlements::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason), &cx)?)
+        Ok(settlements::plan_resume(who.tenant(), &settlement, who.actor(), Some(&reason.text()?), &cx)?)
     };
     let render = |settlement: &Settlement| ok(&SettlementView::from(settlement));
     Ok(app.perform(claim.clone(), admission, plan, render).await)

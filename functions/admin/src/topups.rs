@@ -96,10 +96,10 @@ pub(crate) async fn refund(
     PathId(id): PathId<TopupId>,
     KeyedJson(key, body): KeyedJson<TopupRefundBody>,
 ) -> Result<Outcome, Problem> {
-    let reason = request::reason("reason", &body.reason)?;
+    let reason = request::memo("reason", &body.reason);
     let amount = body.amount.as_ref().map(|amount| amount.to_amount(&AssetSpec::ECOPAY, "amount")).transpose()?;
     let fields =
-        Fields::new().with_some("amount", amount.as_ref().map(|amount| amount.text())).with("reason", reason.expose());
+        Fields::new().with_some("amount", amount.as_ref().map(|amount| amount.text())).with("reason", reason.as_sent());
     let (claim, admission) = REFUND.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx, psp_executor: PspExecutor| {
         let topup = read_topup(&app, &claim, id).await?;
@@ -112,7 +112,7 @@ pub(crate) async fn refund(
             topup: &topup,
             amount: amount.as_ref(),
             points: points.as_ref(),
-            reason: &reason,
+            reason: &reason.text()?,
         };
         plan_refund(&app, (&claim, &psp_executor), &refund, &cx).await
     };

@@ -8,14 +8,13 @@ use ledger_core::money::{Amount, Asset, RegionalKey, RequestedAmount};
 use ledger_core::operation::Operation;
 use ledger_core::payments::pay::{self, Pay};
 use ledger_core::payments::{Parts, RequestedParts};
-use ledger_core::personal::FreeText;
 use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson};
+use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::PaymentView;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -59,13 +58,13 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<PayBody>,
 ) -> Result<Outcome, Problem> {
     let merchant_id = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
-    let memo = request::memo("memo", body.memo.as_deref())?;
+    let memo = body.memo.as_deref().map(|text| request::memo("memo", text));
     let parts = requested(&body)?;
     let fields = Fields::new()
         .with("merchant_id", merchant_id)
         .with_requested("amount", &parts.total)
         .with_amounts("paid", parts.by_asset()?.values())
-        .with_some("memo", memo.as_ref().map(FreeText::expose));
+        .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
@@ -75,7 +74,7 @@ pub(crate) async fn create(
             customer: who.id(),
             merchant: (*merchant).clone(),
             parts: parts_in(&terms, &parts)?,
-            memo: memo.clone(),
+            memo: request::text_of(memo.as_ref())?,
         };
         Ok(pay::plan(&pay, &terms, &cx)?)
     };

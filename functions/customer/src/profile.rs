@@ -41,8 +41,8 @@ pub(crate) async fn patch(
     who: Customer,
     KeyedJson(key, body): KeyedJson<ProfileBody>,
 ) -> Result<Outcome, Problem> {
-    let (patch, fields) = body.read()?;
+    let (sent, fields) = body.read()?;
     let (claim, admission) = PATCH.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(profile::plan_own(who.tenant(), who.id(), &patch, &cx)?);
+    let plan = async |cx| Ok(profile::plan_own(who.tenant(), who.id(), &sent.patch()?, &cx)?);
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }

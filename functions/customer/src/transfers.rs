@@ -6,13 +6,12 @@ use ledger_core::customers::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson};
+use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::words;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -69,11 +68,11 @@ pub(crate) async fn create(
 ) -> Result<Outcome, Problem> {
     let to = CustomerId::parse(&body.to_customer_id).map_err(|why| Problem::invalid_field("to_customer_id", why))?;
     let amount = request::amount(body.asset.as_deref(), &body.amount)?;
-    let memo = request::memo("memo", body.memo.as_deref())?;
+    let memo = body.memo.as_deref().map(|text| request::memo("memo", text));
     let fields = Fields::new()
         .with("to_customer_id", to)
         .with_requested("amount", &amount)
-        .with_some("memo", memo.as_ref().map(FreeText::expose));
+        .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
@@ -82,7 +81,7 @@ pub(crate) async fn create(
             from: who.id(),
             to,
             amount: request::amount_in(&terms, &amount)?,
-            memo: memo.clone(),
+            memo: request::text_of(memo.as_ref())?,
         };
         Ok(transfer::plan(&transfer, &terms, &cx)?)
     };

@@ -8,13 +8,12 @@ use ledger_core::payments::Parts;
 use ledger_core::payments::authorize::{self, Authorize};
 use ledger_core::payments::charge::{self, Charge};
 use ledger_core::payments::code::PaymentCode;
-use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson};
+use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::PaymentView;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -56,12 +55,12 @@ pub(crate) async fn create(
     let code = PaymentCode::parse(&body.code)
         .ok_or_else(|| Problem::invalid_field("code", "is not a payment code: it begins with epc_"))?;
     let amount = request::amount(body.asset.as_deref(), &body.amount)?;
-    let memo = request::memo("memo", body.memo.as_deref())?;
+    let memo = body.memo.as_deref().map(|text| request::memo("memo", text));
     let capture = body.capture.unwrap_or(true);
     let fields = Fields::new()
         .with("code_hash", code.hash())
         .with_requested("amount", &amount)
-        .with_some("memo", memo.as_ref().map(FreeText::expose))
+        .with_some("memo", memo.as_ref().map(SentText::as_sent))
         // `true` is the default, so it is left out of the fingerprint.
         .with_some("capture", (!capture).then_some("false"));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
@@ -75,7 +74,7 @@ pub(crate) async fn create(
                 merchant: (*merchant).clone(),
                 code: code.clone(),
                 parts: Parts::split(amount, None, Vec::new(), &terms)?,
-                memo: memo.clone(),
+                memo: request::text_of(memo.as_ref())?,
             };
             return Ok(authorize::plan(&authorize, &terms, &cx)?);
         }
@@ -84,7 +83,7 @@ pub(crate) async fn create(
             merchant: (*merchant).clone(),
             code: code.clone(),
             amount,
-            memo: memo.clone(),
+            memo: request::text_of(memo.as_ref())?,
         };
         Ok(charge::plan(&charge, &terms, &cx)?)
     };

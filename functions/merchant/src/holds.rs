@@ -8,14 +8,13 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
 use ledger_core::payments::capture::{self, Capture};
 use ledger_core::payments::void::{self, Void};
-use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
 use ledger_runtime::views::PaymentDetail;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -107,14 +106,15 @@ pub(crate) async fn void(
     PathId(id): PathId<PaymentId>,
     KeyedJson(key, body): KeyedJson<VoidBody>,
 ) -> Result<Outcome, Problem> {
-    let reason = request::memo("reason", body.reason.as_deref())?;
-    let fields = Fields::new().with_some("reason", reason.as_ref().map(FreeText::expose));
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields = Fields::new().with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = VOID.claim(&app, &who, key, &[&id], fields).await?;
     let debts = PayerDebts::default();
     let plan = async |cx| {
         let payment = own_payment(&app, &who, &claim, id).await?;
         let wallet = debts.wallet(&app, who.tenant(), payment.payer).await?;
         let terms = app.terms(who.tenant()).await?;
+        let reason = request::text_of(reason.as_ref())?;
         let void = Void { tenant: who.tenant(), payment: &payment, wallet: &wallet, reason: reason.as_ref() };
         Ok(void::plan(&void, &terms, &cx)?)
     };

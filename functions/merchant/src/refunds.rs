@@ -5,7 +5,6 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::PaymentId;
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -13,7 +12,7 @@ use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::refunds::RefundRequest;
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
 use ledger_runtime::views::RefundView;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -47,22 +46,25 @@ pub(crate) async fn create(
     PathId(payment): PathId<PaymentId>,
     KeyedJson(key, body): KeyedJson<RefundBody>,
 ) -> Result<Outcome, Problem> {
-    let reason = request::memo("reason", body.reason.as_deref())?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
     let fields = Fields::new()
         .with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?)
-        .with_some("reason", reason.as_ref().map(FreeText::expose));
+        .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&payment], fields).await?;
-    let refund = RefundRequest {
-        tenant: who.tenant(),
-        merchant: who.merchant_id(),
-        payment,
-        amount: body.amount.as_ref(),
-        reason: reason.as_ref(),
-        card: None,
-        terminal: None,
-    };
     let debts = PayerDebts::default();
-    let plan = async |cx| refund.plan(&app, &claim, &debts, &cx).await;
+    let plan = async |cx| {
+        let reason = request::text_of(reason.as_ref())?;
+        let refund = RefundRequest {
+            tenant: who.tenant(),
+            merchant: who.merchant_id(),
+            payment,
+            amount: body.amount.as_ref(),
+            reason: reason.as_ref(),
+            card: None,
+            terminal: None,
+        };
+        refund.plan(&app, &claim, &debts, &cx).await
+    };
     let render = |receipt: &_| created(payments::GET.path(&[&payment]), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -25,6 +25,7 @@ mod routes;
 mod scenarios;
 mod signatures;
 mod strangers;
+mod texts;
 mod topup_refunds;
 mod topups;
 mod webhook;

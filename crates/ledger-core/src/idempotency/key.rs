@@ -3,6 +3,7 @@
 use super::Window;
 use crate::canonical::parse_canonical;
 use crate::ids::{self, TerminalId};
+use crate::personal::is_card_number;
 use crate::time::{CLOCK_SKEW, Timestamp};
 use std::fmt;
 use std::time::Duration;
@@ -29,6 +30,9 @@ pub enum KeyError {
     /// Header and body field differ.
     #[error("the Idempotency-Key header and the body's idempotencyKey differ")]
     Differ,
+    /// It has a payment card's number, which must not be stored.
+    #[error("an idempotency key must not hold a card number")]
+    CardNumber,
     /// A UUIDv7 whose time is too far ahead of our clock.
     #[error("this UUIDv7's timestamp is in the future; the server's time is {now}")]
     FromTheFuture {
@@ -47,12 +51,8 @@ pub enum Admission {
     Execute,
     /// Too old to be executed: a stored response is replayed, any other request gets 410.
     LookUpOnly,
-    /// Its time is more than ten minutes ahead of our clock: a stored response is replayed, any other request gets
-    /// 400.
-    TooEarly {
-        /// The server's time.
-        now: Timestamp,
-    },
+    /// It is refused with this error unless a response is stored under it, which is replayed.
+    RefuseUnlessStored(KeyError),
 }
 
 impl IdempotencyKey {
@@ -128,13 +128,24 @@ impl IdempotencyKey {
         ids::spelled_birth(&self.0)
     }
 
-    /// Decides by the key's age whether it may be executed.
+    /// Whether the key has a payment card's number, in one group or in groups with `-`, `.` and `_` between them. A
+    /// UUID has none, whatever its digits are.
+    fn has_card_number(&self) -> bool {
+        let is_separator = |c: char| matches!(c, '-' | '.' | '_');
+        let mut runs = self.0.split(|c: char| !c.is_ascii_digit() && !is_separator(c));
+        ids::parse_any_uuid(&self.0).is_none() && runs.any(|run| is_card_number(&run.replace(is_separator, "")))
+    }
+
+    /// Decides by the key's text and age whether it may be executed.
     ///
     /// # Errors
     /// Never, at present; the signature is that of every caller's admission.
     pub fn admit(&self, now: Timestamp, window: &Window) -> Result<Admission, KeyError> {
+        if self.has_card_number() {
+            return Ok(Admission::RefuseUnlessStored(KeyError::CardNumber));
+        }
         match self.born() {
-            Some(born) if born > now.plus(AHEAD) => Ok(Admission::TooEarly { now }),
+            Some(born) if born > now.plus(AHEAD) => Ok(Admission::RefuseUnlessStored(KeyError::FromTheFuture { now })),
             Some(born) if born.plus(window.replay) < now.plus(CLOCK_SKEW) => Ok(Admission::LookUpOnly),
             Some(_) | None => Ok(Admission::Execute),
         }
@@ -238,7 +249,10 @@ mod tests {
         assert_eq!(key(now).born(), Some(now));
         assert_eq!(admit(now), Ok(Admission::Execute));
         assert_eq!(admit(now.plus(Duration::from_secs(599))), Ok(Admission::Execute));
-        assert_eq!(admit(now.plus(Duration::from_secs(601))), Ok(Admission::TooEarly { now }));
+        assert_eq!(
+            admit(now.plus(Duration::from_secs(601))),
+            Ok(Admission::RefuseUnlessStored(KeyError::FromTheFuture { now }))
+        );
         assert_eq!(admit(now.minus(day * 89)), Ok(Admission::Execute));
         assert_eq!(admit(now.minus(day * 90)), Ok(Admission::LookUpOnly));
         let random = IdempotencyKey::parse("8e03978e-40d5-43dd-bc93-6894a57f9324").unwrap();
@@ -266,6 +280,20 @@ mod tests {
         }
         for text in [format!("{{{lower}"), format!("{lower}}}"), format!("{{urn:uuid:{lower}}}"), format!("x{lower}")] {
             assert_eq!(IdempotencyKey::parse(&text).unwrap().born(), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn key_with_card_number_is_executed_only_if_it_is_a_uuid() {
+        let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
+        let admit = |text: &str| IdempotencyKey::parse(text).unwrap().admit(now, &Window::WALLET).unwrap();
+        let refused = Admission::RefuseUnlessStored(KeyError::CardNumber);
+        for text in ["4242424242424242", "card:4242-4242-4242-4242", "4242.4242_42424242#1"] {
+            assert_eq!(admit(text), refused, "{text}");
+        }
+        // A time in milliseconds, a number that fails the check, and a UUID of digits that pass it.
+        for text in ["1764028800009", "4242424242424241", "a4242424-2424-4242-8bcd-abcdefabcdef"] {
+            assert_eq!(admit(text), Admission::Execute, "{text}");
         }
     }
 

@@ -9,7 +9,6 @@ use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyError, KeyVerdi
 use ledger_core::ids::{Principal, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
-use ledger_core::time::Timestamp;
 use std::time::Duration;
 
 /// The `Retry-After` of a request whose key is in flight.
@@ -69,14 +68,14 @@ impl Ledger {
         Err(Problem::key_expired(None))
     }
 
-    /// Answers a request whose key has a future time: with the stored response, or 400 with the server's time.
+    /// Answers a request whose key is refused: with the stored response, or 400 with the reason.
     ///
-    /// A response may be stored, because this server's clock may be slow.
-    pub(super) async fn look_up_early(&self, claim: &Claim, now: Timestamp) -> Result<Reply, Problem> {
+    /// A response may be stored: this server's clock may be slow, or an earlier release accepted the key.
+    pub(super) async fn look_up_or_refuse(&self, claim: &Claim, error: KeyError) -> Result<Reply, Problem> {
         match self.marker_or_none(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => Ok(reply),
             Some(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
-            None => Err(Problem::key(KeyError::FromTheFuture { now })),
+            None => Err(Problem::key(error)),
         }
     }
 

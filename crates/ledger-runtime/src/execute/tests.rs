@@ -3,6 +3,7 @@
 use super::*;
 use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
 use ledger_core::idempotency::Admission::{Execute, LookUpOnly};
+use ledger_core::idempotency::KeyError;
 use serde_json::{Value, json};
 
 const ACTIONS: usize = 4;
@@ -234,7 +235,7 @@ async fn old_key_is_looked_up_and_never_executed() {
 /// The client's clock may be right, and the server's slow.
 #[tokio::test(start_paused = true)]
 async fn key_ahead_of_the_clock_is_answered_from_the_store_before_it_is_refused() {
-    let early = Admission::TooEarly { now: now() };
+    let early = Admission::RefuseUnlessStored(KeyError::FromTheFuture { now: now() });
     let store = Store::script([Step::Ok(json!({"Item": standing("100")}))]);
     let outcome = perform(&store.ledger().0, "100", early).await;
     assert_eq!((outcome.status(), outcome.is_replay()), (201, true));

@@ -75,7 +75,11 @@ impl Problem {
         match error {
             KeyError::Missing => Self::of(Code::IdempotencyKeyMissing, error.to_string()),
             KeyError::FromTheFuture { now } => invalid().with("server_time", now.rfc3339()),
-            KeyError::Malformed | KeyError::Several | KeyError::Differ | KeyError::NotThisTerminals => invalid(),
+            KeyError::Malformed
+            | KeyError::CardNumber
+            | KeyError::Several
+            | KeyError::Differ
+            | KeyError::NotThisTerminals => invalid(),
         }
     }
 

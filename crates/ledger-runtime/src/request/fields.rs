@@ -8,7 +8,7 @@ use ledger_core::forms::Patch;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::IdError;
 use ledger_core::money::{Amount, Asset, RequestedAmount};
-use ledger_core::personal::FreeText;
+use ledger_core::personal::{FreeText, Masked, TextError};
 use ledger_core::terms::TenantTerms;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -43,28 +43,50 @@ pub struct ProfileBody {
     pub phone: PatchField<String>,
 }
 
+/// A change of a profile as it was sent.
+pub struct SentProfile {
+    name: Option<SentText>,
+    email: Patch<SentText>,
+    phone: Patch<SentText>,
+}
+
 impl ProfileBody {
-    /// The typed change, and the fields of the key's fingerprint.
+    /// The change as it was sent, and the fields of the key's fingerprint.
     ///
     /// # Errors
-    /// 400 that names the field.
-    pub fn read(self) -> Result<(ProfilePatch, Fields), Problem> {
+    /// 400 if the name is cleared.
+    pub fn read(self) -> Result<(SentProfile, Fields), Problem> {
         let name = match self.name.into_patch() {
             Patch::Keep => None,
-            Patch::Set(text) => Some(name("name", &text)?),
+            Patch::Set(text) => Some(name("name", &text)),
             Patch::Clear => return Err(Problem::invalid_field("name", "cannot be cleared")),
         };
-        let email = self.email.try_map(|text| email("email", &text))?;
-        let phone = self.phone.try_map(|text| phone("phone", &text))?;
-        let mut fields = Fields::new().with_some("name", name.as_ref().map(FreeText::expose));
+        let email = self.email.map(|text| email("email", &text));
+        let phone = self.phone.map(|text| phone("phone", &text));
+        let mut fields = Fields::new().with_some("name", name.as_ref().map(SentText::as_sent));
         for (field, patch) in [("email", &email), ("phone", &phone)] {
             fields = match patch {
                 Patch::Keep => fields,
-                Patch::Set(text) => fields.with(field, text.expose()),
+                Patch::Set(text) => fields.with(field, text.as_sent()),
                 Patch::Clear => fields.with_cleared(field),
             };
         }
-        Ok((ProfilePatch { name, email, phone }, fields))
+        Ok((SentProfile { name, email, phone }, fields))
+    }
+}
+
+impl SentProfile {
+    /// The change, for a plan.
+    ///
+    /// # Errors
+    /// 400 that names the field.
+    pub fn patch(&self) -> Result<ProfilePatch, Problem> {
+        let patch = |sent: &Patch<SentText>| match sent {
+            Patch::Keep => Ok(Patch::Keep),
+            Patch::Set(text) => text.text().map(Patch::Set),
+            Patch::Clear => Ok(Patch::Clear),
+        };
+        Ok(ProfilePatch { name: text_of(self.name.as_ref())?, email: patch(&self.email)?, phone: patch(&self.phone)? })
     }
 }
 
@@ -90,44 +112,66 @@ pub fn amount_in(terms: &TenantTerms, amount: &RequestedAmount) -> Result<Amount
     amount.in_scale(spec).map_err(|why| Problem::invalid_field("amount", why))
 }
 
-/// A memo or a reason, if there is one.
+/// A text as the client sent it.
 ///
-/// # Errors
-/// 400 that names the field.
-pub fn memo(field: &str, text: Option<&str>) -> Result<Option<FreeText>, Problem> {
-    text.map(|text| FreeText::parse(text, MEMO_CHARS_MAX)).transpose().map_err(|why| Problem::invalid_field(field, why))
+/// The fingerprint of the key covers it as it was sent. Only a plan can get the [`FreeText`] that may be stored, so a
+/// request whose response is stored is answered with it, also if an earlier release accepted what this one refuses.
+pub struct SentText {
+    field: &'static str,
+    sent: Masked<String>,
+    text: Result<FreeText, TextError>,
 }
 
-/// A reason that must be given.
+impl SentText {
+    fn new(field: &'static str, sent: &str, parse: impl FnOnce(&str) -> Result<FreeText, TextError>) -> Self {
+        Self { field, sent: Masked::new(sent.trim().to_owned()), text: parse(sent) }
+    }
+
+    /// The text as it was sent, for the fingerprint.
+    #[must_use]
+    pub fn as_sent(&self) -> &str {
+        self.sent.expose()
+    }
+
+    /// The text that may be stored, for a plan.
+    ///
+    /// # Errors
+    /// 400 that names the field.
+    pub fn text(&self) -> Result<FreeText, Problem> {
+        self.text.clone().map_err(|why| Problem::invalid_field(self.field, why))
+    }
+}
+
+/// The text that may be stored, if one was sent.
 ///
 /// # Errors
-/// 400 that names the field.
-pub fn reason(field: &str, text: &str) -> Result<FreeText, Problem> {
-    FreeText::parse(text, MEMO_CHARS_MAX).map_err(|why| Problem::invalid_field(field, why))
+/// As [`SentText::text`].
+pub fn text_of(sent: Option<&SentText>) -> Result<Option<FreeText>, Problem> {
+    sent.map(SentText::text).transpose()
+}
+
+/// A memo or a reason.
+#[must_use]
+pub fn memo(field: &'static str, text: &str) -> SentText {
+    SentText::new(field, text, |text| FreeText::parse(text, MEMO_CHARS_MAX))
 }
 
 /// A person's or a merchant's name.
-///
-/// # Errors
-/// 400 that names the field.
-pub fn name(field: &str, text: &str) -> Result<FreeText, Problem> {
-    FreeText::parse(text, NAME_CHARS_MAX).map_err(|why| Problem::invalid_field(field, why))
+#[must_use]
+pub fn name(field: &'static str, text: &str) -> SentText {
+    SentText::new(field, text, |text| FreeText::parse(text, NAME_CHARS_MAX))
 }
 
 /// An e-mail address.
-///
-/// # Errors
-/// 400 that names the field.
-pub fn email(field: &str, text: &str) -> Result<FreeText, Problem> {
-    FreeText::email(text).map_err(|why| Problem::invalid_field(field, why))
+#[must_use]
+pub fn email(field: &'static str, text: &str) -> SentText {
+    SentText::new(field, text, FreeText::email)
 }
 
 /// A telephone number.
-///
-/// # Errors
-/// 400 that names the field.
-pub fn phone(field: &str, text: &str) -> Result<FreeText, Problem> {
-    FreeText::phone(text).map_err(|why| Problem::invalid_field(field, why))
+#[must_use]
+pub fn phone(field: &'static str, text: &str) -> SentText {
+    SentText::new(field, text, FreeText::phone)
 }
 
 /// An id in a body.

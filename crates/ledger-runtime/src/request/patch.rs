@@ -13,16 +13,13 @@ impl<T> PatchField<T> {
         self.0
     }
 
-    /// The change, with its value converted by `read`.
-    ///
-    /// # Errors
-    /// The error of `read`.
-    pub fn try_map<U, E>(self, read: impl FnOnce(T) -> Result<U, E>) -> Result<Patch<U>, E> {
-        Ok(match self.0 {
+    /// The change, with its value converted by `convert`.
+    pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Patch<U> {
+        match self.0 {
             Patch::Keep => Patch::Keep,
             Patch::Clear => Patch::Clear,
-            Patch::Set(value) => Patch::Set(read(value)?),
-        })
+            Patch::Set(value) => Patch::Set(convert(value)),
+        }
     }
 }
 

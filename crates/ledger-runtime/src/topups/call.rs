@@ -6,7 +6,7 @@ use crate::execute::{Executed, MarkerOutcome, Outcome, PlanError, Reply};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use http::StatusCode;
-use ledger_core::idempotency::{Admission, Claim, Flight, KeyError, Phase, PlannedCall};
+use ledger_core::idempotency::{Admission, Claim, Flight, Phase, PlannedCall};
 use ledger_core::lease::Leased;
 use ledger_core::plan::Context;
 use ledger_core::trail::Record;
@@ -62,9 +62,9 @@ impl PspExecutor {
                     return Err(Problem::key_expired(None));
                 }
             },
-            Admission::TooEarly { now } => match self.ledger.marker_or_none(claim).await? {
+            Admission::RefuseUnlessStored(error) => match self.ledger.marker_or_none(claim).await? {
                 Some(marker) => Executed::Marker(marker),
-                None => return Err(Problem::key(KeyError::FromTheFuture { now })),
+                None => return Err(Problem::key(error)),
             },
         };
         match executed {
