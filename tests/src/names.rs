@@ -18,6 +18,7 @@ pub fn failure(failure: Failure) -> &'static str {
         Failure::CapExceeded => "cap_exceeded",
         Failure::LimitExceeded => "limit_exceeded",
         Failure::Insufficient => "insufficient",
+        Failure::RecipientUnavailable => "recipient_unavailable",
     }
 }
 

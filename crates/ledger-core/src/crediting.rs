@@ -294,7 +294,8 @@ impl Batch {
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded
-            | Failure::Insufficient => None,
+            | Failure::Insufficient
+            | Failure::RecipientUnavailable => None,
         }
     }
 }

@@ -24,6 +24,8 @@ pub enum Failure {
     LimitExceeded,
     /// Not enough money, points or credits.
     Insufficient,
+    /// The other party cannot receive it. It replaces every failure of that party's items in what the sender sees.
+    RecipientUnavailable,
 }
 
 impl Failure {
@@ -39,6 +41,7 @@ impl Failure {
         Self::CapExceeded,
         Self::LimitExceeded,
         Self::Insufficient,
+        Self::RecipientUnavailable,
     ];
 
     /// Whether the refusal is stored under the key and replayed.
@@ -50,7 +53,8 @@ impl Failure {
             | Self::LimitExceeded
             | Self::OverRefund
             | Self::WrongState
-            | Self::AccountFrozen => true,
+            | Self::AccountFrozen
+            | Self::RecipientUnavailable => true,
             Self::StalePlan | Self::AccountMissing | Self::AlreadyExists | Self::FourEyes => false,
         }
     }
@@ -69,6 +73,7 @@ impl Failure {
             Self::CapExceeded => "cap_exceeded",
             Self::LimitExceeded => "limit_exceeded",
             Self::Insufficient => "insufficient_balance",
+            Self::RecipientUnavailable => "recipient_unavailable",
         }
     }
 }

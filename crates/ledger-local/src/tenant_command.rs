@@ -224,7 +224,8 @@ pub async fn raise_records(
                 | Failure::OverRefund
                 | Failure::CapExceeded
                 | Failure::LimitExceeded
-                | Failure::Insufficient,
+                | Failure::Insufficient
+                | Failure::RecipientUnavailable,
             )
             | None => TenantError::Store(error.into()),
         }),

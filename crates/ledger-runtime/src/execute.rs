@@ -170,7 +170,7 @@ impl Ledger {
             let refusal = match self.write(claim, &transaction, &mut tries).await? {
                 Written::Applied => return Ok(Executed::Done(done)),
                 Written::Marker(marker) => return Ok(Executed::Marker(marker)),
-                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection),
+                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, claim),
             };
             if refusal.failure() != Failure::StalePlan {
                 return self.refuse(claim, &refusal, &tries).await;

@@ -57,7 +57,13 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
     .permission(Permission::WalletSpend)
     .body::<TransferBody>()
     .created::<TransferView>("Transferred")
-    .problems(&[Code::InsufficientBalance, Code::CapExceeded, Code::AccountFrozen, Code::LegacyRecordUnreadable])
+    .problems(&[
+        Code::InsufficientBalance,
+        Code::CapExceeded,
+        Code::RecipientUnavailable,
+        Code::AccountFrozen,
+        Code::LegacyRecordUnreadable,
+    ])
     .when(Code::NotFound, "no such recipient")
     .keyed(Operation::Transfer);
 

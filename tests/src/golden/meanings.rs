@@ -276,7 +276,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 11] = [
     "stale_plan",
     "account_missing",
     "already_exists",
@@ -287,6 +287,7 @@ const ORDER: [&str; 10] = [
     "cap_exceeded",
     "limit_exceeded",
     "insufficient",
+    "recipient_unavailable",
 ];
 
 /// A guard that fails alone: its position, the item, and the outcome.

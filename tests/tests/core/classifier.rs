@@ -321,7 +321,8 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
         | Failure::AlreadyExists
         | Failure::FourEyes
         | Failure::CapExceeded
-        | Failure::WrongState => (short(failure), Some(poor)),
+        | Failure::WrongState
+        | Failure::RecipientUnavailable => (short(failure), Some(poor)),
         Failure::AccountMissing => (short(Failure::Insufficient), None),
         Failure::AccountFrozen => {
             let mut frozen = poor;
@@ -333,7 +334,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 10);
+    assert_eq!(Failure::ALL.len(), 11);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -393,8 +394,15 @@ fn clauses_are_classified_in_their_order() {
 fn only_failures_that_may_be_stored_are_terminal() {
     let terminal: Vec<&str> =
         Failure::ALL.iter().filter(|failure| failure.is_terminal()).map(|failure| failure.code()).collect();
-    let stored =
-        ["account_frozen", "wrong_state", "over_refund", "cap_exceeded", "limit_exceeded", "insufficient_balance"];
+    let stored = [
+        "account_frozen",
+        "wrong_state",
+        "over_refund",
+        "cap_exceeded",
+        "limit_exceeded",
+        "insufficient_balance",
+        "recipient_unavailable",
+    ];
     assert_eq!(terminal, stored);
     assert_eq!(PlanRefusal::Refused(Failure::OverRefund).to_string(), "refused: over_refund");
 }

@@ -12,7 +12,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 26] = [
+const CODES: [&str; 27] = [
     "account_frozen",
     "already_exists",
     "body_too_large",
@@ -33,6 +33,7 @@ const CODES: [&str; 26] = [
     "outcome_unknown",
     "over_refund",
     "psp_refused",
+    "recipient_unavailable",
     "signature_expired",
     "signature_invalid",
     "unauthenticated",

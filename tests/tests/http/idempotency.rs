@@ -318,7 +318,7 @@ async fn refusals_are_replayed_byte_for_byte() {
         (poor.pays(&merchant, "11"), "insufficient_balance"),
         (poor.sends(&rich, "11"), "insufficient_balance"),
         (poor.sends(&rich, "50001"), "cap_exceeded"),
-        (world.customer_with("2000").await.sends(&rich, "1101"), "cap_exceeded"),
+        (world.customer_with("2000").await.sends(&rich, "1101"), "recipient_unavailable"),
         (frozen.pays(&merchant, "1"), "account_frozen"),
         (poor.pays(&closed, "1"), "wrong_state"),
         (merchant.refunds(&payment, "101"), "over_refund"),

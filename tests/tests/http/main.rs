@@ -5,6 +5,7 @@ mod attention;
 mod audit;
 mod compact;
 mod crediting;
+mod disclosure;
 mod expiry;
 mod faults;
 mod frozen;

@@ -187,10 +187,6 @@ async fn ids_of_another_tenant_are_not_found() {
             &theirs.merchant,
             Call::post("/v1/me/payments", &customer.who, &json!({"merchant_id": "<id>", "amount": "1"})),
         ),
-        (
-            &theirs.customer,
-            Call::post("/v1/me/transfers", &customer.who, &json!({"to_customer_id": "<id>", "amount": "1"})),
-        ),
         (&theirs.card, Call::patch("/v1/me/cards/<id>", &customer.who, &frozen)),
         (&theirs.transaction, Call::get("/v1/me/transactions/<id>", &customer.who)),
         (&theirs.payment, Call::get("/v1/merchant/payments/<id>", merchant)),

@@ -179,7 +179,7 @@ async fn invalid_topup_refunds_are_refused() {
     assert!(world.api.send(&frozen).await.problem(400, "account_frozen").replayed());
     let _ = world.api.settle(&customer.pays(&merchant, "9950")).await.good();
     let short = world.api.settle(&topup.refund(&world, "100")).await.problem(400, "insufficient_balance");
-    assert_eq!((short.text("/balance_short"), short.text("/asset")), ("50".to_owned(), "ECOPAY".to_owned()));
+    assert!(short.json().get("balance_short").is_none(), "{short:?}");
     assert!(at_stripe(&world, &topup).await.is_empty(), "a refused refund must not be sent to Stripe");
     assert_eq!(world.topup_view(&topup.id).await["refundable"], "10000");
     world.check_books().await;

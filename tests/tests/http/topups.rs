@@ -116,7 +116,7 @@ async fn concurrent_topups_with_headroom_for_one_reserve_once() {
     let _ = world.api.settle(&customer.tops_up("50")).await.problem(400, "cap_exceeded");
     // The reservation is headroom, not money: other credits cannot use it, and the balance can be spent.
     let friend = world.customer_with("100").await;
-    let _ = world.api.settle(&friend.sends(customer, "100")).await.problem(400, "cap_exceeded");
+    let _ = world.api.settle(&friend.sends(customer, "100")).await.problem(400, "recipient_unavailable");
     let _ = world.api.settle(&customer.pays(&merchant, "45001")).await.problem(400, "insufficient_balance");
     let _ = world.api.settle(&customer.pays(&merchant, "100")).await.good();
     let _ = world.api.settle(&friend.sends(customer, "100")).await.good();

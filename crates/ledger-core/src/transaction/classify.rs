@@ -98,6 +98,19 @@ pub struct Rejection {
     pub role: Role,
     /// The item as it was.
     pub old: Option<Item>,
+    /// Every guard that does not hold, in the order of the actions.
+    pub guards: Vec<FailedGuard>,
+}
+
+/// One guard that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailedGuard {
+    /// The meaning of the failed guard.
+    pub failure: Failure,
+    /// The position of its action.
+    pub position: usize,
+    /// The item as it was.
+    pub old: Option<Item>,
 }
 
 impl Rejection {
@@ -180,22 +193,25 @@ impl Transaction {
 /// The failed guard that takes precedence: the first [`Failure`] in declared order, then the first action.
 fn rejection<'a>(pairs: impl Iterator<Item = (&'a TransactItem, &'a Reason)>) -> Option<Verdict> {
     let mut best: Option<Rejection> = None;
+    let mut guards = Vec::new();
     for (position, (item, reason)) in
         pairs.enumerate().filter(|(_, (_, reason))| reason.code.class() == Class::Condition)
     {
         let Some(clause) = item.failure_on(reason.item.as_ref()) else {
             return Some(Verdict::Broken(Broken::Unexplained(item.role())));
         };
+        guards.push(FailedGuard { failure: clause.failure, position, old: reason.item.clone() });
         match &mut best {
             Some(so_far) if so_far.failure == clause.failure => so_far.positions.push(position),
             Some(so_far) if so_far.failure < clause.failure => {}
             Some(_) | None => {
                 let (failure, old) = (clause.failure, reason.item.clone());
-                best = Some(Rejection { failure, position, positions: vec![position], role: item.role(), old });
+                let (positions, guards) = (vec![position], Vec::new());
+                best = Some(Rejection { failure, position, positions, role: item.role(), old, guards });
             }
         }
     }
-    best.map(Verdict::Rejected)
+    best.map(|best| Verdict::Rejected(Rejection { guards, ..best }))
 }
 
 fn broken_code(item: &TransactItem, reason: &Reason) -> Verdict {

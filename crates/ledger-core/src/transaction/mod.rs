@@ -4,6 +4,7 @@
 mod aggregates;
 mod balance;
 mod classify;
+mod disclose;
 mod entry;
 mod item;
 mod period;
@@ -11,7 +12,8 @@ mod projection;
 mod request;
 
 pub(crate) use balance::BalanceChange;
-pub use classify::{Broken, Reason, ReasonCode, Rejection, Verdict};
+pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
+pub use disclose::Disclosure;
 pub(crate) use entry::{CREDITED_BY, CREDITED_BY_SEAL, changes};
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};

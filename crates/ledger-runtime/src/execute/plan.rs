@@ -4,10 +4,11 @@ use crate::dynamo::ReadError;
 use crate::problem::Problem;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
+use ledger_core::idempotency::Claim;
 use ledger_core::keys::attr;
 use ledger_core::money::{Balance, MoneyError};
 use ledger_core::plan::PlanRefusal;
-use ledger_core::transaction::{Rejection, Transaction};
+use ledger_core::transaction::{FailedGuard, Rejection, Transaction};
 
 /// Why a plan was not made.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,13 +63,14 @@ impl Refusal {
         self.extra.iter().fold(problem, |problem, (name, value)| problem.with(name, value.clone()))
     }
 
-    /// Builds the refusal of a transaction whose guard failed, with the missing amount if known.
-    pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection) -> Self {
-        let refusal = Self::new(rejection.failure);
-        if rejection.failure != Failure::Insufficient {
+    /// Builds the refusal of a transaction whose guard failed. The missing amount is in it if it is the caller's own.
+    pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection, claim: &Claim) -> Self {
+        let disclosure = transaction.disclose(rejection, claim.principal, &claim.marker_key());
+        let refusal = Self::new(disclosure.failure);
+        if disclosure.failure != Failure::Insufficient {
             return refusal;
         }
-        match shortfall(transaction, rejection) {
+        match disclosure.own.and_then(|guard| shortfall(transaction, guard)) {
             Some(short) => refusal.with("balance_short", short.text()).with("asset", short.asset().to_string()),
             None => refusal,
         }
@@ -149,11 +151,11 @@ impl PlanError {
 }
 
 /// Returns the missing amount: what the failed guard requires less what its item holds.
-fn shortfall(transaction: &Transaction, rejection: &Rejection) -> Option<Balance> {
-    let item = transaction.items().get(rejection.position)?;
+fn shortfall(transaction: &Transaction, guard: &FailedGuard) -> Option<Balance> {
+    let item = transaction.items().get(guard.position)?;
     let asset = item.postings().next()?.delta.asset().clone();
-    let needed = item.failure_on(rejection.old.as_ref())?.condition.at_least(attr::BALANCE)?;
-    let held = rejection.old.as_ref().map_or(Ok(None), |old| old.opt_number(attr::BALANCE)).ok()?.unwrap_or("0");
+    let needed = item.failure_on(guard.old.as_ref())?.condition.at_least(attr::BALANCE)?;
+    let held = guard.old.as_ref().map_or(Ok(None), |old| old.opt_number(attr::BALANCE)).ok()?.unwrap_or("0");
     let held = Balance::from_stored(asset.clone(), held).ok()?;
     let short = Balance::from_stored(asset, needed).ok()?.checked_sub(&held).ok()?;
     short.as_amount().map(|_| short)

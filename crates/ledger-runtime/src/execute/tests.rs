@@ -95,17 +95,20 @@ async fn refusal_that_lost_the_race_for_the_key_returns_the_stored_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn missing_recipient_is_not_stored() {
-    let store = Store::script([cancelled(2, "ConditionalCheckFailed", None)]);
+async fn missing_sender_is_not_stored_and_missing_recipient_is() {
+    let store = Store::script([cancelled(1, "ConditionalCheckFailed", None)]);
     let outcome = perform(&store.ledger().0, "100", Execute).await;
     assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (404, "not_found", 1));
+    let store = Store::script([cancelled(2, "ConditionalCheckFailed", None), done()]);
+    let outcome = perform(&store.ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (400, "recipient_unavailable", 2));
 }
 
 /// The first attempt's response is lost and it may still be applied. The response to the second is not stored.
 #[tokio::test(start_paused = true)]
 async fn refusal_that_is_not_stored_after_an_unknown_attempt_is_unknown() {
     for unknown in [Step::Broken, Step::Hang, Step::Error(500, "InternalServerError")] {
-        let missing = cancelled(2, "ConditionalCheckFailed", None);
+        let missing = cancelled(1, "ConditionalCheckFailed", None);
         let store = Store::script([unknown, missing]);
         let (ledger, counts) = store.ledger();
         let outcome = perform(&ledger, "100", Execute).await;

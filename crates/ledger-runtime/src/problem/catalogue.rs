@@ -31,7 +31,8 @@ impl Problem {
     pub fn refused(failure: Failure) -> Self {
         let detail = match failure {
             Failure::Insufficient => "The account's balance is too low.",
-            Failure::CapExceeded => "The recipient's balance would exceed the cap.",
+            Failure::CapExceeded => "The balance would exceed the cap.",
+            Failure::RecipientUnavailable => "The recipient cannot receive it. No money was moved.",
             Failure::LimitExceeded => "The request exceeds a limit.",
             Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
             Failure::WrongState => "The state of the resource does not allow the request.",

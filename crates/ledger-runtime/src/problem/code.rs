@@ -59,6 +59,8 @@ codes! {
     PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused the request";
     /// The signature of a webhook's event is invalid.
     WebhookSignatureInvalid = BAD_REQUEST "signature_invalid", "The signature is not valid";
+    /// The recipient cannot receive it: missing, closed, or above the cap.
+    RecipientUnavailable = BAD_REQUEST "recipient_unavailable", "The recipient cannot receive it";
     /// The state of the resource does not allow the request.
     WrongState = BAD_REQUEST "wrong_state", "The state does not allow the request";
     /// A terminal's signature has a time too far in the past or the future.
@@ -129,6 +131,7 @@ impl From<Failure> for Code {
             Failure::CapExceeded => Self::CapExceeded,
             Failure::LimitExceeded => Self::LimitExceeded,
             Failure::Insufficient => Self::InsufficientBalance,
+            Failure::RecipientUnavailable => Self::RecipientUnavailable,
         }
     }
 }

@@ -316,7 +316,8 @@ impl LaneBatch {
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded
-            | Failure::Insufficient => None,
+            | Failure::Insufficient
+            | Failure::RecipientUnavailable => None,
         }
     }
 }

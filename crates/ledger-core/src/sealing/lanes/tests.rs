@@ -314,6 +314,7 @@ fn of_two_workers_one_writes_the_next_segment() {
             positions: vec![0],
             role: crate::transaction::Role::Seal,
             old: None,
+            guards: Vec::new(),
         };
         assert_eq!(ahead.explain(&rejection), None);
     }
