@@ -16,10 +16,12 @@ const FORMS: [(&str, &str, &str); 1] = [(
 const EXTRA_RESOURCES: [(&str, &str, &str); 1] =
     [("RollOutRole", "MoveTheAliases", "the alias's ARN; the data names only the function's")];
 /// Exceptions: statements on all resources although the data has some: policy, statement, reason.
-const ALL_RESOURCES: [(&str, &str, &str); 1] =
-    [("RollOutRole", "LookAtTheAlarms", "CodeDeploy describes several alarms in one call, which no ARN names")];
+const ALL_RESOURCES: [(&str, &str, &str); 2] = [
+    ("RollOutRole", "LookAtTheAlarms", "CodeDeploy describes several alarms in one call, which no ARN names"),
+    ("ServiceBoundary", "LookAtTheAlarms", "CodeDeploy describes several alarms in one call, which no ARN names"),
+];
 /// Condition keys that every request has, whatever its action.
-const GLOBAL: [&str; 3] = ["aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"];
+const GLOBAL: [&str; 4] = ["aws:PrincipalArn", "aws:SecureTransport", "aws:SourceAccount", "aws:SourceArn"];
 /// Parts of ARNs that may contain colons or slashes.
 const PARTS_WITH_SEPARATORS: [&str; 5] =
     ["LogGroupName", "LogStreamName", "ObjectName", "StateMachineName", "StreamLabel"];
@@ -100,12 +102,18 @@ impl Authorization {
             let own: BTreeSet<&str> =
                 own.flat_map(|keys| keys.as_array().into_iter().flatten()).filter_map(Value::as_str).collect();
             for key in statement["Condition"].as_object().into_iter().flatten().flat_map(|(_, keys)| keys.as_object()) {
-                let unknown = key.keys().filter(|key| !GLOBAL.contains(&key.as_str()) && !own.contains(key.as_str()));
+                let unknown = key.keys().filter(|key| !GLOBAL.contains(&key.as_str()) && !has_key(&own, key));
                 found.extend(unknown.map(|key| format!("{action} does not support the condition key {key}")));
             }
         }
         found
     }
+}
+
+/// Whether a condition key is one of the data's, where `service:Name:${Variable}` is every key with that prefix.
+fn has_key(data: &BTreeSet<&str>, key: &str) -> bool {
+    let with_variable = |known: &&str| known.split_once("${").is_some_and(|(prefix, _)| key.starts_with(prefix));
+    data.contains(key) || data.iter().any(with_variable)
 }
 
 fn wrong_resources(

@@ -12,14 +12,19 @@ fn with(mut parameters: Parameters, set: &[(&str, &str)]) -> Parameters {
     parameters
 }
 
-/// Without its origins, browsers would refuse production's web pages.
+/// Without its origins, browsers would refuse production's web pages; without an address, no person is paged.
 #[test]
-fn production_without_web_origins_is_refused() {
+fn production_without_web_origins_page_address_or_trail_is_refused() {
     let template = Template::read();
     let wanted = ["In production, WebOrigins says where the web pages are served from."];
-    assert_eq!(refused(&template, &of_environment("prod")), wanted);
-    let prod = with(of_environment("prod"), &[("WebOrigins", "https://pay.example.com,https://admin.example.com")]);
+    let no_page = "In production, PageEmail says who is paged when an alarm of money rings.";
+    assert_eq!(refused(&template, &of_environment("prod")), [wanted[0], no_page]);
+    let paged = with(of_environment("prod"), &[("PageEmail", "page@example.com")]);
+    assert_eq!(refused(&template, &paged), wanted);
+    let prod = with(paged.clone(), &[("WebOrigins", "https://pay.example.com,https://admin.example.com")]);
     assert_eq!(refused(&template, &prod), NONE);
+    let untrailed = with(prod.clone(), &[("WithTrail", "no")]);
+    assert_eq!(refused(&template, &untrailed), ["In production, WithTrail records at least every write of the table."]);
     let left = with(prod, &[("WebOrigins", "https://pay.example.com,https://web.invalid")]);
     assert_eq!(refused(&template, &left), wanted);
     for trial in ["default", "staging"] {
@@ -30,7 +35,7 @@ fn production_without_web_origins_is_refused() {
         let assertions = root["Rules"]["ProductionIsCareful"]["Assertions"].as_array_mut().expect("assertions");
         assertions.retain(|of| !of.to_string().contains("WebOrigins"));
     });
-    assert_eq!(refused(&lax, &of_environment("prod")), NONE);
+    assert_eq!(refused(&lax, &paged), NONE);
 }
 
 #[test]
@@ -99,7 +104,7 @@ fn failed_creation_leaves_no_retained_resource() {
     let template = Template::read();
     assert_eq!(left_behind(&template), NONE);
     let kept = template.resources().filter(|id| !template.at(&format!("/Resources/{id}/DeletionPolicy")).is_null());
-    let wanted = ["PayoutBucket", "Table", "TableKey", "TopicKey", "TrailBucket", "UserPool"];
+    let wanted = ["LogKey", "PayoutBucket", "ReportBucket", "Table", "TableKey", "TopicKey", "TrailBucket", "UserPool"];
     assert_eq!(kept.collect::<BTreeSet<_>>(), BTreeSet::from(wanted));
     let changed = template.with(|root| root["Resources"]["Table"]["DeletionPolicy"] = "Retain".into());
     assert_eq!(left_behind(&changed), ["Table"]);

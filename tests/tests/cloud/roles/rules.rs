@@ -28,7 +28,7 @@ const PATTERNS: [(&str, &str, &str); 20] = [
     (EXPORTER, "KeepTheExport", "DynamoDB names an export"),
     (EXPORTER, "LookAfterItsParts", "executions are named by Step Functions"),
     (BOUNDARY, "KeepFacts", "facts are named by their run"),
-    (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement"),
+    (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement, a report by its run"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its creation time"),
     (BOUNDARY, "OnNoResource", "these CloudWatch, DynamoDB and X-Ray actions have no resource types"),
     ("RollOutRole", "MoveTheAliases", "the part after a function's name is the alias"),

@@ -56,6 +56,40 @@ fn every_function_has_its_own_role_and_logs() {
     assert_eq!(wrong(&template), Vec::<String>::new());
 }
 
+/// The roles of AWS's services.
+const SERVICE_ROLES: [&str; 4] = ["ReconcileExportMachineRole", "RollOutRole", "ScheduleRole", "SettlementSagaRole"];
+
+/// The actions of a policy's text.
+fn actions(of: &Value) -> BTreeSet<String> {
+    match of {
+        Value::Object(map) => {
+            let named = map.get("Action").into_iter().flat_map(|actions| match actions {
+                Value::Array(list) => list.clone(),
+                one => vec![one.clone()],
+            });
+            named
+                .filter_map(|action| action.as_str().map(str::to_owned))
+                .chain(map.values().flat_map(actions))
+                .collect()
+        }
+        Value::Array(list) => list.iter().flat_map(actions).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
+    }
+}
+
+/// A service's role without a boundary could be given anything, and an action that the boundary lacks has no effect.
+#[test]
+fn every_service_role_is_bounded_by_the_actions_that_they_have() {
+    let template = Template::read();
+    let of_roles = SERVICE_ROLES.iter().flat_map(|id| {
+        let boundary = template.at(&format!("/Resources/{id}/Properties/PermissionsBoundary"));
+        assert_eq!(boundary, &json!({"Ref": "ServiceBoundary"}), "{id}");
+        actions(template.at(&format!("/Resources/{id}/Properties/Policies")))
+    });
+    let bounded = actions(template.at("/Resources/ServiceBoundary/Properties/PolicyDocument"));
+    assert_eq!(bounded, of_roles.collect());
+}
+
 /// No policy is attached from elsewhere, and every role belongs to a function, CodeDeploy, the schedules or a state
 /// machine.
 #[test]
@@ -63,8 +97,7 @@ fn every_iam_resource_is_expected() {
     let template = Template::read();
     let iam = template.resources().filter(|id| template.kind(id).starts_with("AWS::IAM::"));
     let mut expected: BTreeSet<String> = template.functions().into_iter().map(|function| function.role).collect();
-    let others = [BOUNDARY, "ReconcileExportMachineRole", "RollOutRole", "ScheduleRole", "SettlementSagaRole"];
-    expected.extend(others.map(str::to_owned));
+    expected.extend([BOUNDARY, "ServiceBoundary"].into_iter().chain(SERVICE_ROLES).map(str::to_owned));
     assert_eq!(iam.map(str::to_owned).collect::<BTreeSet<_>>(), expected);
 }
 

@@ -35,6 +35,7 @@ const LOGS_AND_TRACES: [&str; 4] = [
 const KEY: &str = "kms:Decrypt <TableKey.Arn>";
 const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
 const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
+const PUT_REPORT: &str = "s3:PutObject <ReportBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 
 /// Permissions that the local stack cannot observe: function, then actions with resources.
@@ -91,7 +92,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
         &[
             KEY,
             SECRET,
-            PUT_FILE,
+            PUT_REPORT,
             "events:PutEvents arn:aws:events:ap-northeast-1:111122223333:event-bus/default",
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
@@ -114,7 +115,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
             "s3:GetObject <ExportBucket.Arn>/runs/*",
             "s3:ListBucket <ExportBucket.Arn>",
             "s3:PutObject <ExportBucket.Arn>/runs/*",
-            PUT_FILE,
+            PUT_REPORT,
         ],
     ),
     ("token-claims", &[]),
