@@ -7,7 +7,9 @@ use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+};
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
@@ -66,6 +68,7 @@ pub fn terms() -> TenantTerms {
         hold_hours: None,
         settlement: None,
         records: RecordVersion::V1,
+        staff: StaffSource::Tokens,
     }
 }
 

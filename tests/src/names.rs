@@ -63,6 +63,10 @@ pub fn role(role: Role) -> &'static str {
         Role::Reconciliation => "reconciliation",
         Role::GodRecord => "god_record",
         Role::Migration => "migration",
+        Role::Staff => "staff",
+        Role::Person => "person",
+        Role::StaffCounts => "staff_counts",
+        Role::Denials => "denials",
     }
 }
 

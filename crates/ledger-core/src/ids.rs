@@ -218,6 +218,15 @@ impl fmt::Display for Principal {
     }
 }
 
+/// Whose staff a staff member is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Employer {
+    /// The tenant's operator.
+    Operator,
+    /// A merchant.
+    Merchant(MerchantId),
+}
+
 /// The person or program that acts, as the journal and the audit trail record it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {

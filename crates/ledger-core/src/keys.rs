@@ -4,8 +4,8 @@
 
 use crate::account::Account;
 use crate::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, StaffId,
-    Tenant, TerminalId, TopupId, TransactionId,
+    AdjustmentId, AuditId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant,
+    TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -17,6 +17,7 @@ mod due;
 mod owner;
 mod reconciliation;
 mod settlement;
+mod staff;
 mod stored;
 mod trail;
 
@@ -27,6 +28,7 @@ pub use owner::{
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub(crate) use settlement::period;
 pub use settlement::{credited_in_lane, payout_file_resend, payout_return, returned, settled, settlement, settling};
+pub use staff::{denials, person, staff_counts, staff_member};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,
@@ -175,10 +177,6 @@ impl Partition {
         }
     }
 
-    fn staff(tenant: &Tenant, id: StaffId) -> Self {
-        Self::of(tenant, "staff", id)
-    }
-
     /// The partition key's text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -283,6 +281,8 @@ pub mod sk {
     pub const PERIOD: &str = "PERIOD#";
     /// Lists of the records and periods that settlements took.
     pub const SETTLED: &str = "SETTLED#";
+    /// Staff members.
+    pub const STAFF: &str = "STAFF#";
 }
 
 /// A principal's idempotency marker.

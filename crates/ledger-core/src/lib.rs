@@ -5,14 +5,15 @@
 //!
 //! The modules in their order. Each uses only those before it; a test checks that.
 //!
-//! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `operation`, `failure`, `retry`.
+//! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
+//!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `keys`, `aggregates`,
 //!    `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
-//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `tenants`.
+//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `tenants`, `staff`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -40,6 +41,7 @@ pub mod money;
 pub mod operation;
 pub mod payment_state;
 pub mod payments;
+pub mod permission;
 pub mod personal;
 pub mod plan;
 pub mod psp;
@@ -50,6 +52,7 @@ pub mod records;
 pub mod retry;
 pub mod sealing;
 pub mod settlements;
+pub mod staff;
 pub mod tenants;
 pub mod terminals;
 pub mod terms;

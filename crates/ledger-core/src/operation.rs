@@ -160,6 +160,16 @@ operations! {
     MigrationVerify = "migration_verify",
     /// The operator requests contraction of the God Records. It cannot be reversed.
     MigrationContract = "migration_contract",
+    /// A person is invited to the staff of the operator or of a merchant.
+    StaffInvite = "staff_invite",
+    /// A staff member's roles or state are changed.
+    StaffChange = "staff_change",
+    /// A staff member accepts the invitation.
+    StaffAccept = "staff_accept",
+    /// The operator sets the first owner of a merchant.
+    MerchantOwner = "merchant_owner",
+    /// A staff member lacked a permission; not keyed.
+    PermissionDenied = "permission_denied",
     /// A tenant's migration is begun, moved on or continued; not keyed.
     Migration = "migration",
 }

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::ids::{AuditId, TransactionId};
 use crate::money::MoneyError;
 use crate::payment_state::{PaymentState, WrongState};
+use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -48,6 +49,9 @@ pub enum PlanRefusal {
         /// The rule that it breaks.
         why: &'static str,
     },
+    /// The acting staff member lacks a permission.
+    #[error("refused: the permission {} is missing", .0.name())]
+    Denied(Permission),
     /// A stored item cannot be read.
     #[error(transparent)]
     Stored(#[from] ItemError),

@@ -7,9 +7,9 @@
 //!    `terminal_error`, `credential`.
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
-//! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `seed`, `faces`, `stack`.
+//! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
-//!    `tenant_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
+//!    `tenant_command`, `staff_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
 pub mod banner;
@@ -28,6 +28,7 @@ pub mod index_command;
 pub mod issuer;
 pub mod legacy;
 mod local_only;
+pub mod member_args;
 pub mod migrate_command;
 pub mod openapi;
 pub mod operator;
@@ -38,6 +39,7 @@ pub mod reports;
 pub mod seed;
 pub mod settlement;
 pub mod stack;
+pub mod staff_command;
 pub mod table;
 pub mod tenant_command;
 pub mod terminal_client;

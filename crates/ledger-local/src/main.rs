@@ -11,8 +11,8 @@ use ledger_local::cli::{
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::{
-    audit_command, expand_command, faces, index_command, migrate_command, seed, tenant_command, terminal_command,
-    terms_file, worker_failures,
+    audit_command, expand_command, faces, index_command, migrate_command, seed, staff_command, tenant_command,
+    terminal_command, terms_file, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -104,6 +104,7 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Records(command) => {
             tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::Staff(command) => staff_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())
         }

@@ -5,7 +5,11 @@
 
 use aws_config::SdkConfig;
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
-use ledger_runtime::dynamo;
+use ledger_runtime::clock::Clock;
+use ledger_runtime::dynamo::{self, Dynamo};
+use ledger_runtime::entropy::Entropy;
+use ledger_runtime::execute::Ledger;
+use ledger_runtime::metrics::{Counting, Metrics};
 use serde::Deserialize;
 use std::process::Command;
 
@@ -30,6 +34,17 @@ struct Exported {
     access_key_id: String,
     secret_access_key: String,
     session_token: Option<String>,
+}
+
+/// The ledger over a table, for a command.
+///
+/// # Errors
+/// [`CredentialsError`], whose text says what to do.
+pub async fn ledger(table: &str, endpoint_url: Option<&str>) -> Result<Ledger, CredentialsError> {
+    let (clock, entropy) = (Clock::system(), Entropy::system());
+    let sdk = sdk_config(endpoint_url).await?;
+    let dynamo = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, entropy.clone());
+    Ok(Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Counting::new(clock))))
 }
 
 /// The configuration of the operator's AWS clients, with credentials that were found.

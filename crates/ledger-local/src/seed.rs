@@ -1,6 +1,8 @@
 //! Seeds the demo tenant through the same builders that the APIs use. Every id is fixed, so that seeding again changes
 //! nothing.
 
+mod members;
+
 use crate::credential::Credential;
 use crate::demo::Demo;
 use crate::legacy::{self, Legacy};
@@ -25,7 +27,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
+    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -54,6 +56,7 @@ pub async fn seed(ledger: &Ledger, demo: &Demo, terminal_file: Option<&Path>) ->
     let seeder = Seeder::new(ledger, demo)?;
     seeder.tenant().await?;
     seeder.seed_parties(demo).await?;
+    seeder.members(demo).await?;
     seeder.money(demo).await?;
     if let Some(file) = terminal_file {
         seeder.terminal(demo, file).await?;
@@ -92,6 +95,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         hold_hours: None,
         settlement: Some(settlement_terms()?),
         records: RecordVersion::NEWEST,
+        staff: StaffSource::Tokens,
     })
 }
 
@@ -134,6 +138,7 @@ pub async fn legacy(
     seeder.terms.records = RecordVersion::V1;
     seeder.tenant().await?;
     seeder.seed_parties(&demo).await?;
+    seeder.members(&demo).await?;
     legacy::write(client, table, &seeder.tenant, legacy).await.map_err(failed)
 }
 

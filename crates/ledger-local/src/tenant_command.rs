@@ -1,7 +1,7 @@
 //! `tenant`: opens a tenant in a table, deployed or local, and raises the shards or the version of the records of an
 //! open one. It uses the builders of the ledger.
 
-use crate::operator::{self, CredentialsError};
+use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
 use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
@@ -9,14 +9,11 @@ use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::{self, Shards};
 use ledger_core::migration::{self, Layout, Model, Phase};
 use ledger_core::operation::Operation;
+use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::BuildError;
-use ledger_runtime::clock::Clock;
-use ledger_runtime::dynamo::{self, Dynamo};
-use ledger_runtime::entropy::{Entropy, EntropyError};
-use ledger_runtime::execute::Ledger;
-use ledger_runtime::metrics::{Counting, Metrics};
+use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::problem::Problem;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,6 +27,8 @@ pub struct OpenCommand {
     pub terms: PathBuf,
     /// The legacy model of its customers; `None` for a new tenant.
     pub legacy: Option<Model>,
+    /// Its first owners: at least two.
+    pub owners: Vec<Founder>,
     /// The table.
     pub table: String,
     /// The endpoint URL; `None` for the AWS SDK's Region.
@@ -79,6 +78,9 @@ pub enum TenantError {
     /// The terms are invalid.
     #[error("the terms cannot be used: {0}")]
     Terms(#[from] TermsError),
+    /// Fewer than two owners.
+    #[error("{0}: give `--owner <id>:<e-mail>` twice")]
+    Owners(#[from] FoundersError),
     /// The tenant exists.
     #[error("{0} is already open in this table, and was not changed")]
     Stands(String),
@@ -139,15 +141,18 @@ pub enum TenantError {
 /// # Errors
 /// [`TenantError`], whose text says what to do.
 pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
-    let OpenCommand { slug, terms: path, legacy, table, endpoint_url } = command;
+    let OpenCommand { slug, terms: path, legacy, owners, table, endpoint_url } = command;
+    let founders = Founders::new(owners.clone())?;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
     // The legacy model has no place for what later versions write. Such a tenant is switched when its migration ended.
     let records = if legacy.is_some() { RecordVersion::V1 } else { RecordVersion::NEWEST };
-    let terms = TenantTerms { records, ..terms };
+    let terms = TenantTerms { records, staff: StaffSource::Records, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
-    let transaction = migration::open_tenant(&slug, &terms, *legacy, ledger.clock().now())?;
+    let cx = ledger.context(ledger.clock().now())?;
+    let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
+    let transaction = staff::with_founders(opening, &slug, &founders, &cx)?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug} is open in {table}")),
         Err(error) if error.failure() == Some(Failure::AlreadyExists) => Err(TenantError::Stands(slug.to_string())),
@@ -232,19 +237,19 @@ pub async fn raise_records(
     }
 }
 
-async fn ledger(table: &str, endpoint_url: Option<&str>) -> Result<Ledger, CredentialsError> {
-    let (clock, entropy) = (Clock::system(), Entropy::system());
-    let sdk = operator::sdk_config(endpoint_url).await?;
-    let dynamo = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, entropy.clone());
-    Ok(Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Counting::new(clock))))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{Data, Engine, EngineConfig};
     use crate::testing::TempDir;
-    use crate::{seed, table};
+    use crate::{member_args, seed, table};
+    use ledger_runtime::dynamo::Dynamo;
+    use ledger_runtime::entropy::Entropy;
+
+    fn owners() -> Vec<Founder> {
+        let owner = |last: &str, name: &str| format!("01890a5d-ac96-774b-bcce-b302099a80{last}:{name}@example.com");
+        [owner("41", "hanako"), owner("42", "taro")].iter().map(|text| member_args::founder(text).unwrap()).collect()
+    }
 
     #[tokio::test]
     async fn tenant_is_opened_once_and_not_changed() {
@@ -259,19 +264,23 @@ mod tests {
             slug: slug.to_owned(),
             terms,
             legacy: None,
+            owners: owners(),
             table: "ledger".to_owned(),
             endpoint_url: Some(url.clone()),
         };
+        let alone = OpenCommand { owners: owners().split_off(1), ..command("aoba", file.clone()) };
+        assert!(matches!(open(&alone).await, Err(TenantError::Owners(_))));
         assert_eq!(open(&command("aoba", file.clone())).await.unwrap(), "aoba is open in ledger");
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
-        assert_eq!(TenantTerms::read(&item).unwrap(), terms);
-        assert_eq!(terms.records, RecordVersion::NEWEST);
+        let opened = TenantTerms { staff: StaffSource::Records, ..terms.clone() };
+        assert_eq!(TenantTerms::read(&item).unwrap(), opened);
+        assert_eq!(opened.records, RecordVersion::NEWEST);
         // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        assert_eq!(TenantTerms::read(&item).unwrap(), TenantTerms { records: RecordVersion::V1, ..terms.clone() });
+        assert_eq!(TenantTerms::read(&item).unwrap(), TenantTerms { records: RecordVersion::V1, ..opened });
 
         let mut changed = terms;
         changed.topup = None;

@@ -6,7 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
+    AssetTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms,
+    TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -101,8 +102,8 @@ struct SenderFile {
     sender_code: String,
 }
 
-/// Parses the text of a terms file. The version of the records is not in it: it follows from the release that opens the
-/// tenant.
+/// Parses the text of a terms file. The version of the records and the source of permissions are not in it: they follow
+/// from the release that opens the tenant.
 ///
 /// # Errors
 /// [`TermsError`], which names the field.
@@ -145,6 +146,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         hold_hours: file.hold_hours.map(hold_hours).transpose()?,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         records: RecordVersion::NEWEST,
+        staff: StaffSource::Tokens,
     })
 }
 

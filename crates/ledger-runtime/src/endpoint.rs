@@ -3,16 +3,17 @@
 //! It defines the route, the request that an idempotency key is bound to, and the operations in the metrics and the
 //! OpenAPI document.
 
+mod access;
 mod answers;
 mod document;
 mod parameter;
-mod permission;
 mod routes;
 mod shape;
 
+pub use access::{Declared, Undeclared};
 pub use answers::{GATEWAY_MESSAGE, Group, problem_schema};
+pub use ledger_core::permission::Permission;
 pub use parameter::{Kind, Parameter};
-pub use permission::Permission;
 pub use routes::{Declarations, Route, Routes};
 pub use shape::Shape;
 
@@ -20,11 +21,13 @@ use crate::app::App;
 use crate::identity::Caller;
 use crate::problem::{Code, Problem};
 use crate::request::RequestKey;
+use access::{Access, Checked};
 use axum::handler::Handler;
 use axum::routing::MethodRouter;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields};
 use ledger_core::operation::Operation;
 use std::fmt::Display;
+use std::marker::PhantomData;
 use utoipa::ToSchema;
 use utoipa::openapi::HttpMethod;
 
@@ -35,20 +38,40 @@ const DECLARED_MAX: usize = 6;
 pub type Segment<'s> = &'s (dyn Display + Sync);
 
 /// A declared endpoint, built as a constant.
+///
+/// It has a route only once it says who may call it: a permission, [`Endpoint::open`] or [`Endpoint::anonymous`].
+///
+/// ```compile_fail,E0308
+/// use ledger_runtime::endpoint::Endpoint;
+/// // Expected `Endpoint<Declared>`, found `Endpoint<Undeclared>`.
+/// const LIST: Endpoint = Endpoint::get("/v1/admin/customers").summary("Lists customers.");
+/// ```
+///
+/// ```compile_fail,E0599
+/// use ledger_runtime::endpoint::Endpoint;
+/// // No method named `on` for `Endpoint<Undeclared>`.
+/// let _ = Endpoint::get("/v1/admin/customers").on(async || "customers");
+/// ```
+///
+/// ```
+/// use ledger_runtime::endpoint::{Endpoint, Permission};
+/// const LIST: Endpoint = Endpoint::get("/v1/admin/customers").permission(Permission::CustomersRead);
+/// let _ = LIST.on(async || "customers");
+/// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Endpoint {
+pub struct Endpoint<A = Declared> {
     method: Method,
     path: &'static str,
     summary: &'static str,
     description: &'static str,
-    permission: Option<Permission>,
+    access: Access,
+    state: PhantomData<A>,
     parameters: [Option<Parameter>; DECLARED_MAX],
     body: Option<Shape>,
     successes: [Option<Success>; 2],
     problems: &'static [Code],
     conditions: [Option<(Code, &'static str)>; DECLARED_MAX],
     waits: Option<Code>,
-    is_open: bool,
 }
 
 /// An endpoint whose requests carry an idempotency key.
@@ -86,7 +109,7 @@ enum Face {
     Stripe,
 }
 
-impl Endpoint {
+impl Endpoint<Undeclared> {
     /// Declares a `GET` of a path.
     #[must_use]
     pub const fn get(path: &'static str) -> Self {
@@ -117,17 +140,55 @@ impl Endpoint {
             path,
             summary: "",
             description: "",
-            permission: None,
+            access: Access::Anonymous,
+            state: PhantomData,
             parameters: [None; DECLARED_MAX],
             body: None,
             successes: [None; 2],
             problems: &[],
             conditions: [None; DECLARED_MAX],
             waits: None,
-            is_open: false,
         }
     }
 
+    /// Sets the permission that the caller needs. It is checked before the request is read, and before a replay.
+    #[must_use]
+    pub const fn permission(self, permission: Permission) -> Endpoint {
+        self.declared(Access::Permission(permission))
+    }
+
+    /// Lets every verified caller of the API use it on what is their own: customers, terminals, and staff for their own
+    /// record.
+    #[must_use]
+    pub const fn open(self) -> Endpoint {
+        self.declared(Access::Own)
+    }
+
+    /// Accepts callers without a token or a terminal's signature.
+    #[must_use]
+    pub const fn anonymous(self) -> Endpoint {
+        self.declared(Access::Anonymous)
+    }
+
+    const fn declared(self, access: Access) -> Endpoint {
+        Endpoint {
+            method: self.method,
+            path: self.path,
+            summary: self.summary,
+            description: self.description,
+            access,
+            state: PhantomData,
+            parameters: self.parameters,
+            body: self.body,
+            successes: self.successes,
+            problems: self.problems,
+            conditions: self.conditions,
+            waits: self.waits,
+        }
+    }
+}
+
+impl<A: Copy> Endpoint<A> {
     /// Sets the summary: one sentence.
     #[must_use]
     pub const fn summary(mut self, summary: &'static str) -> Self {
@@ -139,20 +200,6 @@ impl Endpoint {
     #[must_use]
     pub const fn about(mut self, description: &'static str) -> Self {
         self.description = description;
-        self
-    }
-
-    /// Sets the permission that the caller needs.
-    #[must_use]
-    pub const fn permission(mut self, permission: Permission) -> Self {
-        self.permission = Some(permission);
-        self
-    }
-
-    /// Accepts callers without a token or a terminal's signature.
-    #[must_use]
-    pub const fn open(mut self) -> Self {
-        self.is_open = true;
         self
     }
 
@@ -245,7 +292,9 @@ impl Endpoint {
         self.waits = Some(code);
         self
     }
+}
 
+impl Endpoint {
     /// Requires an idempotency key, scoped to an operation.
     #[must_use]
     pub const fn keyed(self, operation: Operation) -> Keyed {
@@ -264,7 +313,12 @@ impl Endpoint {
     }
 
     fn route<H: Handler<T, App>, T: 'static>(&self, handler: H, operation: Option<Operation>) -> Route {
-        Route::new(*self, operation, MethodRouter::new().on(self.method.filter(), handler))
+        let (filter, routes) = (self.method.filter(), MethodRouter::new());
+        let routes = match self.access {
+            Access::Permission(permission) => routes.on(filter, Checked { handler, permission }),
+            Access::Own | Access::Anonymous => routes.on(filter, handler),
+        };
+        Route::new(*self, operation, routes)
     }
 
     fn face(&self) -> Face {

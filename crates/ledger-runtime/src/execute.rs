@@ -9,7 +9,7 @@ mod outcome;
 mod plan;
 
 pub use apply::ApplyError;
-pub use outcome::{Outcome, accepted, created, ok};
+pub use outcome::{Outcome, accepted, created, created_without_path, ok};
 pub use plan::{PlanError, Refusal};
 
 use crate::clock::Clock;

@@ -9,9 +9,8 @@ use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
-use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, StaffId, Tenant};
+use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, StaffId, Tenant};
 use ledger_core::time::Timestamp;
-use std::collections::BTreeSet;
 
 /// A caller with a verified identity.
 pub trait Caller {
@@ -46,7 +45,6 @@ pub struct Merchant {
     tenant: Tenant,
     merchant: MerchantId,
     staff: StaffId,
-    roles: BTreeSet<String>,
 }
 
 /// A caller of the operator API: the operator's staff member.
@@ -54,7 +52,66 @@ pub struct Merchant {
 pub struct Admin {
     tenant: Tenant,
     staff: StaffId,
-    roles: BTreeSet<String>,
+}
+
+/// The staff member that a token identifies: whose staff, and which person. It says nothing of what the person may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    tenant: Tenant,
+    employer: Employer,
+    id: StaffId,
+}
+
+impl Member {
+    /// Returns the caller of the operator API.
+    pub(crate) fn of_operator(extensions: &Extensions) -> Result<Self, Problem> {
+        Ok(Admin::from_claims(&Claims::verified(extensions)?)?.member())
+    }
+
+    /// Returns the caller of the merchant API.
+    pub(crate) fn of_merchant(extensions: &Extensions) -> Result<Self, Problem> {
+        Ok(Merchant::from_claims(&Claims::verified(extensions)?)?.member())
+    }
+
+    /// The tenant.
+    #[must_use]
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
+    }
+
+    /// Whose staff.
+    #[must_use]
+    pub fn employer(&self) -> Employer {
+        self.employer
+    }
+
+    /// The person.
+    #[must_use]
+    pub fn id(&self) -> StaffId {
+        self.id
+    }
+
+    /// What names the person's record.
+    #[must_use]
+    pub fn key(&self) -> (Employer, StaffId) {
+        (self.employer, self.id)
+    }
+}
+
+impl Merchant {
+    /// The caller as a member of the merchant's staff.
+    #[must_use]
+    pub fn member(&self) -> Member {
+        Member { tenant: self.tenant.clone(), employer: Employer::Merchant(self.merchant), id: self.staff }
+    }
+}
+
+impl Admin {
+    /// The caller as a member of the operator's staff.
+    #[must_use]
+    pub fn member(&self) -> Member {
+        Member { tenant: self.tenant.clone(), employer: Employer::Operator, id: self.staff }
+    }
 }
 
 impl Customer {
@@ -77,14 +134,6 @@ impl Merchant {
     pub fn staff_id(&self) -> StaffId {
         self.staff
     }
-
-    /// Checks that the caller has a role.
-    ///
-    /// # Errors
-    /// 403 `forbidden` without the role.
-    pub fn require(&self, role: &str) -> Result<(), Problem> {
-        require(&self.roles, role)
-    }
 }
 
 impl Admin {
@@ -92,14 +141,6 @@ impl Admin {
     #[must_use]
     pub fn staff_id(&self) -> StaffId {
         self.staff
-    }
-
-    /// Checks that the caller has a role.
-    ///
-    /// # Errors
-    /// 403 `forbidden` without the role.
-    pub fn require(&self, role: &str) -> Result<(), Problem> {
-        require(&self.roles, role)
     }
 }
 
@@ -186,7 +227,6 @@ impl Merchant {
             tenant: claims.tenant.clone(),
             merchant: claims.id("merchant_id", MerchantId::parse)?,
             staff: claims.id("sub", StaffId::parse)?,
-            roles: claims.roles(),
         })
     }
 }
@@ -194,7 +234,7 @@ impl Merchant {
 impl Admin {
     fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
         claims.require_face("admin")?;
-        Ok(Self { tenant: claims.tenant.clone(), staff: claims.id("sub", StaffId::parse)?, roles: claims.roles() })
+        Ok(Self { tenant: claims.tenant.clone(), staff: claims.id("sub", StaffId::parse)? })
     }
 }
 
@@ -240,26 +280,6 @@ impl<'a> Claims<'a> {
         let text = self.all.get(claim).ok_or_else(Problem::unauthenticated)?;
         parse(text).map_err(|_| Problem::unauthenticated())
     }
-
-    fn roles(&self) -> BTreeSet<String> {
-        self.all.get("roles").map_or_else(BTreeSet::new, |roles| parse_roles(roles))
-    }
-}
-
-/// Parses a claim of roles. API Gateway writes an array as `[a b]`; other authorizers as JSON or with commas.
-fn parse_roles(text: &str) -> BTreeSet<String> {
-    let inner = text.trim().trim_start_matches('[').trim_end_matches(']');
-    let separators = |c: char| c == ',' || c.is_whitespace();
-    inner
-        .split(separators)
-        .map(|role| role.trim_matches('"'))
-        .filter(|role| !role.is_empty())
-        .map(str::to_owned)
-        .collect()
-}
-
-fn require(roles: &BTreeSet<String>, role: &str) -> Result<(), Problem> {
-    if roles.contains(role) { Ok(()) } else { Err(Problem::forbidden(role)) }
 }
 
 #[cfg(test)]
@@ -298,23 +318,6 @@ mod tests {
             let all = claims(&pairs);
             let outcome = Claims::read(&all).and_then(|claims| Merchant::from_claims(&claims));
             assert_eq!(outcome.unwrap_err().status(), 401);
-        }
-    }
-
-    #[test]
-    fn roles_are_parsed_in_every_format() {
-        for text in [
-            "[approver auditor]",
-            "approver,auditor",
-            "[\"approver\", \"auditor\"]",
-            " approver auditor ",
-            "[\"approver\",\"auditor\"]",
-        ] {
-            let roles: Vec<String> = parse_roles(text).into_iter().collect();
-            assert_eq!(roles, ["approver", "auditor"], "{text}");
-        }
-        for text in ["", "[]", "[ ]"] {
-            assert!(parse_roles(text).is_empty());
         }
     }
 }

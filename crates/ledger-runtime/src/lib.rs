@@ -6,8 +6,8 @@
 //! 2. Configuration, the table, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
-//!    `sealed_heads`, `app`.
-//! 5. Parts that handlers share: `endpoint`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
+//!    `sealed_heads`, `app`, `permission`.
+//! 5. Parts that handlers share: `endpoint`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
 //!    `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
@@ -28,6 +28,7 @@ pub mod logging;
 pub mod metrics;
 pub mod migration;
 pub mod notes;
+pub mod permission;
 pub mod problem;
 pub mod psp;
 pub mod publishing;
@@ -44,6 +45,7 @@ pub mod sealing;
 pub mod secrets;
 pub mod settlement;
 pub mod signature;
+pub mod staff;
 pub mod tenant;
 pub mod terminal;
 pub mod topups;

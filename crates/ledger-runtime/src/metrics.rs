@@ -98,6 +98,8 @@ metrics! {
     Broken,
     /// A verified identity tried to access another tenant.
     CrossTenantDenied,
+    /// A staff member lacked a permission.
+    PermissionDenied,
     /// DynamoDB denied a call: the function's role lacks a permission, or the code must not make the call.
     StoreDenied,
     /// A secret could not be read again, or is invalid. The previous one stays in use.

@@ -2,20 +2,21 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
-use crate::identity::Caller;
+use crate::identity::{Caller, Member};
 use crate::problem::Problem;
 use crate::request;
-use crate::views::{HistoryView, OperationView, Page, SettlementView};
+use crate::views::{HistoryView, OperationView, Page, SettlementView, StaffView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
-use ledger_core::ids::{MerchantId, SettlementId, Tenant, TransactionId, parse_uuid};
+use ledger_core::ids::{MerchantId, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::settlements::Settlement;
+use ledger_core::staff::StaffMember;
 
 impl App {
     /// The balance items of a partition.
@@ -99,6 +100,18 @@ impl App {
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
         let query = reads::audit_records(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
         self.newest(vec![query], page.limit, "audit_id").await
+    }
+
+    /// A page of the staff that a caller belongs to, largest id first.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn staff(&self, who: &Member, page: request::Page) -> Result<Page<StaffView>, Problem> {
+        let after = page.cursor.map(Cursor::id).map(StaffId::new);
+        let query = reads::staff_members(who.tenant(), who.employer(), after).limit(page.limit.saturating_add(1));
+        let (items, next_cursor) = self.newest(vec![query], page.limit, "staff_id").await?;
+        let view = |item| StaffMember::read(who.employer(), item).map(|member| StaffView::from(&member));
+        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
     }
 
     /// A page of a merchant's settlements, newest first.

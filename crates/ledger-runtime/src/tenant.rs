@@ -1,11 +1,12 @@
-//! Terms of tenants and merchants, and terminals' keys, cached for 60 seconds. A payment with warm caches takes one
+//! Terms of tenants and merchants, terminals' keys and staff members, cached for 60 seconds. A payment with warm caches takes one
 //! round trip to the store.
 
 use crate::cache::Cache;
 use crate::dynamo::{Dynamo, ReadError};
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::ids::{MerchantId, Tenant, TerminalId};
+use ledger_core::ids::{Employer, MerchantId, StaffId, Tenant, TerminalId};
 use ledger_core::keys::{self, Key, Partition};
+use ledger_core::staff::StaffMember;
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
@@ -18,6 +19,9 @@ pub struct Records {
     tenants: Cache<Tenant, Arc<TenantTerms>>,
     merchants: Cache<(Tenant, MerchantId), Arc<MerchantTerms>>,
     terminals: Cache<(Tenant, TerminalId), Arc<TerminalRecord>>,
+    staff: Cache<(Tenant, Employer, StaffId), Arc<StaffMember>>,
+    /// Those whose denials of the present hour are on record, as far as this process knows.
+    denied: Cache<(Tenant, Employer, StaffId), ()>,
 }
 
 impl Records {
@@ -81,6 +85,41 @@ impl Records {
         self.terminals.forget(&cached);
         load(&self.terminals, dynamo, &cached, &Partition::terminal(tenant, id).profile(), now, TerminalRecord::read)
             .await
+    }
+
+    /// A staff member's record; `None` if the person has none.
+    ///
+    /// # Errors
+    /// [`ReadError`] if it cannot be read.
+    pub async fn staff(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        (employer, id): (Employer, StaffId),
+        now: Timestamp,
+    ) -> Result<Option<Arc<StaffMember>>, ReadError> {
+        let (cached, key) = ((tenant.clone(), employer, id), keys::staff_member(tenant, employer, id));
+        load(&self.staff, dynamo, &cached, &key, now, |item| StaffMember::read(employer, item)).await
+    }
+
+    /// Removes a staff member from the cache. To be called after changing it.
+    pub fn forget_staff(&self, tenant: &Tenant, (employer, id): (Employer, StaffId)) {
+        self.staff.forget(&(tenant.clone(), employer, id));
+    }
+
+    /// Whether as many of a person's denials are recorded as an hour allows, noted within the last minute.
+    pub(crate) fn denials_are_recorded(
+        &self,
+        tenant: &Tenant,
+        (employer, id): (Employer, StaffId),
+        now: Timestamp,
+    ) -> bool {
+        self.denied.get(&(tenant.clone(), employer, id), now).is_some()
+    }
+
+    /// Notes that as many of a person's denials are recorded as an hour allows.
+    pub(crate) fn set_denials_recorded(&self, tenant: &Tenant, (employer, id): (Employer, StaffId), now: Timestamp) {
+        self.denied.put((tenant.clone(), employer, id), (), now);
     }
 
     /// Removes a tenant's terms from the cache. To be called after changing them.

@@ -22,7 +22,7 @@ use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
-use ledger_core::terms::{Co2Terms, KeyPhase, RecordVersion, SpentPoints, TenantTerms};
+use ledger_core::terms::{Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
 use serde_json::{Value, json};
@@ -266,6 +266,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         hold_hours: None,
         settlement: None,
         records: RecordVersion::V1,
+        staff: StaffSource::Tokens,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

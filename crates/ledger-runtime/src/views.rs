@@ -7,6 +7,7 @@ mod migration;
 mod payment;
 mod reconciliation;
 mod settlement;
+mod staff;
 mod topup;
 pub mod words;
 
@@ -17,6 +18,7 @@ pub use migration::{MigrationView, PassView, StageView, StepView};
 pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{FindingView, RunView};
 pub use settlement::{AssetTotalsView, SettlementView};
+pub use staff::{StaffChangeView, StaffView};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TOPUP_OF_CUSTOMER, TOPUP_OF_OPERATOR, TopupCreatedView, TopupRefundView, TopupView};
 

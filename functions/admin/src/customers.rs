@@ -86,7 +86,7 @@ pub(crate) struct WalletDetail {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/customers")
     .summary("Opens a customer's wallet with a balance of every asset that is enabled for the tenant.")
-    .permission(Permission::CustomersManage)
+    .permission(Permission::CustomersOpen)
     .body::<CustomerOpenBody>()
     .created::<CustomerOpenedView>("Opened")
     .problems(&[Code::AlreadyExists])
@@ -163,7 +163,7 @@ fn named(error: ReadError) -> Problem {
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_id}")
     .summary("Changes a customer; `status` freezes or unfreezes the profile and every balance at once.")
-    .permission(Permission::CustomersManage)
+    .permission(Permission::CustomersFreeze)
     .id("customer_id", "The customer's id.")
     .body::<CustomerPatchBody>()
     .ok::<CustomerChangeView>("Changed")

@@ -133,7 +133,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decision
         "The staff member who requested it cannot approve it. Stripe is queried again: if its object has changed \
          since the request, nothing is done.",
     )
-    .permission(Permission::TopupDecisionsDecide)
+    .permission(Permission::ApprovalsDecide)
     .id("id", "The top-up's id.")
     .id("decision_id", "The decision's id.")
     .ok::<DecisionView>("Carried out")

@@ -111,7 +111,7 @@ pub(crate) struct FailureView {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .summary("Grants points or regional currency.")
     .about("With `customer_ids`, a job is stored that makes the grants in the background.")
-    .permission(Permission::GrantsMake)
+    .permission(Permission::GrantsIssue)
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
     .accepted::<JobAcceptedView>("Stored as a job")

@@ -99,7 +99,7 @@ pub(crate) async fn readiness(
 pub(crate) const SET_PHASE: Endpoint = Endpoint::put("/v1/admin/idempotency/phase")
     .summary("Sets whether idempotency keys are optional or mandatory.")
     .about("Takes effect within a minute.")
-    .permission(Permission::IdempotencyManage)
+    .permission(Permission::TermsChange)
     .body::<PhaseBody>()
     .ok::<PhaseView>("Set")
     .when(Code::Busy, "another request has just changed the phase");

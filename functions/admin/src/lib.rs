@@ -1,4 +1,4 @@
-//! The operator API: customers, merchants, cards, terminals, grants, adjustments, settlements, reconciliations,
+//! The operator API: staff, customers, merchants, cards, terminals, grants, adjustments, settlements, reconciliations,
 //! top-ups, attention, audit and its seals, rollout, migration.
 //!
 //! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
@@ -12,11 +12,13 @@ mod decisions;
 mod destination;
 mod grants;
 mod idempotency;
+mod merchant_owner;
 mod merchants;
 mod migration;
 mod payout_requests;
 mod reconciliation;
 mod settlements;
+mod staff;
 mod terminals;
 mod topups;
 
@@ -36,6 +38,12 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))
         .route(merchants::PATCH.on(merchants::patch))
+        .route(merchant_owner::CREATE.on(merchant_owner::create))
+        .route(staff::LIST.on(staff::list))
+        .route(staff::INVITE.on(staff::invite))
+        .route(staff::GET.on(staff::get))
+        .route(staff::CHANGE.on(staff::change))
+        .route(staff::ACCEPT.on(staff::accept))
         .route(settlements::CREATE.on(settlements::create))
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))

@@ -13,6 +13,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId, SentText};
 use ledger_runtime::views::{MerchantView, words};
@@ -64,7 +65,7 @@ pub(crate) struct MerchantChangeView {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants")
     .summary("Registers a merchant.")
-    .permission(Permission::MerchantsManage)
+    .permission(Permission::MerchantsOpen)
     .body::<MerchantOpenBody>()
     .created::<MerchantChangeView>("Registered")
     .problems(&[Code::AlreadyExists])
@@ -107,7 +108,8 @@ pub(crate) async fn get(
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_id}")
     .summary("Changes a merchant.")
-    .permission(Permission::MerchantsManage)
+    .about("A new payout destination also needs the permission `destinations.change`.")
+    .permission(Permission::MerchantsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<MerchantPatchBody>()
     .ok::<MerchantChangeView>("Changed")
@@ -134,6 +136,9 @@ pub(crate) async fn patch(
         .with_some("payout_destination", destination.as_ref().map(Destination::text))
         .with_some("shards", shards.map(Shards::count))
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
+    if destination.is_some() {
+        permission::require(&app, &who.member(), Permission::DestinationsChange).await?;
+    }
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| {
         let (name, reason) = (request::text_of(name.as_ref())?, request::text_of(reason.as_ref())?);

@@ -101,7 +101,7 @@ pub(crate) const APPROVE_RESEND: Keyed =
             "The staff member who requested it cannot approve it. The file is sent within minutes: until then the \
          settlement has `resending`, afterwards `resent_at`. Only one resend runs at a time.",
         )
-        .permission(Permission::PayoutRequestsDecide)
+        .permission(Permission::ApprovalsDecide)
         .id("merchant_id", "The merchant's id.")
         .id("id", "The settlement's id.")
         .id("resend_id", "The request's id.")
@@ -157,7 +157,7 @@ pub(crate) const APPROVE_RETURN: Keyed =
          settlement pays it.",
         )
         .about("The staff member who requested it cannot approve it.")
-        .permission(Permission::PayoutRequestsDecide)
+        .permission(Permission::ApprovalsDecide)
         .id("merchant_id", "The merchant's id.")
         .id("id", "The settlement's id.")
         .id("return_id", "The request's id.")

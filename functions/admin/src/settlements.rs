@@ -46,7 +46,7 @@ pub(crate) struct ResumeBody {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
     .summary("Closes a merchant's period: settles the credited records that are in no settlement yet.")
     .about("The response comes at once; the settlement runs in the background.")
-    .permission(Permission::SettlementsRun)
+    .permission(Permission::SettlementsOpen)
     .body::<SettlementBody>()
     .created::<SettlementView>("Opened")
     .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from")
@@ -135,7 +135,7 @@ pub(crate) async fn get(
 
 pub(crate) const RESUME: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/settlements/{id}/resume")
     .summary("Resumes a stopped settlement from its present state.")
-    .permission(Permission::SettlementsRun)
+    .permission(Permission::SettlementsOpen)
     .id("merchant_id", "The merchant's id.")
     .id("id", "The settlement's id.")
     .body::<ResumeBody>()

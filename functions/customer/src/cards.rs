@@ -7,7 +7,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::CardId;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
@@ -27,7 +27,7 @@ pub(crate) struct CardBody {
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me/cards/{card_id}")
     .summary("Freezes or unfreezes one of the customer's cards.")
-    .permission(Permission::ProfileChange)
+    .open()
     .id("card_id", "The card's id.")
     .body::<CardBody>()
     .ok::<CardChangeView>("Changed")

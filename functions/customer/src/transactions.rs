@@ -6,7 +6,7 @@ use ledger_core::account::Account;
 use ledger_core::ids::TransactionId;
 use ledger_core::keys::Partition;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Permission};
+use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, PathId};
@@ -14,7 +14,7 @@ use ledger_runtime::views::{HistoryView, Page};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/transactions")
     .summary("Lists the customer's transactions, newest first.")
-    .permission(Permission::WalletRead)
+    .open()
     .pages_of::<HistoryView>()
     .problems(&[Code::LegacyRecordUnreadable]);
 
@@ -29,7 +29,7 @@ pub(crate) async fn list(
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/transactions/{id}")
     .summary("Returns one of the customer's transactions.")
-    .permission(Permission::WalletRead)
+    .open()
     .id("id", "The transaction's id.")
     .ok::<HistoryView>("The transaction")
     .problems(&[Code::LegacyRecordUnreadable])

@@ -7,7 +7,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
@@ -54,7 +54,7 @@ pub(crate) struct TransferView {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
     .summary("Transfers an amount to another customer.")
-    .permission(Permission::WalletSpend)
+    .open()
     .body::<TransferBody>()
     .created::<TransferView>("Transferred")
     .problems(&[

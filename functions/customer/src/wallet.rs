@@ -5,7 +5,7 @@ use axum::extract::State;
 use ledger_core::dynamo::ItemError;
 use ledger_core::keys::{self, Partition};
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Permission};
+use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::views::{BalanceView, MetricsView};
@@ -23,7 +23,7 @@ pub(crate) struct WalletView {
 
 pub(crate) const BALANCES: Endpoint = Endpoint::get("/v1/me/balances")
     .summary("Returns every balance of the customer, and the customer's totals.")
-    .permission(Permission::WalletRead)
+    .open()
     .ok::<WalletView>("The wallet")
     .problems(&[Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no wallet has been opened for this customer");

@@ -1,4 +1,4 @@
-//! The merchant API: charges, holds, payments, refunds, balances, settlements.
+//! The merchant API: charges, holds, payments, refunds, balances, settlements, staff.
 //!
 //! Every path is under `/v1/merchant`. The verified token names the merchant.
 
@@ -8,6 +8,7 @@ mod holds;
 mod payments;
 mod refunds;
 mod settlements;
+mod staff;
 
 use ledger_runtime::endpoint::Routes;
 
@@ -23,6 +24,11 @@ pub fn router() -> Routes {
         .route(holds::CAPTURE.on(holds::capture))
         .route(holds::VOID.on(holds::void))
         .route(refunds::CREATE.on(refunds::create))
+        .route(staff::LIST.on(staff::list))
+        .route(staff::INVITE.on(staff::invite))
+        .route(staff::GET.on(staff::get))
+        .route(staff::CHANGE.on(staff::change))
+        .route(staff::ACCEPT.on(staff::accept))
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))
 }

@@ -32,7 +32,7 @@ pub(crate) struct RefundBody {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refunds")
     .summary("Refunds a payment, in part or in full: money first, then regional currency, then points.")
-    .permission(Permission::ShopRefund)
+    .permission(Permission::PaymentsRefund)
     .id("id", "The payment's id.")
     .body::<RefundBody>()
     .created::<RefundView>("Refunded")

@@ -44,6 +44,7 @@ struct ReceivedView {
 const RECEIVE: Endpoint = Endpoint::post("/v1/webhooks/stripe")
     .summary("Receives an event of Stripe.")
     .about("Stripe calls it, and signs the raw body.")
+    .anonymous()
     .raw_body("Stripe's event, byte for byte as Stripe signed it.")
     .ok::<ReceivedView>("The event needs no more deliveries")
     .when(Code::EventKept, "the event contradicts our records and must be delivered again");

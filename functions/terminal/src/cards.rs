@@ -6,7 +6,7 @@ use ledger_core::cards::record::CardRecord;
 use ledger_core::ids::CardId;
 use ledger_core::keys;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Permission};
+use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::identity::Caller;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::PathId;
@@ -16,7 +16,7 @@ use ledger_runtime::views::CardView;
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/cards/{card_id}")
     .summary("Returns a card's balance and status.")
     .about("The response never has the card's `customer_id`.")
-    .permission(Permission::TerminalOperate)
+    .open()
     .id("card_id", "The card's id.")
     .ok::<CardView>("The card")
     .when(Code::NotFound, "no such card");

@@ -39,7 +39,7 @@ pub(crate) struct EnrolledView {
 
 pub(crate) const CREATE: Endpoint = Endpoint::post("/v1/terminal/enrolments")
     .summary("Enrols a terminal: its public key is accepted from now on, and a new epoch begins.")
-    .open()
+    .anonymous()
     .body::<EnrolmentBody>()
     .created_without_path::<EnrolledView>("Enrolled")
     .when(Code::WrongState, "the code is used or expired")

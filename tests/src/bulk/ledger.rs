@@ -14,7 +14,9 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, TenantTerms};
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
 use ledger_core::{adjustments, customers, merchants, migration, wallets};
@@ -337,5 +339,6 @@ fn terms() -> TenantTerms {
         hold_hours: None,
         settlement: None,
         records: RecordVersion::V3,
+        staff: StaffSource::Tokens,
     }
 }

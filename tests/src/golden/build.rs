@@ -68,6 +68,7 @@ impl From<PlanRefusal> for NoPlan {
             PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
             PlanRefusal::InState { .. } => "refused wrong_state".to_owned(),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
+            PlanRefusal::Denied(permission) => format!("denied {}", permission.name()),
             PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
             PlanRefusal::Money(error) => format!("money: {error}"),
         })

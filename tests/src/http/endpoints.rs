@@ -5,7 +5,7 @@ use super::migrating::last;
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, breaks, parked};
+use super::{Call, Customer, Merchant, Terminal, World, breaks, parked, staff};
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
@@ -70,6 +70,13 @@ endpoints! {
     CustomerPatch = "patch_admin_customers_customer_id",
     MerchantOpen = "post_admin_merchants",
     MerchantPatch = "patch_admin_merchants_merchant_id",
+    MerchantOwner = "post_admin_merchants_merchant_id_staff",
+    StaffInvite = "post_admin_staff",
+    StaffChange = "patch_admin_staff_staff_id",
+    StaffAccept = "post_admin_staff_accept",
+    ShopStaffInvite = "post_merchant_staff",
+    ShopStaffChange = "patch_merchant_staff_staff_id",
+    ShopStaffAccept = "post_merchant_staff_accept",
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
     TerminalOpen = "post_admin_terminals",
@@ -216,6 +223,13 @@ impl Endpoint {
                 let path = format!("/v1/admin/merchants/{}", world.merchant().await.id);
                 change(world, &path, &json!({"status": "suspended", "name": "Baker"})).with_other("status", "active")
             }
+            Self::MerchantOwner
+            | Self::StaffInvite
+            | Self::StaffChange
+            | Self::StaffAccept
+            | Self::ShopStaffInvite
+            | Self::ShopStaffChange
+            | Self::ShopStaffAccept => staff::prepare(self, world).await,
             Self::CardIssue => make(world, "/v1/admin/cards", &json!({})).with_other("card_id", new_id()),
             Self::CardAdminPatch => {
                 let path = format!("/v1/admin/cards/{}", world.card(None, "0").await);
@@ -372,12 +386,12 @@ async fn rich(world: &World) -> Customer {
 }
 
 /// A POST of the operator that creates something.
-fn make(world: &World, path: &str, body: &Value) -> Prepared {
+pub(super) fn make(world: &World, path: &str, body: &Value) -> Prepared {
     prepared(Call::post(path, &world.operator.who, body).key(new_key()), 201, 0)
 }
 
 /// A PATCH of the operator.
-fn change(world: &World, path: &str, body: &Value) -> Prepared {
+pub(super) fn change(world: &World, path: &str, body: &Value) -> Prepared {
     prepared(Call::patch(path, &world.operator.who, body).key(new_key()), 200, 0)
 }
 
@@ -399,13 +413,13 @@ async fn decide(world: &World, verb: &str) -> Prepared {
     prepared(one.clone().at(path(&one)), 200, 0).with_other_path(path(&other))
 }
 
-fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
+pub(super) fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
     Prepared { call, other: None, status, entries }
 }
 
 impl Prepared {
     /// Sets the other request: the same one with another value of a field.
-    fn with_other(mut self, field: &str, value: impl Into<Value>) -> Self {
+    pub(super) fn with_other(mut self, field: &str, value: impl Into<Value>) -> Self {
         let mut body: Value = serde_json::from_str(self.call.body.as_deref().unwrap_or("{}")).expect("a JSON body");
         body[field] = value.into();
         self.other = Some(self.call.clone().json(&body));

@@ -15,6 +15,7 @@ mod people;
 pub mod process;
 pub mod psp_tap;
 pub mod settling;
+pub mod staff;
 pub mod stripe;
 pub mod tap;
 pub mod topup_rig;

@@ -4,7 +4,7 @@
 use super::books;
 use super::host::{self, Host};
 use super::people::{Customer, Merchant, Operator, Terminal};
-use super::{Api, Call, Who};
+use super::{Api, Call, Who, staff};
 use crate::audit::Books;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
@@ -12,7 +12,8 @@ use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::staff::with_founders;
+use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -49,6 +50,8 @@ pub struct World {
     /// Another member of staff, for approvals.
     pub second: Operator,
     tokens: Tokens,
+    /// Whether the records of the staff decide what it may do.
+    has_staff_records: bool,
     dynamodb: Client,
     table: String,
 }
@@ -100,10 +103,20 @@ impl World {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let (dynamodb, app, counting) =
             host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
-        let config = migration::open_tenant(&slug, terms, legacy, app.now()).expect("a configuration");
+        let cx = app.ledger().context(app.now()).expect("a context");
+        let config = migration::open_tenant(&slug, terms, legacy, cx.now).expect("a configuration");
+        let owners = [new_id(), new_id()];
+        let config = match terms.staff {
+            StaffSource::Tokens => config,
+            StaffSource::Records => {
+                let founders = staff::founders([&owners[0], &owners[1]]);
+                with_founders(config, &slug, &founders, &cx).expect("a configuration")
+            }
+        };
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
-        Self::over((tenant, &table), &url, (app, counting), dynamodb, Tokens::Host(host)).await
+        let world = Self::over((tenant, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
+        Self { has_staff_records: terms.staff == StaffSource::Records, ..world }
     }
 
     /// The demo tenant of a stack in another process.
@@ -111,7 +124,9 @@ impl World {
         let (dynamodb, app, counting) =
             host::clients((dynamodb_url, table), &simulator_access(url, &SimulatorConfig::default()), Clock::system())
                 .await;
-        Self::over((&Demo::fixed().tenant, table), url, (app, counting), dynamodb, Tokens::Dev).await
+        let demo = Demo::fixed();
+        let owners = [demo.staff[0].clone(), demo.staff[1].clone()];
+        Self::over((&demo.tenant, table), url, (app, counting), dynamodb, (Tokens::Dev, owners)).await
     }
 
     async fn over(
@@ -119,9 +134,9 @@ impl World {
         url: &str,
         (app, counting): (App, Counting),
         dynamodb: Client,
-        tokens: Tokens,
+        (tokens, owners): (Tokens, [String; 2]),
     ) -> Self {
-        let [one, two] = [(); 2].map(|()| Operator { id: new_id(), who: Who::Anonymous });
+        let [one, two] = owners.map(|id| Operator { id, who: Who::Anonymous });
         let api = Api::new(url);
         let mut world = Self {
             tenant: tenant.to_owned(),
@@ -130,6 +145,7 @@ impl World {
             counting,
             operator: one,
             second: two,
+            has_staff_records: matches!(tokens, Tokens::Dev),
             tokens,
             dynamodb,
             table: table.to_owned(),
@@ -191,6 +207,9 @@ impl World {
 
     /// Registers a merchant.
     pub async fn merchant(&self) -> Merchant {
+        if self.has_staff_records {
+            return staff::owned_merchant(self).await;
+        }
         let id = self.make("/v1/admin/merchants", &json!({"name": "Aoba Coffee"}), "/merchant_id").await;
         Merchant { who: self.token("merchant", &new_id(), Some(&id)).await, id }
     }

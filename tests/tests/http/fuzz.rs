@@ -12,7 +12,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 27] = [
+const CODES: [&str; 28] = [
     "account_frozen",
     "already_exists",
     "body_too_large",
@@ -32,6 +32,7 @@ const CODES: [&str; 27] = [
     "operation_reversed",
     "outcome_unknown",
     "over_refund",
+    "permission_missing",
     "psp_refused",
     "recipient_unavailable",
     "signature_expired",

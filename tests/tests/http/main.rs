@@ -19,6 +19,7 @@ mod migration;
 mod migration_endpoints;
 mod openapi;
 mod owner_index;
+mod permissions;
 mod rate;
 mod records;
 mod roundtrips;

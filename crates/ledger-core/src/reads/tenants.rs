@@ -3,7 +3,7 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{RunId, Tenant};
+use crate::ids::{Employer, RunId, StaffId, Tenant};
 use crate::keys::{self, Partition, sk};
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -39,4 +39,10 @@ pub fn breaks_of(tenant: &Tenant, run: RunId, after: Option<Uuid>) -> Query {
 #[must_use]
 pub fn migration_passes(tenant: &Tenant) -> Query {
     Query::partition(&Partition::tenant(tenant), SortRange::prefix(sk::MIGRATION))
+}
+
+/// The staff of an employer, largest id first, after the member `after`.
+#[must_use]
+pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {
+    newest(&Partition::employer(tenant, employer), sk::STAFF, after.map(StaffId::uuid))
 }

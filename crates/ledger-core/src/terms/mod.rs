@@ -1,9 +1,11 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
 mod settlement;
+mod staff;
 
 pub use crate::records::RecordVersion;
 pub use settlement::{Charged, SettlementTerms};
+pub use staff::StaffSource;
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::MerchantId;
@@ -45,6 +47,8 @@ pub struct TenantTerms {
     pub settlement: Option<SettlementTerms>,
     /// The version of the records that transactions write. Every version is read.
     pub records: RecordVersion,
+    /// What decides which permissions the staff has.
+    pub staff: StaffSource,
 }
 
 /// How many hours a merchant may hold a customer's money.
@@ -207,6 +211,7 @@ impl TenantTerms {
             hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
             records: RecordVersion::read(item)?,
+            staff: StaffSource::read(item)?,
         })
     }
 
@@ -239,6 +244,7 @@ impl TenantTerms {
             item.insert("settlement".to_owned(), Value::M(settlement.item()));
         }
         item.extend(self.records.item());
+        item.extend(self.staff.item());
         item
     }
 }

@@ -11,7 +11,7 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
-use crate::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, TenantTerms, TopupTerms};
+use crate::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -60,6 +60,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         hold_hours: None,
         settlement: None,
         records: RecordVersion::NEWEST,
+        staff: StaffSource::Tokens,
     }
 }
 

@@ -86,6 +86,14 @@ pub enum Role {
     GodRecord,
     /// A pass over all customers of a migrating tenant.
     Migration,
+    /// A staff member's record.
+    Staff,
+    /// The item that keeps a person from having two records.
+    Person,
+    /// The number of active owners and deciders.
+    StaffCounts,
+    /// The number of a person's denials that are recorded in an hour.
+    Denials,
 }
 
 /// A part of a condition, with the failure that it means.

@@ -1,9 +1,12 @@
 //! The arguments of the `tenant` command.
 
 use super::legacy_model;
+use crate::member_args;
+use crate::staff_command::StaffCommand;
 use crate::tenant_command::{OpenCommand, RecordsCommand, ShardsCommand};
 use clap::Subcommand;
 use ledger_core::migration::Model;
+use ledger_core::staff::Founder;
 use std::path::PathBuf;
 
 /// The sub-commands of `tenant`.
@@ -21,6 +24,9 @@ pub enum TenantSub {
         /// Legacy model of the customers that the table holds for the tenant: god_record or half_way.
         #[arg(long, value_name = "MODEL", value_parser = legacy_model)]
         legacy: Option<Model>,
+        /// Owner of the tenant, as the identity provider names the person: give at least two.
+        #[arg(long = "owner", value_name = "ID:EMAIL", value_parser = member_args::founder)]
+        owners: Vec<Founder>,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -36,6 +42,30 @@ pub enum TenantSub {
         /// Version of the records: above the present one.
         #[arg(long, value_name = "NUMBER")]
         version: u32,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Write the records of the staff of an open tenant, and let them decide what the staff may do: for example
+    /// `tenant staff aoba --member <id>:<e-mail>:owner --enforce --table ledger`. A member with a record is not changed.
+    Staff {
+        /// Slug of the tenant.
+        slug: String,
+        /// Merchant whose staff is written (default: the operator's staff).
+        #[arg(long, value_name = "ID")]
+        merchant: Option<String>,
+        /// Member with the roles, joined by +; may be given again.
+        #[arg(long = "member", value_name = "ID:EMAIL:ROLES")]
+        members: Vec<String>,
+        /// File with a member on each line.
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
+        /// Let the records decide. Needs two active owners and two active members who can decide.
+        #[arg(long)]
+        enforce: bool,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -70,6 +100,8 @@ pub enum TenantCommand {
     Records(RecordsCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
+    /// Write the records of a tenant's staff.
+    Staff(StaffCommand),
 }
 
 impl TenantSub {
@@ -77,8 +109,11 @@ impl TenantSub {
     pub fn command(self) -> TenantCommand {
         match self {
             Self::Terms => TenantCommand::Terms,
-            Self::Open { slug, terms, legacy, table, endpoint_url } => {
-                TenantCommand::Open(OpenCommand { slug, terms, legacy, table, endpoint_url })
+            Self::Open { slug, terms, legacy, owners, table, endpoint_url } => {
+                TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, table, endpoint_url })
+            }
+            Self::Staff { slug, merchant, members, file, enforce, table, endpoint_url } => {
+                TenantCommand::Staff(StaffCommand { slug, merchant, members, file, enforce, table, endpoint_url })
             }
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })

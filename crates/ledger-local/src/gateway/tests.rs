@@ -24,7 +24,7 @@ fn gateway() -> (Router, Arc<Issuer>) {
         .route("/v1/hidden", get(echo))
         .route("/v1/terminal/cards/{id}", get(echo))
         .route("/v1/webhooks/stripe", post(echo));
-    let things = Endpoint::get("/v1/me/things/{id}").on(async || StatusCode::OK);
+    let things = Endpoint::get("/v1/me/things/{id}").open().on(async || StatusCode::OK);
     let (_, declarations) = Routes::new().route(things).into_parts();
     let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: Demo::fixed() };
     (router(parts), issuer)

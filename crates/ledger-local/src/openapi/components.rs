@@ -130,6 +130,7 @@ fn problem() -> Value {
             "payment_status": text("`wrong_state`: the state of the payment."),
             "expired_at": time("`wrong_state`: the time at which the hold expired."),
             "attribute": text("`legacy_record_unreadable`: the attribute, for the operator's staff."),
+            "permission": text("`permission_missing`: the permission."),
             "psp_code": text("`psp_refused`: the payment provider's own code."),
         },
     })

@@ -38,6 +38,7 @@ impl Group {
         Self::of("Unauthenticated", &[Code::Unauthenticated], true),
         Self::of("SignatureRefused", &[Code::SignatureExpired, Code::SignatureInvalid], false),
         Self::of("NotPermitted", &[Code::TenantUnknown, Code::WrongFace], false),
+        Self::of("StaffNotPermitted", &[Code::PermissionMissing, Code::TenantUnknown, Code::WrongFace], false),
         Self::of("TenantUnknown", &[Code::TenantUnknown], false),
         Self::of("NotFound", &[Code::NotFound], false),
         Self::of("KeyInUse", &[Code::IdempotencyKeyInUse], false),

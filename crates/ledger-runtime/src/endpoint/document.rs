@@ -2,7 +2,7 @@
 
 use super::answers::{self, header};
 use super::parameter::{KEY_PATTERN, TERMINAL_KEY_PATTERN};
-use super::{Endpoint, Face, Method, Success};
+use super::{Access, Endpoint, Face, Method, Success};
 use crate::problem::Code;
 use ledger_core::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,10 @@ impl Endpoint {
     }
 
     fn extensions(&self, operation: Option<Operation>) -> Option<Extensions> {
-        let permission = self.permission.map(|permission| ("x-permission", permission.name()));
+        let permission = match self.access {
+            Access::Permission(permission) => Some(("x-permission", permission.name())),
+            Access::Own | Access::Anonymous => None,
+        };
         let operation = operation.map(|operation| ("x-operation", operation.name()));
         let all: Extensions = permission.into_iter().chain(operation).collect();
         (!all.is_empty()).then_some(all)
@@ -117,7 +120,7 @@ impl Endpoint {
     fn security(&self) -> Option<SecurityRequirement> {
         match self.face() {
             Face::Customer | Face::Merchant | Face::Admin => None,
-            Face::Terminal if self.is_open => Some(SecurityRequirement::default()),
+            Face::Terminal if self.access == Access::Anonymous => Some(SecurityRequirement::default()),
             Face::Terminal => Some(SecurityRequirement::new::<_, [&str; 0], &str>("terminal", [])),
             Face::Stripe => Some(SecurityRequirement::new::<_, [&str; 0], &str>("stripe", [])),
         }
@@ -150,10 +153,19 @@ impl Endpoint {
     /// The refusals of the caller's identity, which is checked before the request is parsed.
     fn of_identity(&self) -> &'static [Code] {
         match self.face() {
-            Face::Customer | Face::Merchant | Face::Admin => {
-                &[Code::Unauthenticated, Code::WrongFace, Code::TenantUnknown, Code::RateLimited]
-            }
-            Face::Terminal if self.is_open => &[],
+            Face::Customer | Face::Merchant | Face::Admin => match self.access {
+                Access::Permission(_) => &[
+                    Code::Unauthenticated,
+                    Code::PermissionMissing,
+                    Code::WrongFace,
+                    Code::TenantUnknown,
+                    Code::RateLimited,
+                ],
+                Access::Own | Access::Anonymous => {
+                    &[Code::Unauthenticated, Code::WrongFace, Code::TenantUnknown, Code::RateLimited]
+                }
+            },
+            Face::Terminal if self.access == Access::Anonymous => &[],
             // The signature covers the body, which is read first.
             Face::Terminal => &[
                 Code::SignatureInvalid,

@@ -39,6 +39,12 @@ pub fn created(location: String, body: &impl Serialize) -> Answer {
     json(StatusCode::CREATED, Some(location), body)
 }
 
+/// Builds a 201 response with a JSON body, for a resource that the caller has no path of.
+#[must_use]
+pub fn created_without_path(body: &impl Serialize) -> Answer {
+    json(StatusCode::CREATED, None, body)
+}
+
 /// Builds a 202 response with a JSON body and the path of the accepted work.
 #[must_use]
 pub fn accepted(location: String, body: &impl Serialize) -> Answer {

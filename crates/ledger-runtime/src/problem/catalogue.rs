@@ -6,6 +6,7 @@ use http::{HeaderValue, header};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::KeyError;
 use ledger_core::migration::Unadoptable;
+use ledger_core::permission::Permission;
 use ledger_core::time::Timestamp;
 use std::time::Duration;
 
@@ -127,10 +128,16 @@ impl Problem {
         Self::of(Code::WrongFace, "This token is for another API.")
     }
 
-    /// 403: the caller lacks a role.
+    /// 403: the staff member has no role with the permission, or no active record.
     #[must_use]
-    pub fn forbidden(role: &str) -> Self {
-        Self::of(Code::Forbidden, format!("The request needs the role `{role}`."))
+    pub fn permission_missing(permission: Permission) -> Self {
+        let name = permission.name();
+        Self::of(
+            Code::PermissionMissing,
+            format!("The request needs the permission `{name}`: ask an owner for a role."),
+        )
+        .with("permission", name)
+        .counted_as(Metric::PermissionDenied)
     }
 
     /// 403: the token's tenant does not exist.

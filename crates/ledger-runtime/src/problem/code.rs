@@ -73,6 +73,8 @@ codes! {
     Forbidden = FORBIDDEN "forbidden", "A role is missing";
     /// The requester cannot decide on their own request.
     FourEyesRequired = FORBIDDEN "four_eyes_required", "Approval by another person required";
+    /// The staff member lacks a permission.
+    PermissionMissing = FORBIDDEN "permission_missing", "A permission is missing";
     /// The token's tenant does not exist.
     TenantUnknown = FORBIDDEN "tenant_unknown", "Unknown tenant";
     /// The token is for another API.

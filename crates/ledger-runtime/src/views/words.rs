@@ -25,6 +25,13 @@ words! {
     AccountStatus: "active" | "frozen";
     /// Whether a merchant can be paid.
     MerchantStatus: "active" | "suspended";
+    /// A role of the operator's staff, or of a merchant's: cashier, manager, owner.
+    StaffRoleWord: "viewer" | "support" | "operator" | "treasurer" | "approver" | "auditor" | "owner" | "cashier"
+        | "manager";
+    /// Whether a staff member may act.
+    StaffStatus: "invited" | "active" | "disabled";
+    /// Whether a staff member may act from now on.
+    StaffStatusChange: "active" | "disabled";
     /// The status of an operation that is complete when the response is sent.
     CompletedStatus: "completed";
     /// Prepaid yen.

@@ -1,7 +1,7 @@
 //! A vector's question, and the requests that the core builds for it.
 
 use crate::wire;
-use ledger_core::ids::{MerchantId, PaymentId, RunId, SettlementId, Tenant, TerminalId, TopupId};
+use ledger_core::ids::{Employer, MerchantId, PaymentId, RunId, SettlementId, StaffId, Tenant, TerminalId, TopupId};
 use ledger_core::keys::{Key, OwnerIndex, Partition, tenant_of};
 use ledger_core::reads::{self, Query, Request, Segment};
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
@@ -188,6 +188,11 @@ pub enum Question {
     },
     AuditRecords {
         tenant: String,
+        after: Option<String>,
+    },
+    StaffMembers {
+        tenant: String,
+        merchant: Option<String>,
         after: Option<String>,
     },
     ActsFrom {
@@ -415,6 +420,10 @@ impl Question {
             }
             Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
             Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
+            Self::StaffMembers { tenant, merchant: of, after: from } => {
+                let employer = of.as_ref().map_or(Employer::Operator, |of| Employer::Merchant(merchant(of)));
+                reads::staff_members(&slug(tenant), employer, after(from.as_ref()).map(StaffId::new))
+            }
             Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
             Self::Reconciliations { tenant, after: from } => {
                 reads::reconciliations(&slug(tenant), after(from.as_ref()))

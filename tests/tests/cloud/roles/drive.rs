@@ -112,6 +112,12 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
+    ledger_tests::http::staff::with_owners(world).await;
+    view("/v1/admin/staff".to_owned(), staff).await;
+    view(format!("/v1/admin/staff/{}", world.operator.id), staff).await;
+    let owned = ledger_tests::http::staff::owned_merchant(world).await;
+    let members = world.api.send(&Call::get("/v1/merchant/staff", &owned.who)).await.good();
+    view(format!("/v1/merchant/staff/{}", members.text("/items/0/staff_id")), &owned.who).await;
     view(format!("/v1/terminal/cards/{card}"), &terminal.who).await;
     view(format!("/v1/terminal/operations/card_pay/{}", card_payment.key.as_deref().expect("a key")), &terminal.who)
         .await;

@@ -10,7 +10,9 @@ use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, TenantTerms};
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
 use ledger_tests::engine::Contents;
@@ -90,6 +92,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 hold_hours: None,
                 settlement: None,
                 records,
+                staff: StaffSource::Tokens,
             }
         },
     )

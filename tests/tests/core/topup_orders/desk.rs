@@ -17,7 +17,9 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
-use ledger_core::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, TenantTerms, TopupTerms};
+use ledger_core::terms::{
+    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+};
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
 use ledger_core::topups::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
@@ -100,6 +102,7 @@ impl Handler {
                 hold_hours: None,
                 settlement: None,
                 records: RecordVersion::NEWEST,
+                staff: StaffSource::Tokens,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }
@@ -355,7 +358,7 @@ impl Handler {
             Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
                 return WriteOutcome::Refused(Failure::WrongState);
             }
-            Err(other @ (PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
+            Err(other @ (PlanRefusal::Denied(_) | PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
         };
         let flight = Flight::begin(claim, &call).unwrap();
         self.write(model, &Transaction::claimed(call.draft.clone(), claim, &flight).unwrap())

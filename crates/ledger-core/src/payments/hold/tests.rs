@@ -9,7 +9,7 @@ use super::super::{Parts, expire};
 use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
-use crate::terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, SpentPoints};
+use crate::terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource};
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -40,6 +40,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         hold_hours,
         settlement: None,
         records: RecordVersion::NEWEST,
+        staff: StaffSource::Tokens,
     }
 }
 

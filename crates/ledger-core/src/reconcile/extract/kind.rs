@@ -51,7 +51,7 @@ pub enum ItemKind {
     Period,
     /// A list of the records and periods that a settlement took.
     SettledBatch,
-    /// People and devices: a profile, a one-time payment code, a terminal's enrolment.
+    /// People and devices: a profile, a one-time payment code, a terminal's enrolment, the record of a staff member.
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
@@ -146,6 +146,8 @@ impl ItemKind {
             ("merchant" | "payment" | "topup", _) if is(sk::TRAIL) => Self::Trail,
             ("stripe_event", "event") => Self::EventMarker,
             ("stripe_event", "kept") => Self::KeptEvent,
+            ("tenant" | "merchant", "STAFF_COUNTS") => Self::Profile,
+            ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
             ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
@@ -189,6 +191,8 @@ impl ItemKind {
     }
 }
 
+/// Prefixes of sort keys of staff, in the partition of the tenant or of a merchant.
+const STAFF: [&str; 3] = [sk::STAFF, "PERSON#", "DENIED#"];
 /// Prefixes of sort keys in the tenant's own partition.
 const TENANT_WORK: [&str; 8] =
     [sk::AUDIT, sk::SEAL, sk::SEALED, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];

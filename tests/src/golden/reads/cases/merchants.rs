@@ -1,4 +1,4 @@
-//! Cases of merchants, their records and their settlements.
+//! Cases of merchants, their records and their settlements, and of staff.
 
 use super::{ABSENT, Case, KEYS, MERCHANT, SETTLEMENTS, case, paged};
 use serde_json::json;
@@ -55,6 +55,24 @@ pub(super) fn cases() -> Vec<Case> {
             after(None),
             &["M settlement 3", "M settlement 2", "M settlement 1"],
         ),
+        of_staff(case(
+            "staff_members/operator",
+            "the operator's staff, largest id first",
+            json!({ "tenant": "demo", "merchant": null, "after": null }),
+            &["member 2", "member 1"],
+        )),
+        of_staff(case(
+            "staff_members/after",
+            "after a member",
+            json!({ "tenant": "demo", "merchant": null, "after": "019a0000-0000-7000-8000-000000000052" }),
+            &["member 1"],
+        )),
+        of_staff(case(
+            "staff_members/merchant",
+            "a merchant's staff alone",
+            json!({ "tenant": "demo", "merchant": MERCHANT, "after": null }),
+            &["M member"],
+        )),
         case("settlements/after", "older than one", after(Some(SETTLEMENTS[1])), &["M settlement 1"]),
         case(
             "settled_batches/settlement",
@@ -84,4 +102,9 @@ pub(super) fn of_periods() -> Vec<Case> {
         paged(json!({ "limit": 1 }), case("periods_to_settle/one", "one at most", merchant, &["period 2"])),
     ];
     all.into_iter().map(|case| Case { world: "periods", ..case }).collect()
+}
+
+/// A case of the world with staff.
+fn of_staff(case: Case) -> Case {
+    Case { world: "staff", ..case }
 }

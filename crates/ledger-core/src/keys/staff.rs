@@ -1,0 +1,49 @@
+//! The keys of staff: records of members, in the partition of the tenant or of the merchant.
+
+use super::{Key, Partition, sk};
+use crate::ids::{Employer, StaffId, Tenant};
+use crate::personal::FreeText;
+use sha2::{Digest, Sha256};
+
+impl Partition {
+    /// The partition of a staff member's idempotency markers.
+    pub(super) fn staff(tenant: &Tenant, id: StaffId) -> Self {
+        Self::of(tenant, "staff", id)
+    }
+
+    /// The partition that has the records of an employer's staff.
+    #[must_use]
+    pub fn employer(tenant: &Tenant, employer: Employer) -> Self {
+        match employer {
+            Employer::Operator => Self::tenant(tenant),
+            Employer::Merchant(id) => Self::merchant(tenant, id),
+        }
+    }
+}
+
+/// A staff member's record.
+#[must_use]
+pub fn staff_member(tenant: &Tenant, employer: Employer, id: StaffId) -> Key {
+    Partition::employer(tenant, employer).item(format!("{}{id}", sk::STAFF))
+}
+
+/// The item that keeps a person from having two records with one employer. Its name is a digest of the person's e-mail
+/// address, in lower case.
+#[must_use]
+pub fn person(tenant: &Tenant, employer: Employer, email: &FreeText) -> Key {
+    let digest = Sha256::digest(email.expose().to_lowercase());
+    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    Partition::employer(tenant, employer).item(format!("PERSON#{digest}"))
+}
+
+/// How many active owners and deciders an employer's staff has.
+#[must_use]
+pub fn staff_counts(tenant: &Tenant, employer: Employer) -> Key {
+    Partition::employer(tenant, employer).item("STAFF_COUNTS")
+}
+
+/// How many denials of a person are recorded in an hour, which is counted from the epoch.
+#[must_use]
+pub fn denials(tenant: &Tenant, employer: Employer, id: StaffId, hour: i64) -> Key {
+    Partition::employer(tenant, employer).item(format!("DENIED#{id}#{hour}"))
+}

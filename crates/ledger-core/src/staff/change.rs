@@ -1,0 +1,143 @@
+//! Changing a staff member: roles, disabling, enabling, accepting an invitation.
+
+use super::counts;
+use super::record::{MemberState, ROLES, STATE, StaffMember, VERSION, role_list};
+use super::role::StaffRole;
+use crate::audit::Act;
+use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys::{self, attr};
+use crate::operation::Operation;
+use crate::permission::{Permission, Staff};
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use std::collections::BTreeSet;
+
+/// A change of a member. `None` keeps a value.
+#[derive(Clone, Copy, Debug)]
+pub struct StaffChange<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The member's record, as read.
+    pub member: &'a StaffMember,
+    /// The new roles.
+    pub roles: Option<&'a BTreeSet<StaffRole>>,
+    /// Whether the member may act: `Active` or `Disabled`.
+    pub state: Option<MemberState>,
+    /// The reason.
+    pub reason: Option<&'a FreeText>,
+}
+
+/// Changes a member's record. `by` is the acting person's record, as read: it must be unchanged when the change is
+/// written. Fails with `WrongState` if too few owners or deciders would remain.
+///
+/// # Errors
+/// [`PlanRefusal::Denied`] if `by` may not make the change, `FourEyes` if members give themselves a role or enable
+/// themselves, `WrongState` if the state does not allow it.
+pub fn plan_change(
+    command: StaffChange<'_>,
+    by: &StaffMember,
+    cx: &Context,
+) -> Result<Planned<StaffMember>, PlanRefusal> {
+    let StaffChange { tenant, member, roles, state, reason } = command;
+    let new_roles = roles.unwrap_or(&member.roles);
+    permitted(by, member.roles.union(new_roles))?;
+    let is_own = by.id == member.id;
+    if is_own && new_roles.difference(&member.roles).next().is_some() {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    let after = StaffMember {
+        roles: new_roles.clone(),
+        state: next_state(member, state)?,
+        version: member.version.saturating_add(1),
+        updated_at: cx.now,
+        ..member.clone()
+    };
+    let act = Act::new(by.actor(), Operation::StaffChange, member.employer.subject(member.id))
+        .because(reason)
+        .with("roles_before", member.role_names())
+        .with("roles", after.role_names())
+        .with("state_before", member.state.name())
+        .with("state", after.state.name());
+    let mut items = vec![replacing(tenant, member, &after)];
+    items.extend(counts::counting(tenant, Some(member), &after, cx.now));
+    if !is_own {
+        items.push(acting(tenant, by));
+    }
+    items.push(act.record(tenant, cx));
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
+}
+
+/// Accepts a member's own invitation: from then on the member may act.
+///
+/// # Errors
+/// `WrongState` if the member is not invited.
+pub fn plan_accept(tenant: &Tenant, member: &StaffMember, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
+    match member.state {
+        MemberState::Invited => {}
+        MemberState::Active | MemberState::Disabled => return Err(PlanRefusal::Refused(Failure::WrongState)),
+    }
+    let after = StaffMember {
+        state: MemberState::Active,
+        version: member.version.saturating_add(1),
+        updated_at: cx.now,
+        ..member.clone()
+    };
+    let act = Act::new(member.actor(), Operation::StaffAccept, member.employer.subject(member.id))
+        .with("roles", member.role_names());
+    let mut items = vec![replacing(tenant, member, &after)];
+    items.extend(counts::counting(tenant, Some(member), &after, cx.now));
+    items.push(act.record(tenant, cx));
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
+}
+
+/// Checks that `by` manages staff and may give and take these roles.
+pub(super) fn permitted<'a>(
+    by: &StaffMember,
+    roles: impl Iterator<Item = &'a StaffRole> + Clone,
+) -> Result<(), PlanRefusal> {
+    let manages = match by.staff() {
+        Staff::Operator => Permission::StaffManage,
+        Staff::Merchant => Permission::ShopStaffManage,
+    };
+    if roles.clone().next().is_none() || roles.clone().any(|role| role.staff() != by.staff()) {
+        return Err(PlanRefusal::Invalid { field: "roles", why: "must be at least one role of this staff" });
+    }
+    let needs_owner = roles.clone().any(|role| role.decides_or_pays());
+    if by.may(manages) && (by.is_owner() || !needs_owner) { Ok(()) } else { Err(PlanRefusal::Denied(manages)) }
+}
+
+/// Requires that the acting person's record is as it was read: a person who was demoted or disabled since changes
+/// nothing.
+pub(super) fn acting(tenant: &Tenant, by: &StaffMember) -> TransactItem {
+    TransactItem::check(Role::Staff, keys::staff_member(tenant, by.employer, by.id), vec![exists(), as_read(by)])
+}
+
+fn as_read(member: &StaffMember) -> Clause {
+    let seen = Condition::compare(VERSION, Cmp::Eq, "seen", Value::int(member.version));
+    Clause { condition: seen, failure: Failure::StalePlan }
+}
+
+fn next_state(member: &StaffMember, to: Option<MemberState>) -> Result<MemberState, PlanRefusal> {
+    match (member.state, to) {
+        (state, None) => Ok(state),
+        (_, Some(MemberState::Disabled)) => Ok(MemberState::Disabled),
+        // An invited member accepts; another person cannot do it for them.
+        (MemberState::Invited, Some(MemberState::Active)) | (_, Some(MemberState::Invited)) => {
+            Err(PlanRefusal::Refused(Failure::WrongState))
+        }
+        (MemberState::Active | MemberState::Disabled, Some(MemberState::Active)) => Ok(MemberState::Active),
+    }
+}
+
+fn replacing(tenant: &Tenant, before: &StaffMember, after: &StaffMember) -> TransactItem {
+    let update = Update::new()
+        .set(ROLES, "roles", role_list(&after.roles))
+        .set(STATE, "state", Value::s(after.state.name()))
+        .set(VERSION, "version", Value::int(after.version))
+        .set(attr::UPDATED_AT, "ua", Value::s(after.updated_at));
+    let key = keys::staff_member(tenant, before.employer, before.id);
+    TransactItem::update(Role::Staff, key, update, vec![exists(), as_read(before)])
+}

@@ -1,0 +1,21 @@
+//! The staff of the operator and of merchants: who is a member, with which roles, and who may change that.
+//!
+//! A token identifies a person. What the person may do follows from the roles on the person's record alone.
+
+mod change;
+mod counts;
+mod denial;
+mod founding;
+mod invite;
+mod record;
+mod role;
+
+pub use change::{StaffChange, plan_accept, plan_change};
+pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
+pub use founding::{Founder, Founders, FoundersError, add_member, enforce_records, with_founders};
+pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
+pub use record::{MemberState, StaffMember};
+pub use role::{AdminRole, MerchantRole, StaffRole};
+
+#[cfg(test)]
+mod tests;

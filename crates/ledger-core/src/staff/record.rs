@@ -1,0 +1,168 @@
+//! The stored form of a staff member.
+
+use super::role::StaffRole;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, Employer, StaffId, Tenant};
+use crate::keys::{self, attr};
+use crate::permission::{Permission, Staff};
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use crate::transaction::{Role, TransactItem};
+use std::collections::BTreeSet;
+
+/// The attribute that counts the changes of a record.
+pub(super) const VERSION: &str = "version";
+/// The attribute that names the state.
+pub(super) const STATE: &str = "state";
+/// The attribute that lists the roles.
+pub(super) const ROLES: &str = "roles";
+
+/// The states of a staff member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemberState {
+    /// Invited, and has not accepted: may do nothing.
+    Invited,
+    /// May do what the roles permit.
+    Active,
+    /// May do nothing.
+    Disabled,
+}
+
+impl MemberState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Invited, Self::Active, Self::Disabled];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Invited => "invited",
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// A staff member's record, in the partition of the tenant or of the merchant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StaffMember {
+    /// Whose staff.
+    pub employer: Employer,
+    /// The person: the subject of the person's tokens.
+    pub id: StaffId,
+    /// The person's verified e-mail address.
+    pub email: FreeText,
+    /// The roles.
+    pub roles: BTreeSet<StaffRole>,
+    /// Whether the member may act.
+    pub state: MemberState,
+    /// The number of the record's changes, from 1.
+    pub version: i64,
+    /// When the record was made.
+    pub created_at: Timestamp,
+    /// When it was last changed.
+    pub updated_at: Timestamp,
+}
+
+impl StaffMember {
+    /// A record that is to be made.
+    pub(super) fn new(
+        (employer, id): (Employer, StaffId),
+        email: &FreeText,
+        roles: BTreeSet<StaffRole>,
+        state: MemberState,
+        now: Timestamp,
+    ) -> Self {
+        Self { employer, id, email: email.clone(), roles, state, version: 1, created_at: now, updated_at: now }
+    }
+
+    /// Whether the member is active and has a role with this permission.
+    #[must_use]
+    pub fn may(&self, permission: Permission) -> bool {
+        match self.state {
+            MemberState::Active => self.roles.iter().any(|role| role.has(permission)),
+            MemberState::Invited | MemberState::Disabled => false,
+        }
+    }
+
+    /// Whether the member is an active owner.
+    #[must_use]
+    pub fn is_owner(&self) -> bool {
+        self.state == MemberState::Active && self.roles.contains(&StaffRole::owner(self.staff()))
+    }
+
+    /// The kind of staff.
+    #[must_use]
+    pub fn staff(&self) -> Staff {
+        self.employer.staff()
+    }
+
+    /// The member as an actor.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        self.employer.actor(self.id)
+    }
+
+    /// The roles' names, joined by `+`, for the audit trail.
+    pub(super) fn role_names(&self) -> String {
+        self.roles.iter().map(|role| role.name()).collect::<Vec<_>>().join("+")
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(employer: Employer, item: &Item) -> Result<Self, ItemError> {
+        let staff = employer.staff();
+        let role = |name: &str| StaffRole::parse(staff, name).ok_or(());
+        Ok(Self {
+            employer,
+            id: item.parsed("staff_id", StaffId::parse)?,
+            email: item.parsed("email", FreeText::email)?,
+            roles: item.texts(ROLES, role)?.into_iter().collect(),
+            state: item.named(STATE, MemberState::parse)?,
+            version: item.int(VERSION)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            updated_at: item.timestamp(attr::UPDATED_AT)?,
+        })
+    }
+
+    /// The attributes of the item.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        Item::from([
+            ("staff_id".to_owned(), Value::s(self.id)),
+            ("email".to_owned(), Value::s(self.email.expose())),
+            (ROLES.to_owned(), role_list(&self.roles)),
+            (STATE.to_owned(), Value::s(self.state.name())),
+            (VERSION.to_owned(), Value::int(self.version)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.updated_at)),
+        ])
+    }
+
+    /// Writes the record and the item that keeps the person from having a second one.
+    pub(super) fn puts(&self, tenant: &Tenant) -> [TransactItem; 2] {
+        let person = Item::from([
+            ("staff_id".to_owned(), Value::s(self.id)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        let key = keys::staff_member(tenant, self.employer, self.id);
+        let person_key = keys::person(tenant, self.employer, &self.email);
+        [
+            TransactItem::put_new(Role::Staff, key, self.item(), Failure::AlreadyExists),
+            TransactItem::put_new(Role::Person, person_key, person, Failure::AlreadyExists),
+        ]
+    }
+}
+
+pub(super) fn role_list(roles: &BTreeSet<StaffRole>) -> Value {
+    Value::L(roles.iter().map(|role| Value::s(role.name())).collect())
+}

@@ -1,0 +1,222 @@
+//! Roles, and the permissions that each bundles.
+
+use crate::permission::{Permission, Staff};
+use std::fmt;
+
+/// A role of the operator's staff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AdminRole {
+    /// Sees everything but the audit trail.
+    Viewer,
+    /// Helps customers: freezes wallets and cards, requests adjustments.
+    Support,
+    /// Runs the tenant: opens customers, merchants, cards and terminals, reviews what is parked.
+    Operator,
+    /// Moves money: grants, top-up refunds, destinations, settlements.
+    Treasurer,
+    /// Decides on requests of others.
+    Approver,
+    /// Reads everything, the audit trail included, and changes nothing.
+    Auditor,
+    /// Has every permission, and manages the staff.
+    Owner,
+}
+
+/// A role of a merchant's staff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum MerchantRole {
+    /// Charges customers.
+    Cashier,
+    /// Also refunds.
+    Manager,
+    /// Also manages the merchant's staff.
+    Owner,
+}
+
+/// A role of a staff member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StaffRole {
+    /// Of the operator's staff.
+    Admin(AdminRole),
+    /// Of a merchant's staff.
+    Merchant(MerchantRole),
+}
+
+/// The reads of the operator's staff that show no audit trail.
+const VIEWER: &[Permission] = &[
+    Permission::CustomersRead,
+    Permission::MerchantsRead,
+    Permission::CardsRead,
+    Permission::TerminalsRead,
+    Permission::GrantsRead,
+    Permission::AdjustmentsRead,
+    Permission::TopupsRead,
+    Permission::SettlementsRead,
+    Permission::ReconciliationRead,
+    Permission::AttentionRead,
+    Permission::IdempotencyRead,
+    Permission::MigrationRead,
+];
+
+impl AdminRole {
+    /// Every role.
+    pub const ALL: [Self; 7] =
+        [Self::Viewer, Self::Support, Self::Operator, Self::Treasurer, Self::Approver, Self::Auditor, Self::Owner];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Support => "support",
+            Self::Operator => "operator",
+            Self::Treasurer => "treasurer",
+            Self::Approver => "approver",
+            Self::Auditor => "auditor",
+            Self::Owner => "owner",
+        }
+    }
+
+    /// Whether the role also has every read of [`AdminRole::Viewer`].
+    const fn reads_all(self) -> bool {
+        match self {
+            Self::Viewer | Self::Operator | Self::Treasurer | Self::Approver | Self::Auditor | Self::Owner => true,
+            Self::Support => false,
+        }
+    }
+
+    /// The permissions beside those reads.
+    const fn own(self) -> &'static [Permission] {
+        match self {
+            Self::Viewer => &[],
+            Self::Support => &[
+                Permission::CustomersRead,
+                Permission::CustomersFreeze,
+                Permission::MerchantsRead,
+                Permission::CardsRead,
+                Permission::CardsManage,
+                Permission::TerminalsRead,
+                Permission::GrantsRead,
+                Permission::AdjustmentsRead,
+                Permission::AdjustmentsRequest,
+                Permission::TopupsRead,
+            ],
+            Self::Operator => &[
+                Permission::CustomersOpen,
+                Permission::CustomersFreeze,
+                Permission::MerchantsOpen,
+                Permission::MerchantsChange,
+                Permission::MerchantsOwner,
+                Permission::CardsManage,
+                Permission::TerminalsManage,
+                Permission::AdjustmentsRequest,
+                Permission::TopupDecisionsRequest,
+                Permission::ReconciliationRun,
+                Permission::AttentionResolve,
+            ],
+            Self::Treasurer => &[
+                Permission::MerchantsChange,
+                Permission::DestinationsChange,
+                Permission::GrantsIssue,
+                Permission::AdjustmentsRequest,
+                Permission::TopupsRefund,
+                Permission::TopupDecisionsRequest,
+                Permission::SettlementsOpen,
+                Permission::PayoutRequestsMake,
+                Permission::ReconciliationRun,
+            ],
+            Self::Approver => &[Permission::ApprovalsDecide],
+            Self::Auditor => &[Permission::AuditRead, Permission::StaffRead],
+            Self::Owner => Permission::ALL,
+        }
+    }
+}
+
+impl MerchantRole {
+    /// Every role.
+    pub const ALL: [Self; 3] = [Self::Cashier, Self::Manager, Self::Owner];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Cashier => "cashier",
+            Self::Manager => "manager",
+            Self::Owner => "owner",
+        }
+    }
+
+    const fn own(self) -> &'static [Permission] {
+        match self {
+            Self::Cashier => &[Permission::ShopRead, Permission::ShopCharge],
+            Self::Manager => {
+                &[Permission::ShopRead, Permission::ShopCharge, Permission::PaymentsRefund, Permission::ShopStaffRead]
+            }
+            Self::Owner => Permission::ALL,
+        }
+    }
+}
+
+impl StaffRole {
+    /// The owner's role of a kind of staff.
+    #[must_use]
+    pub const fn owner(of: Staff) -> Self {
+        match of {
+            Staff::Operator => Self::Admin(AdminRole::Owner),
+            Staff::Merchant => Self::Merchant(MerchantRole::Owner),
+        }
+    }
+
+    /// Every role of a kind of staff.
+    pub fn all(of: Staff) -> impl Iterator<Item = Self> {
+        let admin = AdminRole::ALL.into_iter().map(Self::Admin);
+        let merchant = MerchantRole::ALL.into_iter().map(Self::Merchant);
+        admin.chain(merchant).filter(move |role| role.staff() == of)
+    }
+
+    /// Parses the name of a role of a kind of staff; `None` for any other text.
+    #[must_use]
+    pub fn parse(of: Staff, name: &str) -> Option<Self> {
+        Self::all(of).find(|role| role.name() == name)
+    }
+
+    /// Whose staff has the role.
+    #[must_use]
+    pub const fn staff(self) -> Staff {
+        match self {
+            Self::Admin(_) => Staff::Operator,
+            Self::Merchant(_) => Staff::Merchant,
+        }
+    }
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Admin(role) => role.name(),
+            Self::Merchant(role) => role.name(),
+        }
+    }
+
+    /// Whether the role has a permission.
+    #[must_use]
+    pub fn has(self, permission: Permission) -> bool {
+        let (own, reads_all) = match self {
+            Self::Admin(role) => (role.own(), role.reads_all()),
+            Self::Merchant(role) => (role.own(), false),
+        };
+        permission.staff() == self.staff() && (own.contains(&permission) || (reads_all && VIEWER.contains(&permission)))
+    }
+
+    /// Whether it decides on requests of others or moves money, so that only an owner gives and takes it.
+    #[must_use]
+    pub fn decides_or_pays(self) -> bool {
+        Permission::ALL.iter().any(|permission| permission.decides_or_pays() && self.has(*permission))
+    }
+}
+
+impl fmt::Display for StaffRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,176 @@
+//! Who may change whom, and what the counter keeps.
+
+use super::*;
+use crate::failure::Failure;
+use crate::ids::{AuditId, Employer, MerchantId, StaffId, Tenant, TransactionId};
+use crate::keys;
+use crate::permission::{Permission, Staff};
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Planned, Role};
+use std::collections::BTreeSet;
+use uuid::Uuid;
+
+fn cx() -> Context {
+    Context {
+        now: Timestamp::from_millis(1_764_000_000_000),
+        transaction_id: TransactionId::new(Uuid::from_u128(1)),
+        resource_id: Uuid::from_u128(2),
+        audit_id: AuditId::new(Uuid::from_u128(3)),
+        secret: [0; 16],
+    }
+}
+
+fn tenant() -> Tenant {
+    Tenant::parse("aoba").unwrap()
+}
+
+fn admin(names: &[&str]) -> BTreeSet<StaffRole> {
+    names.iter().map(|name| StaffRole::parse(Staff::Operator, name).unwrap()).collect()
+}
+
+fn member(number: u128, names: &[&str]) -> StaffMember {
+    let id = StaffId::new(Uuid::from_u128(number));
+    let email = FreeText::email("hanako@example.jp").unwrap();
+    StaffMember::new((Employer::Operator, id), &email, admin(names), MemberState::Active, cx().now)
+}
+
+fn change<'a>(
+    tenant: &'a Tenant,
+    member: &'a StaffMember,
+    roles: Option<&'a BTreeSet<StaffRole>>,
+    state: Option<MemberState>,
+) -> StaffChange<'a> {
+    StaffChange { tenant, member, roles, state, reason: None }
+}
+
+fn refusal(planned: Result<Planned<StaffMember>, PlanRefusal>) -> PlanRefusal {
+    planned.unwrap_err()
+}
+
+#[test]
+fn only_an_owner_gives_and_takes_roles_that_decide_or_pay() {
+    let (tenant, owner) = (tenant(), member(1, &["owner"]));
+    let viewer = member(2, &["viewer"]);
+    for name in ["treasurer", "approver", "owner"] {
+        let roles = admin(&[name]);
+        assert!(plan_change(change(&tenant, &viewer, Some(&roles), None), &owner, &cx()).is_ok(), "{name}");
+        for by in ["viewer", "support", "operator", "treasurer", "approver", "auditor"] {
+            let by = member(3, &[by]);
+            let refused = refusal(plan_change(change(&tenant, &viewer, Some(&roles), None), &by, &cx()));
+            assert_eq!(refused, PlanRefusal::Denied(Permission::StaffManage), "{name} by {}", by.role_names());
+            let treasurer = member(4, &[name]);
+            let taken = plan_change(change(&tenant, &treasurer, Some(&admin(&["viewer"])), None), &by, &cx());
+            assert_eq!(refusal(taken), PlanRefusal::Denied(Permission::StaffManage));
+        }
+    }
+}
+
+#[test]
+fn disabled_or_invited_owner_changes_nothing() {
+    let (tenant, viewer) = (tenant(), member(2, &["viewer"]));
+    for state in [MemberState::Invited, MemberState::Disabled] {
+        let owner = StaffMember { state, ..member(1, &["owner"]) };
+        let refused = plan_change(change(&tenant, &viewer, None, Some(MemberState::Disabled)), &owner, &cx());
+        assert_eq!(refusal(refused), PlanRefusal::Denied(Permission::StaffManage));
+        assert!(!owner.is_owner() && Permission::ALL.iter().all(|permission| !owner.may(*permission)));
+    }
+}
+
+#[test]
+fn member_gives_no_role_to_themselves() {
+    let (tenant, owner) = (tenant(), member(1, &["owner"]));
+    let more = admin(&["owner", "treasurer"]);
+    let refused = refusal(plan_change(change(&tenant, &owner, Some(&more), None), &owner, &cx()));
+    assert_eq!(refused, PlanRefusal::Refused(Failure::FourEyes));
+    // A role may be given up; the counter decides whether enough owners remain.
+    let leaving = member(1, &["owner", "viewer"]);
+    let planned = plan_change(change(&tenant, &leaving, Some(&admin(&["viewer"])), None), &leaving, &cx()).unwrap();
+    let roles: Vec<Role> = planned.draft.items.iter().map(|item| item.role()).collect();
+    assert_eq!(roles, [Role::Staff, Role::StaffCounts, Role::Audit]);
+}
+
+#[test]
+fn leaving_owner_or_decider_is_guarded_by_the_counter() {
+    let (tenant, by) = (tenant(), member(1, &["owner"]));
+    for (name, counted) in [("owner", true), ("approver", true), ("treasurer", false), ("auditor", false)] {
+        let leaving = member(2, &[name]);
+        let planned = plan_change(change(&tenant, &leaving, None, Some(MemberState::Disabled)), &by, &cx()).unwrap();
+        let counts = planned.draft.items.iter().find(|item| item.role() == Role::StaffCounts);
+        assert_eq!(counts.is_some(), counted, "{name}");
+        if let Some(counts) = counts {
+            assert_eq!(counts.key(), &keys::staff_counts(&tenant, Employer::Operator));
+            assert!(counts.clauses().iter().all(|clause| clause.failure == Failure::WrongState));
+            // An absent counter refuses too.
+            assert!(counts.failure_on(None).is_some());
+        }
+    }
+}
+
+#[test]
+fn invited_member_is_enabled_by_themselves_only() {
+    let (tenant, by) = (tenant(), member(1, &["owner"]));
+    let invited = StaffMember { state: MemberState::Invited, ..member(2, &["viewer"]) };
+    let refused = plan_change(change(&tenant, &invited, None, Some(MemberState::Active)), &by, &cx());
+    assert_eq!(refusal(refused), PlanRefusal::Refused(Failure::WrongState));
+    assert_eq!(plan_accept(&tenant, &invited, &cx()).unwrap().receipt.state, MemberState::Active);
+    for state in [MemberState::Active, MemberState::Disabled] {
+        let other = StaffMember { state, ..invited.clone() };
+        assert_eq!(refusal(plan_accept(&tenant, &other, &cx())), PlanRefusal::Refused(Failure::WrongState));
+    }
+}
+
+#[test]
+fn record_is_read_as_written() {
+    let merchant = Employer::Merchant(MerchantId::new(Uuid::from_u128(9)));
+    for stored in [
+        member(1, &["viewer", "auditor"]),
+        StaffMember {
+            employer: merchant,
+            roles: BTreeSet::from([StaffRole::Merchant(MerchantRole::Cashier)]),
+            ..member(2, &["viewer"])
+        },
+    ] {
+        assert_eq!(StaffMember::read(stored.employer, &stored.item()).unwrap(), stored);
+    }
+    // A role of another staff, or of a later release, is an error and permits nothing.
+    assert!(StaffMember::read(merchant, &member(1, &["viewer"]).item()).is_err());
+}
+
+#[test]
+fn every_permission_is_in_a_role_of_its_staff() {
+    for permission in Permission::ALL {
+        assert!(StaffRole::owner(permission.staff()).has(*permission), "{}", permission.name());
+        let other = match permission.staff() {
+            Staff::Operator => Staff::Merchant,
+            Staff::Merchant => Staff::Operator,
+        };
+        assert!(StaffRole::all(other).all(|role| !role.has(*permission)), "{}", permission.name());
+    }
+    let decides = |role: &AdminRole| StaffRole::Admin(*role).has(Permission::ApprovalsDecide);
+    let deciding: Vec<AdminRole> = AdminRole::ALL.into_iter().filter(decides).collect();
+    assert_eq!(deciding, [AdminRole::Approver, AdminRole::Owner]);
+    // An auditor changes nothing.
+    let changes = |permission: &Permission| !permission.name().ends_with(".read");
+    let auditor = StaffRole::Admin(AdminRole::Auditor);
+    assert!(Permission::ALL.iter().filter(|permission| changes(permission)).all(|one| !auditor.has(*one)));
+}
+
+#[test]
+fn tenant_needs_two_distinct_owners() {
+    let founder = |number: u128, email: &str| Founder {
+        id: StaffId::new(Uuid::from_u128(number)),
+        email: FreeText::email(email).unwrap(),
+    };
+    let (one, two) = (founder(1, "hanako@example.jp"), founder(2, "taro@example.jp"));
+    assert!(Founders::new(vec![one.clone(), two]).is_ok());
+    for few in [
+        vec![],
+        vec![one.clone()],
+        vec![one.clone(), founder(1, "taro@example.jp")],
+        vec![one, founder(2, "Hanako@example.jp")],
+    ] {
+        assert_eq!(Founders::new(few), Err(FoundersError));
+    }
+}

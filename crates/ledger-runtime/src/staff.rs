@@ -1,0 +1,176 @@
+//! Requests about staff that the operator and merchant APIs share: list, invite, change, accept.
+
+use crate::app::App;
+use crate::endpoint::{Endpoint, Keyed};
+use crate::execute::{Outcome, PlanError, created, ok};
+use crate::identity::{Caller, Member};
+use crate::problem::Problem;
+use crate::request::{self, RequestKey, SentText};
+use crate::views::{StaffChangeView, words};
+use ledger_core::idempotency::Fields;
+use ledger_core::ids::{Employer, StaffId};
+use ledger_core::keys;
+use ledger_core::permission::{Permission, Staff};
+use ledger_core::staff::{self, Invitation, MemberState, StaffChange, StaffMember, StaffRole};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use utoipa::ToSchema;
+
+/// The most roles in a request.
+const ROLES_MAX: usize = 10;
+
+/// An invitation of a person to the staff.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StaffInviteBody {
+    /// The person: the subject of the person's tokens, as the identity provider names it.
+    pub staff_id: String,
+    /// The person's verified e-mail address. A person has one record.
+    pub email: String,
+    /// The roles: at least one.
+    #[schema(value_type = Vec<words::StaffRoleWord>)]
+    pub roles: Vec<String>,
+}
+
+/// A change of a staff member. An absent field keeps its value.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StaffChangeBody {
+    /// All roles that the member has from now on: at least one.
+    #[schema(value_type = Option<Vec<words::StaffRoleWord>>)]
+    pub roles: Option<Vec<String>>,
+    /// `disabled` stops everything that the member may do, within a minute; `active` allows it again.
+    #[schema(value_type = Option<words::StaffStatusChange>)]
+    pub status: Option<String>,
+    /// The reason for the change; at most 140 characters, no card number.
+    pub reason: Option<String>,
+}
+
+impl App {
+    /// Reads a member of the caller's employer.
+    ///
+    /// # Errors
+    /// 404 if there is no such member, 503 if the store cannot be read.
+    pub async fn staff_member(&self, who: &Member, id: StaffId) -> Result<StaffMember, Problem> {
+        let key = keys::staff_member(who.tenant(), who.employer(), id);
+        let item = self.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+        Ok(StaffMember::read(who.employer(), &item)?)
+    }
+
+    /// Reads the caller's own record for a plan, not from the cache.
+    ///
+    /// # Errors
+    /// 403 `permission_missing` if the caller has none.
+    pub async fn acting_member(&self, who: &Member, permission: Permission) -> Result<StaffMember, PlanError> {
+        let item = self.dynamo().get(&keys::staff_member(who.tenant(), who.employer(), who.id())).await?;
+        let item = item.ok_or_else(|| PlanError::Invalid(Problem::permission_missing(permission)))?;
+        Ok(StaffMember::read(who.employer(), &item)?)
+    }
+}
+
+/// Invites a person. `at` is the endpoint that returns the member.
+///
+/// # Errors
+/// 400 that names the field; otherwise as [`Keyed::claim`].
+pub async fn invite<C: Caller + Sync>(
+    app: &App,
+    (endpoint, at): (&Keyed, &Endpoint),
+    (caller, who): (&C, &Member),
+    (key, body): (RequestKey, &StaffInviteBody),
+) -> Result<Outcome, Problem> {
+    let id = request::id("staff_id", &body.staff_id, StaffId::parse)?;
+    let email = request::email("email", &body.email);
+    let roles = roles(who.employer(), &body.roles)?;
+    let fields = Fields::new().with("staff_id", id).with("email", email.as_sent()).with("roles", names(&roles));
+    let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
+    let plan = async |cx| {
+        let email = email.text()?;
+        let by = app.acting_member(who, managing(who)).await?;
+        let invitation = Invitation { tenant: who.tenant(), by: &by, id, email: &email, roles: &roles };
+        Ok(staff::plan_invite(invitation, &cx)?)
+    };
+    let render = |member: &StaffMember| created(at.path(&[&member.id]), &StaffChangeView::from(member));
+    Ok(app.perform(claim, admission, plan, render).await)
+}
+
+/// Changes the roles or the state of a member.
+///
+/// # Errors
+/// As [`invite`].
+pub async fn change<C: Caller + Sync>(
+    app: &App,
+    endpoint: &Keyed,
+    (caller, who): (&C, &Member),
+    id: StaffId,
+    (key, body): (RequestKey, &StaffChangeBody),
+) -> Result<Outcome, Problem> {
+    let roles = body.roles.as_ref().map(|given| roles(who.employer(), given)).transpose()?;
+    let state = body.status.as_deref();
+    let parse = |word: &str| MemberState::parse(word).filter(|state| *state != MemberState::Invited);
+    let state = state.map(|word| request::word("status", word, parse, "active or disabled")).transpose()?;
+    let reason = body.reason.as_deref().map(|reason| request::memo("reason", reason));
+    let fields = Fields::new()
+        .with_some("roles", roles.as_ref().map(names))
+        .with_some("status", state.map(MemberState::name))
+        .with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = endpoint.claim(app, caller, key, &[&id], fields).await?;
+    let plan = async |cx| {
+        let reason = request::text_of(reason.as_ref())?;
+        let by = app.acting_member(who, managing(who)).await?;
+        let member = app.staff_member(who, id).await?;
+        let change = StaffChange {
+            tenant: who.tenant(),
+            member: &member,
+            roles: roles.as_ref(),
+            state,
+            reason: reason.as_ref(),
+        };
+        Ok(staff::plan_change(change, &by, &cx)?)
+    };
+    let outcome = app.perform(claim, admission, plan, |member| ok(&StaffChangeView::from(member))).await;
+    app.records().forget_staff(who.tenant(), (who.employer(), id));
+    Ok(outcome)
+}
+
+/// Accepts the caller's own invitation.
+///
+/// # Errors
+/// As [`Keyed::claim`].
+pub async fn accept<C: Caller + Sync>(
+    app: &App,
+    endpoint: &Keyed,
+    (caller, who): (&C, &Member),
+    key: RequestKey,
+) -> Result<Outcome, Problem> {
+    let fields = Fields::new().with("staff_id", who.id());
+    let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
+    let plan = async |cx| {
+        let member = app.staff_member(who, who.id()).await?;
+        Ok(staff::plan_accept(who.tenant(), &member, &cx)?)
+    };
+    let outcome = app.perform(claim, admission, plan, |member| ok(&StaffChangeView::from(member))).await;
+    app.records().forget_staff(who.tenant(), who.key());
+    Ok(outcome)
+}
+
+/// The permission to manage the staff that the caller belongs to.
+fn managing(who: &Member) -> Permission {
+    match who.employer().staff() {
+        Staff::Operator => Permission::StaffManage,
+        Staff::Merchant => Permission::ShopStaffManage,
+    }
+}
+
+fn roles(employer: Employer, given: &[String]) -> Result<BTreeSet<StaffRole>, Problem> {
+    let known: Vec<&str> = StaffRole::all(employer.staff()).map(StaffRole::name).collect();
+    let unknown = || Problem::invalid_field("roles", format!("must be 1 or more of {}", known.join(", ")));
+    if given.is_empty() || given.len() > ROLES_MAX {
+        return Err(unknown());
+    }
+    given.iter().map(|name| StaffRole::parse(employer.staff(), name).ok_or_else(unknown)).collect()
+}
+
+/// The roles for the key's fingerprint, in their order.
+fn names(roles: &BTreeSet<StaffRole>) -> String {
+    roles.iter().map(|role| role.name()).collect::<Vec<_>>().join("+")
+}

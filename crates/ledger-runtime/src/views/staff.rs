@@ -1,0 +1,64 @@
+//! Staff members, as the operator and merchant APIs show them.
+
+use super::words;
+use ledger_core::staff::StaffMember;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A staff member.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct StaffView {
+    /// The person: the subject of the person's tokens.
+    pub staff_id: String,
+    /// The person's verified e-mail address.
+    pub email: String,
+    /// The roles.
+    #[schema(value_type = Vec<words::StaffRoleWord>)]
+    pub roles: Vec<&'static str>,
+    /// `invited` until the person accepts; `disabled` members may do nothing.
+    #[schema(value_type = words::StaffStatus)]
+    pub status: &'static str,
+    /// The time at which the record was made.
+    pub created_at: String,
+    /// The time of the last change.
+    pub updated_at: String,
+}
+
+/// A staff member who was invited or changed, or who accepted.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct StaffChangeView {
+    /// The person: the subject of the person's tokens.
+    pub staff_id: String,
+    /// The roles.
+    #[schema(value_type = Vec<words::StaffRoleWord>)]
+    pub roles: Vec<&'static str>,
+    /// `invited` until the person accepts; `disabled` members may do nothing.
+    #[schema(value_type = words::StaffStatus)]
+    pub status: &'static str,
+    /// The time of the change.
+    pub updated_at: String,
+}
+
+impl From<&StaffMember> for StaffView {
+    fn from(member: &StaffMember) -> Self {
+        Self {
+            staff_id: member.id.to_string(),
+            email: member.email.expose().to_owned(),
+            roles: member.roles.iter().map(|role| role.name()).collect(),
+            status: member.state.name(),
+            created_at: member.created_at.to_string(),
+            updated_at: member.updated_at.to_string(),
+        }
+    }
+}
+
+impl From<&StaffMember> for StaffChangeView {
+    fn from(member: &StaffMember) -> Self {
+        Self {
+            staff_id: member.id.to_string(),
+            roles: member.roles.iter().map(|role| role.name()).collect(),
+            status: member.state.name(),
+            updated_at: member.updated_at.to_string(),
+        }
+    }
+}

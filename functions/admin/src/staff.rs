@@ -1,0 +1,97 @@
+//! `/v1/admin/staff`: the operator's staff: list, invite, change, disable, accept.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::ids::StaffId;
+use ledger_core::operation::Operation;
+use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::execute::Outcome;
+use ledger_runtime::identity::Admin;
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{self, Empty, KeyedJson, PathId};
+use ledger_runtime::staff::{self, StaffChangeBody, StaffInviteBody};
+use ledger_runtime::views::{Page, StaffChangeView, StaffView};
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/staff")
+    .summary("Lists the operator's staff.")
+    .permission(Permission::StaffRead)
+    .pages_of::<StaffView>();
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Admin,
+    page: request::Page,
+) -> Result<Json<Page<StaffView>>, Problem> {
+    Ok(Json(app.staff(&who.member(), page).await?))
+}
+
+pub(crate) const INVITE: Keyed = Endpoint::post("/v1/admin/staff")
+    .summary("Invites a person to the operator's staff.")
+    .about("The person may act once they accept. Only an owner gives roles that decide on requests or move money.")
+    .permission(Permission::StaffManage)
+    .body::<StaffInviteBody>()
+    .created::<StaffChangeView>("Invited")
+    .when(Code::AlreadyExists, "the person has a record")
+    .keyed(Operation::StaffInvite);
+
+pub(crate) async fn invite(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<StaffInviteBody>,
+) -> Result<Outcome, Problem> {
+    staff::invite(&app, (&INVITE, &GET), (&who, &who.member()), (key, &body)).await
+}
+
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/staff/{staff_id}")
+    .summary("Returns a member of the operator's staff.")
+    .permission(Permission::StaffRead)
+    .id("staff_id", "The member's id.")
+    .ok::<StaffView>("The member")
+    .when(Code::NotFound, "no such member");
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<StaffId>,
+) -> Result<Json<StaffView>, Problem> {
+    Ok(Json(StaffView::from(&app.staff_member(&who.member(), id).await?)))
+}
+
+pub(crate) const CHANGE: Keyed = Endpoint::patch("/v1/admin/staff/{staff_id}")
+    .summary("Changes the roles of a member of the operator's staff, or disables or enables the member.")
+    .about("Takes effect within a minute. Members give themselves no role.")
+    .permission(Permission::StaffManage)
+    .id("staff_id", "The member's id.")
+    .body::<StaffChangeBody>()
+    .ok::<StaffChangeView>("Changed")
+    .when(Code::WrongState, "fewer than two owners or deciders would remain, or an invited member would be enabled")
+    .when(Code::FourEyesRequired, "members give themselves a role")
+    .when(Code::NotFound, "no such member")
+    .keyed(Operation::StaffChange);
+
+pub(crate) async fn change(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<StaffId>,
+    KeyedJson(key, body): KeyedJson<StaffChangeBody>,
+) -> Result<Outcome, Problem> {
+    staff::change(&app, &CHANGE, (&who, &who.member()), id, (key, &body)).await
+}
+
+pub(crate) const ACCEPT: Keyed = Endpoint::post("/v1/admin/staff/accept")
+    .summary("Accepts the caller's own invitation to the operator's staff.")
+    .open()
+    .body::<Empty>()
+    .ok::<StaffChangeView>("Accepted")
+    .when(Code::WrongState, "the caller is not invited")
+    .when(Code::NotFound, "the caller has no record")
+    .keyed(Operation::StaffAccept);
+
+pub(crate) async fn accept(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, _): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    staff::accept(&app, &ACCEPT, (&who, &who.member()), key).await
+}

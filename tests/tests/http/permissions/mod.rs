@@ -1,0 +1,7 @@
+//! Permissions: what a token permits without a record, refusals before replays, the owners that must remain, and the
+//! trail of denials.
+#![cfg(feature = "stack")]
+
+mod attacks;
+mod matrix;
+mod staff;

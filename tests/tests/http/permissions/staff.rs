@@ -1,0 +1,169 @@
+//! Staff records: replays of demoted members, lockout within a minute, the owners and deciders that must remain, one
+//! record for a person, and the bounded trail of denials.
+
+use futures::future::join_all;
+use ledger_core::staff::DENIALS_PER_HOUR_MAX;
+use ledger_core::terms::{StaffSource, TenantTerms};
+use ledger_runtime::metrics::Metric;
+use ledger_tests::audit::{number, text};
+use ledger_tests::http::topup_rig::Rig;
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Call, Host, Who, World, host, staff};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn records(terms: &mut TenantTerms) {
+    terms.staff = StaffSource::Records;
+}
+
+fn patch(world: &World, id: &str, body: &Value) -> Call {
+    Call::patch(&format!("/v1/admin/staff/{id}"), &world.operator.who, body).key(new_key())
+}
+
+fn grant(customer: &str, who: &Who) -> Call {
+    let body = json!({"customer_id": customer, "asset": "POINT", "amount": "10", "reason": "thanks"});
+    Call::post("/v1/admin/grants", who, &body).key(new_key())
+}
+
+/// The active owners and deciders, as the counter has them.
+async fn counts(world: &World) -> (String, String) {
+    let books = world.books().await;
+    let row = books.row(&format!("{}#tenant#root", world.tenant), "STAFF_COUNTS").expect("a counter").clone();
+    (number(&row, "owners").to_string(), number(&row, "deciders").to_string())
+}
+
+#[tokio::test]
+async fn demoted_members_retry_is_refused_and_its_answer_stays() {
+    let world = World::with_terms(host::shared(), "demoted", records).await;
+    let customer = world.customer().await;
+    let (id, who) = staff::member(&world, "treasurer").await;
+    let call = grant(&customer.id, &who);
+    let first = world.api.settle(&call).await.good();
+    let _ = world.api.settle(&patch(&world, &id, &json!({"roles": ["viewer"]}))).await.good();
+    let refused = world.api.send(&call).await.problem(403, "permission_missing");
+    assert!(!refused.replayed() && refused.text("/permission") == "grants.issue");
+    let _ = world.api.settle(&patch(&world, &id, &json!({"roles": ["treasurer"]}))).await.good();
+    let again = world.api.settle(&call).await;
+    assert!(again.replayed());
+    assert_eq!(again.stored(), first.stored());
+    assert_eq!(world.balance(&customer, "POINT").await, "10");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn disabled_member_is_locked_out_of_every_process_within_a_minute() {
+    let rig = Rig::new().await;
+    let scene = rig.scene_with("lockout", records).await;
+    let world = &scene.world;
+    let (id, who) = staff::member(world, "operator").await;
+    let process = rig.actor().await;
+    let look = Call::get(&format!("/v1/admin/customers/{}", scene.customer.id), &who);
+    assert_eq!(process.send(&look).await.status, 200);
+    let _ = world.api.settle(&patch(world, &id, &json!({"status": "disabled"}))).await.good();
+    process.clock.forward(Duration::from_secs(61));
+    let _ = process.send(&look).await.problem(403, "permission_missing");
+    assert_eq!(process.counted(Metric::PermissionDenied), 1);
+    let _ = world.api.settle(&patch(world, &id, &json!({"status": "active"}))).await.good();
+    process.clock.forward(Duration::from_secs(61));
+    assert_eq!(process.send(&look).await.status, 200);
+}
+
+#[tokio::test]
+async fn two_owners_and_two_deciders_remain_whatever_runs_in_parallel() {
+    let world = World::with_terms(Host::fresh(), "remain", records).await;
+    assert_eq!(counts(&world).await, ("2".to_owned(), "2".to_owned()));
+    let (third, _) = staff::member(&world, "owner").await;
+    assert_eq!(counts(&world).await, ("3".to_owned(), "3".to_owned()));
+    // Each of three owners is disabled or demoted by another, all at once: one change succeeds.
+    let by =
+        |who: &Who, id: &str, body: &Value| Call::patch(&format!("/v1/admin/staff/{id}"), who, body).key(new_key());
+    let calls = [
+        by(&world.operator.who, &world.second.id, &json!({"status": "disabled"})),
+        by(&world.operator.who, &third, &json!({"roles": ["viewer"]})),
+        by(&world.second.who, &third, &json!({"status": "disabled"})),
+    ];
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    let good = answers.iter().filter(|answer| answer.status == 200).count();
+    let (owners, deciders) = counts(&world).await;
+    assert!((1..=2).contains(&good), "{answers:?}");
+    assert_eq!((owners.as_str(), deciders.as_str()), ("2", "2"), "{answers:?}");
+    // The last two are kept, and an owner cannot leave either.
+    let own = by(&world.operator.who, &world.operator.id, &json!({"status": "disabled"}));
+    let _ = world.api.settle(&own).await.problem(400, "wrong_state");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn person_has_one_record_and_adds_no_role_to_it() {
+    let world = World::with_terms(host::shared(), "one-record", records).await;
+    let (id, _) = staff::member(&world, "viewer").await;
+    let invite = |body: &Value| Call::post("/v1/admin/staff", &world.operator.who, body).key(new_key());
+    let same_id = json!({"staff_id": id, "email": staff::email_of(&new_id()), "roles": ["owner"]});
+    let _ = world.api.settle(&invite(&same_id)).await.problem(409, "already_exists");
+    let same_person = json!({"staff_id": new_id(), "email": staff::email_of(&id).to_uppercase(), "roles": ["owner"]});
+    let _ = world.api.settle(&invite(&same_person)).await.problem(409, "already_exists");
+    // An owner has every role's permissions, and still adds no role to their own record.
+    let own = patch(&world, &world.operator.id, &json!({"roles": ["owner", "auditor"]}));
+    let _ = world.api.settle(&own).await.problem(403, "four_eyes_required");
+    // An invited member may do nothing until they accept, and another person cannot accept for them.
+    let invited = staff::invited(&world, "viewer").await;
+    let who = world.token("admin", &invited, None).await;
+    let look = Call::get("/v1/admin/reconciliation", &who);
+    let _ = world.api.send(&look).await.problem(403, "permission_missing");
+    let enable = patch(&world, &invited, &json!({"status": "active"}));
+    let _ = world.api.settle(&enable).await.problem(400, "wrong_state");
+    let page = Call::get("/v1/admin/staff?limit=2", &world.operator.who);
+    let page = world.api.send(&page).await.good().json();
+    assert_eq!(page["items"].as_array().map(Vec::len), Some(2), "{page}");
+    assert!(page["next_cursor"].is_string(), "{page}");
+}
+
+#[tokio::test]
+async fn merchant_keeps_an_owner_and_gets_its_first_one_once() {
+    let world = World::with_terms(host::shared(), "shop-owner", records).await;
+    let merchant = world.merchant().await;
+    let again = Call::post(
+        &format!("/v1/admin/merchants/{}/staff", merchant.id),
+        &world.operator.who,
+        &staff::person(&new_id()),
+    );
+    let _ = world.api.settle(&again.clone().key(new_key())).await.problem(409, "already_exists");
+    let missing = again.at(format!("/v1/admin/merchants/{}/staff", new_id())).key(new_key());
+    let _ = world.api.settle(&missing).await.problem(404, "not_found");
+    let list = world.api.send(&Call::get("/v1/merchant/staff", &merchant.who)).await.good().json();
+    let owner = list["items"][0]["staff_id"].as_str().expect("an id").to_owned();
+    assert_eq!(list["items"][0]["roles"], json!(["owner"]));
+    let leave = Call::patch(&format!("/v1/merchant/staff/{owner}"), &merchant.who, &json!({"status": "disabled"}));
+    let _ = world.api.settle(&leave.key(new_key())).await.problem(400, "wrong_state");
+}
+
+#[tokio::test]
+async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
+    let world = World::with_terms(Host::fresh(), "storm", records).await;
+    let (id, who) = staff::member(&world, "viewer").await;
+    let before = world.books().await;
+    let calls: Vec<Call> = (0..40).map(|_| Call::get("/v1/admin/audit", &who)).collect();
+    for answer in join_all(calls.iter().map(|call| world.api.send(call))).await {
+        let _ = answer.problem(403, "permission_missing");
+    }
+    let after = world.books().await;
+    let denied = after.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "permission_denied");
+    let denied: Vec<_> = denied.map(|(_, _, act)| text(act, "subject").to_owned()).collect();
+    // The hour may end meanwhile.
+    let max = 2 * usize::try_from(DENIALS_PER_HOUR_MAX).unwrap();
+    assert!((1..=max).contains(&denied.len()), "{}", denied.len());
+    assert!(denied.iter().all(|subject| *subject == format!("staff:{id}")), "{denied:?}");
+    let counters: Vec<_> = after.under("DENIED#").collect();
+    assert!(counters.iter().all(|(_, _, row)| row.contains_key("ttl")), "{counters:?}");
+    assert!(after.rows.len() - before.rows.len() <= denied.len() + 2);
+}
+
+/// A tenant that was open before there were records is as before until its records decide.
+#[tokio::test]
+async fn token_permits_everything_until_the_records_decide() {
+    let world = World::new("before-records").await;
+    let stranger = world.token("admin", &new_id(), None).await;
+    let _ = world.api.send(&Call::get("/v1/admin/audit", &stranger)).await.good();
+    // Without a record the person manages no staff even then.
+    let invite = Call::post("/v1/admin/staff", &stranger, &staff::invitation(&new_id(), "owner")).key(new_key());
+    let _ = world.api.settle(&invite).await.problem(403, "permission_missing");
+}
