@@ -163,6 +163,64 @@ impl BusinessDate {
         };
         (start(self.0), start(self.0.tomorrow().unwrap_or(self.0)))
     }
+
+    /// The date without hyphens, `20261121`, as attribute names have it.
+    #[must_use]
+    pub fn digits(self) -> String {
+        self.0.strftime("%Y%m%d").to_string()
+    }
+
+    /// Reads a date without hyphens; `None` for any other text.
+    #[must_use]
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        let (month, day) = digits.split_at_checked(6)?;
+        let (year, month) = month.split_at_checked(4)?;
+        Self::parse(&format!("{year}-{month}-{day}")).ok()
+    }
+
+    /// The date this many days earlier, or the first supported date.
+    #[must_use]
+    pub fn days_before(self, days: u8) -> Self {
+        let earlier = self.0.checked_sub(jiff::Span::new().days(days));
+        Self(earlier.unwrap_or(jiff::civil::Date::MIN))
+    }
+
+    /// The calendar month of the date.
+    #[must_use]
+    pub fn month(self) -> BusinessMonth {
+        BusinessMonth(self.0.first_of_month())
+    }
+}
+
+/// A calendar month in Japan, by its first day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BusinessMonth(jiff::civil::Date);
+
+impl BusinessMonth {
+    /// The month without a hyphen, `202611`, as attribute names have it.
+    #[must_use]
+    pub fn digits(self) -> String {
+        self.0.strftime("%Y%m").to_string()
+    }
+
+    /// Reads a month without a hyphen; `None` for any other text.
+    #[must_use]
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        (digits.len() == 6).then(|| BusinessDate::from_digits(&format!("{digits}01")).map(BusinessDate::month))?
+    }
+
+    /// The month this many months earlier, or the first supported month.
+    #[must_use]
+    pub fn months_before(self, months: u8) -> Self {
+        let earlier = self.0.checked_sub(jiff::Span::new().months(months));
+        Self(earlier.unwrap_or(jiff::civil::Date::MIN))
+    }
+
+    /// The first instant after the month.
+    #[must_use]
+    pub fn end(self) -> Timestamp {
+        BusinessDate(self.0.last_of_month()).bounds().1
+    }
 }
 
 impl fmt::Display for BusinessDate {
@@ -183,5 +241,19 @@ mod tests {
         assert_eq!(midnight.business_date().to_string(), "2026-11-22");
         assert_eq!(midnight.business_date().bounds().0, midnight);
         assert_eq!(midnight.rfc3339(), "2026-11-21T15:00:00.000Z");
+    }
+
+    #[test]
+    fn dates_and_months_have_digits_and_predecessors() {
+        let date = BusinessDate::parse("2026-03-01").unwrap();
+        assert_eq!((date.digits().as_str(), date.days_before(2).digits().as_str()), ("20260301", "20260227"));
+        assert_eq!(BusinessDate::from_digits("20260301"), Some(date));
+        assert_eq!(BusinessMonth::from_digits("202603"), Some(date.month()));
+        let january = BusinessMonth::from_digits("202601").unwrap();
+        assert_eq!((january.digits().as_str(), january.months_before(2).digits().as_str()), ("202601", "202511"));
+        assert_eq!(january.end().rfc3339(), "2026-01-31T15:00:00.000Z");
+        for wrong in ["2026", "20261301", "2026030", "x"] {
+            assert_eq!((BusinessDate::from_digits(wrong), BusinessMonth::from_digits(wrong)), (None, None), "{wrong}");
+        }
     }
 }
