@@ -66,6 +66,7 @@ pub fn terms() -> TenantTerms {
         topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
         requests_per_second: None,
         hold_hours: None,
+        limits: None,
         settlement: None,
         records: RecordVersion::V1,
         staff: StaffSource::Tokens,

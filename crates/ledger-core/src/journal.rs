@@ -9,11 +9,15 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
-use crate::money::{Asset, Delta};
+use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
+use std::collections::BTreeMap;
 
 /// The attribute of an entry that holds the payment's state after it.
 pub(crate) const PAYMENT_STATUS: &str = "payment_status";
+
+/// The attribute of an entry that has what its transaction counted toward limits.
+pub(crate) const COUNTED: &str = "counted";
 
 /// A stored journal entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +34,8 @@ pub struct JournalEntry {
     pub payment_id: Option<PaymentId>,
     /// The refund that wrote it.
     pub refund_id: Option<RefundId>,
+    /// What it counted toward limits: amounts by asset and by the count's name.
+    pub counted: BTreeMap<Asset, BTreeMap<String, Amount>>,
 }
 
 /// An entry as one party sees it in its history.
@@ -69,6 +75,7 @@ impl JournalEntry {
             postings: item.maps("postings", posting)?,
             payment_id: item.opt_parsed("payment_id", PaymentId::parse)?,
             refund_id: item.opt_parsed("refund_id", RefundId::parse)?,
+            counted: item.opt_map(COUNTED)?.map(counted).transpose()?.unwrap_or_default(),
         })
     }
 }
@@ -111,6 +118,17 @@ fn posting(item: &Item) -> Result<Posting, ItemError> {
         bucket: item.opt_named("bucket", Bucket::parse)?.unwrap_or(Bucket::Available),
         delta: item.delta("delta", item.parsed("asset", Asset::parse)?)?,
     })
+}
+
+fn counted(item: &Item) -> Result<BTreeMap<Asset, BTreeMap<String, Amount>>, ItemError> {
+    let of_asset = |name: &String| {
+        let asset = Asset::parse(name).map_err(|_| ItemError::invalid(COUNTED))?;
+        let counts = item.map(name)?;
+        let amount = |name: &String| Ok((name.clone(), counts.amount(name, asset.clone())?));
+        let amounts = counts.keys().map(amount).collect::<Result<_, ItemError>>()?;
+        Ok((asset, amounts))
+    };
+    item.keys().map(of_asset).collect()
 }
 
 fn change(asset: &str, number: &str) -> Result<Delta, ItemError> {

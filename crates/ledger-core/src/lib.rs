@@ -9,7 +9,7 @@
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `keys`, `aggregates`,
 //!    `reads`, `bank`, `journal`.
-//! 3. Conditional writes: `transaction`, `forms`, `lease`, `rate`.
+//! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
@@ -35,6 +35,7 @@ pub mod ids;
 pub mod journal;
 pub mod keys;
 pub mod lease;
+pub mod limits;
 pub mod merchants;
 pub mod migration;
 pub mod money;

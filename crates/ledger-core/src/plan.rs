@@ -5,6 +5,7 @@
 use crate::dynamo::{Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::{AuditId, TransactionId};
+use crate::limits::{LimitHit, LimitRefusal};
 use crate::money::MoneyError;
 use crate::payment_state::{PaymentState, WrongState};
 use crate::permission::Permission;
@@ -41,6 +42,9 @@ pub enum PlanRefusal {
         /// When the hold expired, if the refusal is due to that.
         expired_at: Option<Timestamp>,
     },
+    /// The amount alone exceeds a limit. Stored under the key, as `limit_exceeded`.
+    #[error("refused: limit_exceeded")]
+    Limit(LimitHit),
     /// The request is invalid.
     #[error("{field}: {why}")]
     Invalid {
@@ -63,6 +67,16 @@ pub enum PlanRefusal {
 impl From<WrongState> for PlanRefusal {
     fn from(WrongState(state): WrongState) -> Self {
         Self::InState { state, expired_at: None }
+    }
+}
+
+impl From<LimitRefusal> for PlanRefusal {
+    fn from(refusal: LimitRefusal) -> Self {
+        match refusal {
+            LimitRefusal::Exceeded(hit) => Self::Limit(hit),
+            LimitRefusal::Unread => Self::Refused(Failure::StalePlan),
+            LimitRefusal::Money(error) => Self::Money(error),
+        }
     }
 }
 

@@ -1,4 +1,9 @@
-//! A tenant's configuration: creating it, and the staged rollout of idempotency keys.
+//! A tenant's configuration: creating it, its limits, and the staged rollout of idempotency keys.
+
+mod limits;
+
+pub(crate) use limits::limits_changed;
+pub use limits::{limited_item, set_limits};
 
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};

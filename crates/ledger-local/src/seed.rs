@@ -93,6 +93,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),
         requests_per_second: None,
         hold_hours: None,
+        limits: None,
         settlement: Some(settlement_terms()?),
         records: RecordVersion::NEWEST,
         staff: StaffSource::Tokens,

@@ -144,6 +144,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         topup: topup.transpose()?,
         requests_per_second: file.requests_per_second.map(request_rate).transpose()?,
         hold_hours: file.hold_hours.map(hold_hours).transpose()?,
+        limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         records: RecordVersion::NEWEST,
         staff: StaffSource::Tokens,
@@ -288,6 +289,7 @@ mod tests {
             settlement: None,
             requests_per_second: RequestRate::new(7),
             hold_hours: HoldHours::new(48),
+            limits: None,
             ..terms
         };
         assert_eq!(parse(&text(&without)).unwrap(), without);

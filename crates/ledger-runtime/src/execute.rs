@@ -207,7 +207,7 @@ impl Ledger {
     ///
     /// If another request with the same key stored its response first, that response is returned.
     async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, tries: &Tries) -> Result<Executed<D>, Problem> {
-        let problem = refusal.problem();
+        let problem = refusal.problem_to(claim.principal);
         if !refusal.failure().is_terminal() {
             return Err(self.unless_unknown(claim, tries, problem));
         }

@@ -7,8 +7,8 @@
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`, `trail`,
-//!    `signature`, `terminal`, `routing`.
+//! 5. Parts that handlers share: `endpoint`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`,
+//!    `limits`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod app;
@@ -24,6 +24,7 @@ pub mod entropy;
 pub mod execute;
 pub mod gateway;
 pub mod identity;
+pub mod limits;
 pub mod logging;
 pub mod metrics;
 pub mod migration;

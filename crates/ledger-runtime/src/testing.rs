@@ -264,6 +264,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         topup: None,
         requests_per_second,
         hold_hours: None,
+        limits: None,
         settlement: None,
         records: RecordVersion::V1,
         staff: StaffSource::Tokens,

@@ -2,6 +2,7 @@
 
 use crate::transactions;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
 use ledger_core::money::{Amount, Asset, RegionalKey, RequestedAmount};
@@ -13,6 +14,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
+use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::PaymentView;
@@ -48,7 +50,13 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/payments")
     .open()
     .body::<PayBody>()
     .created::<PaymentView>("Paid")
-    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::LegacyRecordUnreadable])
+    .problems(&[
+        Code::InsufficientBalance,
+        Code::LimitExceeded,
+        Code::AccountFrozen,
+        Code::WrongState,
+        Code::LegacyRecordUnreadable,
+    ])
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::Pay);
 
@@ -66,8 +74,9 @@ pub(crate) async fn create(
         .with_amounts("paid", parts.by_asset()?.values())
         .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
+    let payer = LimitedAccount::new(Account::Customer(who.id()));
     let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+        let terms = payer.terms(&app, who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let pay = Pay {
             tenant: who.tenant().clone(),

@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::TopupId;
 use ledger_core::money::AssetSpec;
@@ -11,6 +12,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Caller, Customer};
+use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{AmountText, KeyedJson, PathId};
 use ledger_runtime::topups::PspExecutor;
@@ -35,7 +37,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/topups")
     .open()
     .body::<TopupBody>()
     .created::<TopupCreatedView>("Requested; to be paid at Stripe")
-    .problems(&[Code::CapExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
+    .problems(&[Code::CapExceeded, Code::LimitExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
     .when(Code::IdempotencyKeyExpired, "a key is valid for 24 hours")
     .when(Code::NotFound, "no wallet has been opened for this customer")
     .keyed(Operation::Topup);
@@ -49,8 +51,9 @@ pub(crate) async fn create(
     let fields = Fields::new().with_amount("amount", &charge);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let topup = Topup { customer: who.id(), charge };
+    let payee = LimitedAccount::new(Account::Customer(who.id()));
     let plan = async |cx, psp_executor: PspExecutor| {
-        let terms = app.terms(who.tenant()).await?;
+        let terms = payee.terms(&app, who.tenant()).await?;
         Ok(claim::plan(&topup, &claim, &terms, psp_executor.terms(), &cx)?)
     };
     Ok(app.perform_call(claim.clone(), admission, plan).await)

@@ -2,6 +2,7 @@
 
 use crate::transactions;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::customers::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
@@ -10,6 +11,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Customer};
+use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::words;
@@ -59,6 +61,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/transfers")
     .created::<TransferView>("Transferred")
     .problems(&[
         Code::InsufficientBalance,
+        Code::LimitExceeded,
         Code::CapExceeded,
         Code::RecipientUnavailable,
         Code::AccountFrozen,
@@ -80,8 +83,9 @@ pub(crate) async fn create(
         .with_requested("amount", &amount)
         .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
+    let sender = LimitedAccount::new(Account::Customer(who.id()));
     let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+        let terms = sender.terms(&app, who.tenant()).await?;
         let transfer = Transfer {
             tenant: who.tenant().clone(),
             from: who.id(),

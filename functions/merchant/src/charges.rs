@@ -2,6 +2,7 @@
 
 use crate::payments;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::idempotency::Fields;
 use ledger_core::operation::Operation;
 use ledger_core::payments::Parts;
@@ -12,6 +13,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Caller, Merchant};
+use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
 use ledger_runtime::views::PaymentView;
@@ -42,7 +44,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/charges")
     .permission(Permission::ShopCharge)
     .body::<ChargeBody>()
     .created::<PaymentView>("Paid, or held")
-    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::LegacyRecordUnreadable])
+    .problems(&[Code::InsufficientBalance, Code::LimitExceeded, Code::AccountFrozen, Code::LegacyRecordUnreadable])
     .when(Code::WrongState, "the code is used or expired, or the merchant is suspended")
     .when(Code::NotFound, "no such code, or a newer code has replaced it")
     .keyed(Operation::Charge);
@@ -64,8 +66,9 @@ pub(crate) async fn create(
         // `true` is the default, so it is left out of the fingerprint.
         .with_some("capture", (!capture).then_some("false"));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
+    let payer = LimitedAccount::new(Account::Customer(code.customer()));
     let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+        let terms = payer.terms(&app, who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = request::amount_in(&terms, &amount)?;
         if !capture {

@@ -2,6 +2,7 @@
 
 use crate::cards;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::cards::{self as rules, pay::CardPay, topup::CardTopup};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, PaymentId};
@@ -12,6 +13,7 @@ use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::Caller;
+use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::refunds::RefundRequest;
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
@@ -69,7 +71,7 @@ pub(crate) const TOPUP: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/top
     .id("card_id", "The card's id.")
     .body::<AmountBody>()
     .created::<CardTopupView>("Loaded")
-    .problems(&[Code::CapExceeded, Code::WrongState, Code::OperationReversed])
+    .problems(&[Code::CapExceeded, Code::LimitExceeded, Code::WrongState, Code::OperationReversed])
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardTopup);
 
@@ -84,7 +86,8 @@ pub(crate) async fn topup(
     let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
     let topup =
         CardTopup { tenant: who.tenant().clone(), terminal: who.id(), merchant: who.merchant_id(), card, charge };
-    let plan = async |cx| Ok(rules::topup::plan(&topup, &*app.terms(who.tenant()).await?, &cx)?);
+    let payee = LimitedAccount::new(Account::Card(card));
+    let plan = async |cx| Ok(rules::topup::plan(&topup, &*payee.terms(&app, who.tenant()).await?, &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = CardTopupView {
@@ -107,7 +110,13 @@ pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
     .id("card_id", "The card's id.")
     .body::<AmountBody>()
     .created::<PaymentView>("Paid")
-    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::WrongState, Code::OperationReversed])
+    .problems(&[
+        Code::InsufficientBalance,
+        Code::LimitExceeded,
+        Code::AccountFrozen,
+        Code::WrongState,
+        Code::OperationReversed,
+    ])
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardPay);
 
@@ -120,8 +129,9 @@ pub(crate) async fn pay(
     let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &amount);
     let (claim, admission) = PAY.claim(&app, &who, key, &[&card], fields).await?;
+    let payer = LimitedAccount::new(Account::Card(card));
     let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+        let terms = payer.terms(&app, who.tenant()).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let pay = CardPay {
             tenant: who.tenant().clone(),

@@ -126,7 +126,7 @@ async fn plan(
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
     // A marker stays valid evidence after its window has ended.
     let marker = found.as_ref().map(Marker::read).transpose()?;
-    let (mut entry, mut payment) = (None, None);
+    let (mut entry, mut payment, mut card) = (None, None, None);
     if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {
         let key = Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id));
         let item = match key {
@@ -137,6 +137,9 @@ async fn plan(
         if let Some(id) = read.payment_id {
             let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or(PlanError::Missing)?;
             payment = Some(PaymentRecord::read(&item)?);
+        }
+        if !read.counted.is_empty() {
+            card = app.limited_items(who.tenant(), link.home).await?.pop();
         }
         entry = Some(read);
     }
@@ -150,6 +153,7 @@ async fn plan(
         merchant: &merchant,
         original,
         seen,
+        card: card.as_ref(),
     };
     Ok(cards::reverse::plan(&command, &terms, cx)?)
 }

@@ -337,6 +337,7 @@ fn terms() -> TenantTerms {
         topup: None,
         requests_per_second: None,
         hold_hours: None,
+        limits: None,
         settlement: None,
         records: RecordVersion::V3,
         staff: StaffSource::Tokens,

@@ -32,7 +32,7 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::terms::RecordVersion;
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
-use ledger_core::{cards, customers, grants};
+use ledger_core::{cards, customers, grants, tenants};
 
 /// The result of a command.
 pub enum Built {
@@ -67,6 +67,7 @@ impl From<PlanRefusal> for NoPlan {
         Self(match refusal {
             PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
             PlanRefusal::InState { .. } => "refused wrong_state".to_owned(),
+            PlanRefusal::Limit(_) => "refused limit_exceeded".to_owned(),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
             PlanRefusal::Denied(permission) => format!("denied {}", permission.name()),
             PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
@@ -127,7 +128,7 @@ fn make(
         | Does::Settle { .. }
         | Does::Metrics { .. } => return form(world, does),
         Does::Pay { customer, merchant, amount, points, regional, memo } => {
-            let terms = world.terms();
+            let terms = world.terms_for(Account::Customer(decode::customer(customer)));
             let of = |money: &Money| world.amount(money);
             let points = points.clone().map(|amount| of(&Money { amount, asset: "POINT".to_owned() })).transpose()?;
             let regional = regional.iter().map(of).collect::<Result<_, _>>()?;
@@ -148,7 +149,7 @@ fn make(
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
             };
-            customers::transfer::plan(&command, &world.terms(), cx)?.draft
+            customers::transfer::plan(&command, &world.terms_for(Account::Customer(command.from)), cx)?.draft
         }
         Does::Charge { merchant, code, amount, memo } => {
             let command = Charge {
@@ -158,7 +159,7 @@ fn make(
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
             };
-            payments::charge::plan(&command, &world.terms(), cx)?.draft
+            payments::charge::plan(&command, &world.terms_for(Account::Customer(command.code.customer())), cx)?.draft
         }
         Does::Refund { merchant, payment, amount, reason, terminal } => {
             let key = keys::payment(tenant, PaymentId::parse(payment).unwrap());
@@ -193,7 +194,7 @@ fn make(
                 card: CardId::parse(card).unwrap(),
                 charge: world.amount(charge)?,
             };
-            cards::topup::plan(&command, &world.terms(), cx)?.draft
+            cards::topup::plan(&command, &world.terms_for(Account::Card(command.card)), cx)?.draft
         }
         Does::CardPay { terminal, merchant, card, amount } => {
             let command = CardPay {
@@ -203,7 +204,7 @@ fn make(
                 card: CardId::parse(card).unwrap(),
                 amount: world.amount(amount)?,
             };
-            cards::pay::plan(&command, &world.terms(), cx)?.draft
+            cards::pay::plan(&command, &world.terms_for(Account::Card(command.card)), cx)?.draft
         }
         Does::CardReverse { terminal, merchant, original } => {
             let original = decode::claim(tenant, original, cx.now);
@@ -238,6 +239,8 @@ fn make(
         | Does::Enrol { .. }
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. }
+        | Does::TenantLimits { .. }
+        | Does::AccountLimits { .. }
         | Does::RateLease { .. } => return build_more::make(world, does),
         Does::TopupClaim { .. }
         | Does::TopupRefund { .. }
@@ -288,12 +291,15 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
         None => Seen::Nothing,
     };
+    let home = entry.as_ref().filter(|entry| !entry.counted.is_empty()).and(link).map(|link| link.home);
+    let card = home.and_then(|home| tenants::limited_item(tenant, home, &Asset::Ecopay)).map(|(_, key)| key);
     let command = CardReverse {
         tenant,
         terminal: Partition::terminal(tenant, TerminalId::parse(terminal).unwrap()),
         merchant: &world.merchant(merchant),
         original,
         seen,
+        card: card.and_then(|key| world.get(&key)),
     };
     Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)
 }

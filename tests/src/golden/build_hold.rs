@@ -5,6 +5,7 @@ use super::build::NoPlan;
 use super::command::Money;
 use super::command_hold::HoldDoes;
 use super::decode::{self, World};
+use ledger_core::account::Account;
 use ledger_core::ids::PaymentId;
 use ledger_core::keys;
 use ledger_core::payments::authorize::{self, Authorize};
@@ -29,6 +30,7 @@ pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
                 parts: Parts::split(of(amount)?, points, regional, &terms)?,
                 memo: decode::maybe_text(memo),
             };
+            let terms = world.terms_for(Account::Customer(command.code.customer()));
             authorize::plan(&command, &terms, cx)?.draft
         }
         HoldDoes::Capture { merchant, payment, amount } => {

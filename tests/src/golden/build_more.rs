@@ -15,14 +15,16 @@ use ledger_core::customers::profile::{self, Status, WalletView};
 use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
 use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
+use ledger_core::limits::{Holder, LimitChange, OwnLimits};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
+use ledger_core::money::{Asset, AssetSpec};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::PlanRefusal;
 use ledger_core::rate::{self, RateWindow, RequestRate};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{KeyPhase, TenantTerms};
 use ledger_core::transaction::Transaction;
-use ledger_core::{adjustments, cards, grants, payments, tenants};
+use ledger_core::{adjustments, cards, grants, migration, payments, tenants};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -137,6 +139,26 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let actor: Actor = decode::actor(actor);
             return Ok(Made::Whole(tenants::set_key_phase(tenant, phase(from), phase(to), actor, cx).unwrap()));
         }
+        Does::TenantLimits { holder, asset, changes, actor } => {
+            let (holder, asset) = (Holder::parse(holder).unwrap(), Asset::parse(asset).unwrap());
+            let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config).unwrap());
+            let seen = terms.and_then(|terms| terms.limits);
+            let changes = limit_changes(holder, &asset, changes);
+            let of = (holder, &asset);
+            return Ok(Made::Whole(
+                tenants::set_limits(tenant, seen.as_ref(), of, &changes, decode::actor(actor), cx).unwrap(),
+            ));
+        }
+        Does::AccountLimits { account, asset, changes, actor } => {
+            let (account, asset) = (decode::account(account), Asset::parse(asset).unwrap());
+            let (_, key) = tenants::limited_item(tenant, account, &asset).unwrap();
+            let own = world.find(&key).map(|item| OwnLimits::read(&item, &asset).unwrap()).unwrap_or_default();
+            let changes = limit_changes(Holder::of(account).unwrap(), &asset, changes);
+            let actor = decode::actor(actor);
+            return Ok(Made::Whole(
+                migration::set_account_limits(tenant, account, &asset, &own, &changes, actor, cx).unwrap(),
+            ));
+        }
         Does::RateLease { requests_per_second } => {
             let rate = RequestRate::new(requests_per_second.parse().unwrap()).unwrap();
             return Ok(Made::Whole(rate::lease(tenant, RateWindow::of(cx.now), rate).unwrap()));
@@ -144,6 +166,11 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         other => panic!("built elsewhere: {other:?}"),
     };
     Ok(Made::Draft(draft))
+}
+
+fn limit_changes(holder: Holder, asset: &Asset, changes: &[String]) -> Vec<LimitChange> {
+    let spec = AssetSpec::finest(asset.clone());
+    changes.iter().map(|change| LimitChange::parse(holder, &spec, change).unwrap()).collect()
 }
 
 /// Advances a job by a slice: its first customers get the grant, except those who failed or are passed over.

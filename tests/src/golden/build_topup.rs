@@ -5,6 +5,7 @@ use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
 use crate::holders;
+use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{
     Answer, Claim, EventClaim, Flight, IdempotencyKey, Marker, MarkerState, Parked, PlannedCall,
@@ -40,7 +41,8 @@ pub(super) fn make(
         Does::TopupClaim { customer, charge, psp } => {
             let command = topup_claim::Topup { customer: decode::customer(customer), charge: world.amount(charge)? };
             let claim = claim.expect("a claim");
-            return claimed(&topup_claim::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
+            let terms = world.terms_for(Account::Customer(command.customer));
+            return claimed(&topup_claim::plan(&command, claim, &terms, &psp_terms(psp), cx)?, claim);
         }
         Does::TopupRefund { actor, topup, amount, reason, psp } => {
             let records = Records::read(world, topup, None)?;

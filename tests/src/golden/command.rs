@@ -278,6 +278,20 @@ pub enum Does {
         to: String,
         actor: String,
     },
+    /// Changes of rules, such as `pay_day=5000`, from the configuration that is read.
+    TenantLimits {
+        holder: String,
+        asset: String,
+        changes: Vec<String>,
+        actor: String,
+    },
+    /// The same of one account, from its item that is read.
+    AccountLimits {
+        account: String,
+        asset: String,
+        changes: Vec<String>,
+        actor: String,
+    },
     /// In the window that contains the command's time.
     RateLease {
         requests_per_second: String,

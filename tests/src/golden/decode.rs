@@ -4,7 +4,7 @@
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
 use super::written;
-use crate::engine::{Contents, primary_key};
+use crate::engine::{Contents, PrimaryKey, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
 use ledger_core::crediting::Uncredited;
@@ -33,6 +33,7 @@ pub struct World {
     /// Time, ids and randomness.
     pub cx: Context,
     read: Contents,
+    seen: Vec<PrimaryKey>,
     layout: Layout,
 }
 
@@ -53,7 +54,8 @@ impl World {
             }
         }
         let (tenant, cx) = (Tenant::parse(&command.tenant).unwrap(), context(&command.context, now));
-        Self { tenant, cx, read, layout: written::layout(given) }
+        let seen = command.seen.iter().map(wire::item_from_json).map(|item| primary_key(&item)).collect();
+        Self { tenant, cx, read, seen, layout: written::layout(given) }
     }
 
     /// An item as it was read.
@@ -142,6 +144,21 @@ impl World {
     #[must_use]
     pub fn terms(&self) -> TenantTerms {
         TenantTerms::read(self.must(&keys::config(&self.tenant))).unwrap()
+    }
+
+    /// The tenant's terms for an operation of an account. Its own limits were read if what was seen has one of its items.
+    #[must_use]
+    pub fn terms_for(&self, account: Account) -> TenantTerms {
+        let terms = self.terms();
+        let home = Partition::account(&self.tenant, account).unwrap();
+        let is_own =
+            |(pk, sk): &&PrimaryKey| pk == home.as_str() && (sk == "card" || sk.starts_with(keys::sk::BALANCE));
+        let items: Vec<Item> = self.seen.iter().filter(is_own).map(|key| self.read[key].clone()).collect();
+        let limits = terms.limits.as_ref().filter(|limits| limits.has_own_limits() && !items.is_empty());
+        match limits.map(|limits| limits.of_account(&items).unwrap()) {
+            Some(limits) => TenantTerms { limits: Some(limits), ..terms },
+            None => terms,
+        }
     }
 
     /// A merchant's terms.

@@ -1,9 +1,9 @@
 //! The outcome when one clause of a guard fails alone, written by hand: role, clause, how the item differs from one on
 //! which the guard holds, and the outcome.
 
-use super::meanings_migration;
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
+use super::{meanings_limits, meanings_migration};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
@@ -47,7 +47,11 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event");
     let elsewhere = meanings_migration::meanings(does, sk, role, clause).or_else(|| settled(does, role, clause));
-    if let Some(rows) = elsewhere.or_else(|| outside(does, role, clause)).or_else(|| held(role, clause)) {
+    if let Some(rows) = elsewhere
+        .or_else(|| outside(does, role, clause))
+        .or_else(|| held(role, clause))
+        .or_else(|| meanings_limits::limited(role, clause))
+    {
         return rows;
     }
     match (names::role(role), clause) {

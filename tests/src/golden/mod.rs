@@ -29,6 +29,7 @@ mod file;
 pub mod judge;
 pub mod manifest;
 mod meanings;
+mod meanings_limits;
 mod meanings_migration;
 mod meanings_settlement;
 pub mod patch;

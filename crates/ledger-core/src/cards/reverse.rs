@@ -9,6 +9,7 @@ use crate::idempotency::{Claim, Marker, MarkerState};
 use crate::ids::{RefundId, Tenant, TransactionId};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Partition, attr};
+use crate::limits;
 use crate::money::Delta;
 use crate::operation::Operation;
 use crate::payment_state::Move;
@@ -32,6 +33,8 @@ pub struct CardReverse<'a> {
     pub original: &'a Claim,
     /// What was read under the original's key.
     pub seen: Seen<'a>,
+    /// The card's item as it was read, if the original counted toward limits.
+    pub card: Option<&'a Item>,
 }
 
 /// What was read under the original's key.
@@ -150,15 +153,13 @@ fn undo(
         let Some(size) = delta.size() else { continue };
         // A freeze stops this as little as it stops a refund. Money that has been spent cannot be taken back.
         let (out, in_) = if delta.is_debit() { (Some(&size), None) } else { (None, Some(&size)) };
-        items.extend(forms::settle(
-            command.tenant,
-            Role::Card,
-            account,
-            (out, in_),
-            Failure::Insufficient,
-            false,
-            cx.now,
-        ));
+        let settled =
+            forms::settle(command.tenant, Role::Card, account, (out, in_), Failure::Insufficient, false, cx.now);
+        let counted = original.counted.get(delta.asset());
+        items.extend(settled.map(|settled| match counted {
+            Some(counted) => limits::uncount(settled, counted, command.card),
+            None => settled,
+        }));
     }
     if let Some(payment) = payment {
         items.extend(payment_items(command, original, payment, &postings, (terms.records, cx))?);

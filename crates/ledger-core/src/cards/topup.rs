@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, MerchantId, Tenant, TerminalId, TransactionId};
 use crate::keys::Partition;
+use crate::limits::{LimitKind, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
@@ -52,6 +53,10 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     let bonus = charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)?;
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
+    let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now);
+    let item = uses.count(item, charge)?;
+    let mut details = Item::from([("merchant_id".to_owned(), Value::s(merchant))]);
+    details.extend(uses.counted());
     let mut postings = vec![
         Posting::new(Account::Tenant(TenantAccount::CashClearing), charge.debit()),
         Posting::new(account, charge.credit()),
@@ -68,7 +73,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
             partition: Partition::terminal(tenant, *terminal),
             changes: vec![charge.credit()],
         }],
-        details: Item::from([("merchant_id".to_owned(), Value::s(merchant))]),
+        details,
         due_shards: terms.due_shards,
         records: terms.records,
     };

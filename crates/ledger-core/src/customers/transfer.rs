@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CustomerId, Tenant, TransactionId};
 use crate::keys::Partition;
+use crate::limits::{LimitKind, UseCounter};
 use crate::money::Amount;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -63,14 +64,18 @@ pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Pla
         None => forms::credit(tenant, Role::Payee, payee, amount, cx.now)
             .ok_or(invalid("to_customer_id", "has no balance"))?,
     };
-    let mut items = Vec::from_iter(forms::debit(tenant, Role::Payer, payer, amount, cx.now));
+    let mut uses = UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Transfer, cx.now);
+    let debit = forms::debit(tenant, Role::Payer, payer, amount, cx.now);
+    let mut items = Vec::from_iter(debit.map(|debit| uses.count(debit, amount)).transpose()?);
     items.push(incoming);
+    let mut details = crate::plan::memo_details(memo.as_ref());
+    details.extend(uses.counted());
     let entry = Entry {
         id: cx.transaction_id,
         home: payer,
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: vec![Reference { partition: Partition::customer(tenant, *to), changes: vec![amount.credit()] }],
-        details: crate::plan::memo_details(memo.as_ref()),
+        details,
         due_shards: terms.due_shards,
         records: terms.records,
     };

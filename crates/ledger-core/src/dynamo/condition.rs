@@ -114,6 +114,18 @@ impl Condition {
         }
     }
 
+    /// The attribute that it names, or the first of two.
+    pub(crate) fn attribute(&self) -> &str {
+        match self {
+            Self::Exists(attribute)
+            | Self::Absent(attribute)
+            | Self::Null(attribute)
+            | Self::Compare(attribute, ..)
+            | Self::IsNot(attribute, _) => attribute,
+            Self::Either(first, _) => first.attribute(),
+        }
+    }
+
     /// This condition with other attribute names and with prefixed placeholders; `Err` names an attribute for which
     /// `name` has no name.
     pub(crate) fn renamed(&self, name: &impl Fn(&str) -> Option<String>, prefix: &str) -> Result<Self, String> {

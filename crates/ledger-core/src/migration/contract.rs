@@ -54,8 +54,10 @@ pub fn contract(migration: &Migration, customer_ref: &CustomerRef, seen: &Snapsh
         if migration.begins_split(counterpart.concern()) {
             continue;
         }
-        let names = counterpart.attributes().iter().filter_map(|(attribute, _)| counterpart.name(attribute));
         let item = seen.get(&key);
+        let uses = item.map(|item| counterpart.uses(item, &Item::new())).unwrap_or_default();
+        let attributes = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
+        let names = attributes.chain(uses.iter().map(String::as_str)).filter_map(|name| counterpart.name(name));
         let there = names.filter(|name| item.is_some_and(|item| at(item, name).is_some()));
         removed.entry(key).or_default().extend(there);
     }

@@ -153,18 +153,20 @@ fn copy_actions(
     };
     let mut update = Update::new();
     let mut as_read = Vec::new();
-    for (attribute, nature) in counterpart.attributes() {
+    let uses = counterpart.uses(legacy, split);
+    let attributes = counterpart.attributes().iter().map(|(attribute, nature)| (*attribute, *nature));
+    for (attribute, nature) in attributes.chain(uses.iter().map(|name| (name.as_str(), Nature::Sum))) {
         let named = counterpart.name(attribute).unwrap_or_default();
         let (source, target, to) = match direction {
-            Direction::ToSplit => (at(legacy, &named), (*attribute).to_owned(), split.get(*attribute)),
-            Direction::ToLegacy => (split.get(*attribute), named.clone(), at(legacy, &named)),
+            Direction::ToSplit => (at(legacy, &named), attribute.to_owned(), split.get(attribute)),
+            Direction::ToLegacy => (split.get(attribute), named.clone(), at(legacy, &named)),
         };
         let placeholder = format!("{}_{attribute}", counterpart.word());
-        let value = from.get(*attribute);
+        let value = from.get(attribute);
         match nature {
             Nature::Sum => {
                 let missing = difference(number(attribute, value)?, number(attribute, to)?);
-                let missing = missing.map_err(|_| ItemError::invalid(*attribute))?;
+                let missing = missing.map_err(|_| ItemError::invalid(attribute))?;
                 if missing != "0" || (value.is_some() && to.is_none()) {
                     update = update.add(target, placeholder, Value::N(missing));
                 }
@@ -172,7 +174,7 @@ fn copy_actions(
             Nature::Field => {
                 let name = match direction {
                     Direction::ToSplit => named,
-                    Direction::ToLegacy => (*attribute).to_owned(),
+                    Direction::ToLegacy => attribute.to_owned(),
                 };
                 as_read.push(record::stale(match source {
                     Some(source) => Condition::compare(name, Cmp::Eq, format!("{placeholder}_read"), source.clone()),
@@ -180,7 +182,7 @@ fn copy_actions(
                 }));
                 let current = match direction {
                     Direction::ToSplit => to,
-                    Direction::ToLegacy => to.and(view.get(*attribute)),
+                    Direction::ToLegacy => to.and(view.get(attribute)),
                 };
                 update = match value {
                     Some(value) if current != Some(value) => {

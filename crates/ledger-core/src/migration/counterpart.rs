@@ -7,8 +7,10 @@ use super::snapshot::{LegacyItem, UnsupportedType};
 use crate::dynamo::{Item, Value, at, put_at};
 use crate::ids::CustomerId;
 use crate::keys::{self, Key, Partition, attr, sk};
+use crate::limits;
 use crate::money::{Asset, AssetSpec};
 use crate::time::Timestamp;
+use std::collections::BTreeSet;
 
 /// A split record that has a counterpart in the legacy model: a customer's profile, balance or aggregates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,6 +150,14 @@ impl Counterpart {
         }
     }
 
+    /// What is counted toward limits in either model's item, by its name in the split record. The names have dates.
+    pub(super) fn uses(&self, legacy: &Item, split: &Item) -> BTreeSet<String> {
+        let own = format!("{}_", self.word());
+        let counts = |name: &&str| matches!(self.kind, Kind::Balance(_)) && limits::is_use(name);
+        let in_legacy = legacy.keys().filter_map(|name| name.strip_prefix(&own));
+        in_legacy.chain(split.keys().map(String::as_str)).filter(counts).map(str::to_owned).collect()
+    }
+
     /// A word for the record, unique among the counterparts of the customer.
     pub(super) fn word(&self) -> String {
         match &self.kind {
@@ -174,6 +184,7 @@ impl Counterpart {
             (Kind::Profile, "name" | "email" | attr::UPDATED_AT) | (Kind::Metrics, "co2_total") => attribute.to_owned(),
             (Kind::Profile, "phone") => "phone_number".to_owned(),
             (_, attr::CREATED_AT) => attr::CREATED_AT.to_owned(),
+            (Kind::Balance(_), _) if limits::is_use(attribute) => named(),
             (Kind::Profile | Kind::Balance(_) | Kind::Metrics, _) => {
                 self.attributes().iter().any(|(name, _)| *name == attribute).then(named)?
             }
@@ -216,6 +227,11 @@ impl Counterpart {
             let Some(name) = self.name(attribute) else { continue };
             if let Some(value) = self.kind_of(attribute).read(&name, at(legacy, &name), unsupported(&name))? {
                 view.insert((*attribute).to_owned(), value);
+            }
+        }
+        for attribute in self.uses(legacy, &Item::new()) {
+            if let Some(value) = self.name(&attribute).and_then(|name| legacy.get(&name)) {
+                view.insert(attribute, value.clone());
             }
         }
         self.complete(&mut view);

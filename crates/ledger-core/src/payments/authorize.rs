@@ -10,6 +10,7 @@ use crate::dynamo::Value;
 use crate::failure::Failure;
 use crate::ids::{PaymentId, Tenant};
 use crate::journal::PAYMENT_STATUS;
+use crate::limits::{LimitKind, UseCounter};
 use crate::money::{Asset, Balance, Co2Kg, Rate};
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
@@ -68,10 +69,12 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
     };
     let mut items = vec![command.code.consume(tenant, cx.now)];
     let mut postings = Vec::new();
+    let mut uses = UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Pay, cx.now);
     for (asset, amount) in &payment.authorized {
         postings.push(Posting::new(payer, amount.debit()));
         postings.push(Posting::held(payer, amount.credit()));
-        items.extend(forms::hold(tenant, hold::role(asset), payer, amount, true, cx.now));
+        let held = forms::hold(tenant, hold::role(asset), payer, amount, true, cx.now);
+        items.extend(held.map(|held| uses.count(held, amount)).transpose()?);
     }
     items.push(TransactItem::put_new(
         Role::Payment,
@@ -84,6 +87,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
     details.insert("payment_id".to_owned(), Value::s(payment.id));
     details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
     details.insert(PAYMENT_STATUS.to_owned(), Value::s(payment.state));
+    details.extend(uses.counted());
     let entry = Entry {
         id: cx.transaction_id,
         home: payer,

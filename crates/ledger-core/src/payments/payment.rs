@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{PaymentId, Tenant, TransactionId};
 use crate::keys;
+use crate::limits::{LimitKind, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
@@ -207,11 +208,13 @@ impl Payment<'_> {
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
+        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now);
         for (asset, amount) in self.parts.by_asset() {
             postings.push(Posting::new(self.payer, amount.debit()));
             postings.push(Posting::new(merchant, amount.credit()));
             if *asset != Asset::Point {
-                items.extend(forms::debit(self.tenant, Role::Payer, self.payer, amount, cx.now));
+                let debit = forms::debit(self.tenant, Role::Payer, self.payer, amount, cx.now);
+                items.extend(debit.map(|debit| uses.count(debit, amount)).transpose()?);
             }
         }
         if let Some(earned) = &earned {
@@ -219,7 +222,11 @@ impl Payment<'_> {
             postings.push(Posting::new(self.payer, earned.credit()));
         }
         let points = (self.parts.by_asset().get(&Asset::Point), earned.as_ref());
-        items.extend(forms::settle(self.tenant, Role::Points, self.payer, points, Failure::Insufficient, true, cx.now));
+        let settled = forms::settle(self.tenant, Role::Points, self.payer, points, Failure::Insufficient, true, cx.now);
+        items.extend(match (settled, points.0) {
+            (Some(settled), Some(used)) => Some(uses.count(settled, used)?),
+            (settled, _) => settled,
+        });
         items.push(TransactItem::put_new(
             Role::Payment,
             keys::payment(self.tenant, record.id),
@@ -228,12 +235,14 @@ impl Payment<'_> {
         ));
         let paid = MetricsChange::Paid(self.parts.total().clone(), co2);
         count(self.terms.records, (self.tenant, self.payer), &mut items, paid, cx.now);
+        let mut details = details(&record, &self.terms.co2.source, &self.terms.co2.version);
+        details.extend(uses.counted());
         let entry = Entry {
             id: cx.transaction_id,
             home: self.payer,
             postings,
             references: self.references,
-            details: details(&record, &self.terms.co2.source, &self.terms.co2.version),
+            details,
             due_shards: self.terms.due_shards,
             records: self.terms.records,
         };

@@ -10,6 +10,7 @@ pub use staff::StaffSource;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
+use crate::limits::{self, LimitTerms};
 use crate::money::{Amount, Asset, AssetSpec, Rate};
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct TenantTerms {
     pub hold_hours: Option<HoldHours>,
     /// The terms of settlements; `None`: no fee, and no account to pay from.
     pub settlement: Option<SettlementTerms>,
+    /// The limits of customers and cards; `None`: none, and nothing is counted.
+    pub limits: Option<LimitTerms>,
     /// The version of the records that transactions write. Every version is read.
     pub records: RecordVersion,
     /// What decides which permissions the staff has.
@@ -210,6 +213,7 @@ impl TenantTerms {
             requests_per_second: item.opt_checked_int(REQUESTS, RequestRate::new)?,
             hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
+            limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records: RecordVersion::read(item)?,
             staff: StaffSource::read(item)?,
         })
@@ -242,6 +246,9 @@ impl TenantTerms {
         }
         if let Some(settlement) = &self.settlement {
             item.insert("settlement".to_owned(), Value::M(settlement.item()));
+        }
+        if let Some(limits) = &self.limits {
+            item.insert(limits::ATTRIBUTE.to_owned(), Value::M(limits.item()));
         }
         item.extend(self.records.item());
         item.extend(self.staff.item());

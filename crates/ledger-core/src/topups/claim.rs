@@ -5,6 +5,7 @@ use crate::account::Account;
 use crate::failure::Failure;
 use crate::idempotency::{Claim, PlannedCall};
 use crate::ids::{CustomerId, TopupId};
+use crate::limits::{LimitKind, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspRequest, PspTerms};
@@ -60,10 +61,12 @@ pub fn plan(
         records: terms.records,
     };
     let key = keys::topup(tenant, record.id);
-    let items = vec![
-        reserved.ok_or(PlanRefusal::Refused(Failure::CapExceeded))?,
-        TransactItem::put_new(Role::Topup, key, record.item(tenant, claim), Failure::AlreadyExists),
-    ];
+    let reserved = reserved.ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
+    let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::Topup, cx.now);
+    let reserved = uses.count(reserved, charge)?;
+    let mut item = record.item(tenant, claim);
+    item.extend(uses.counted());
+    let items = vec![reserved, TransactItem::put_new(Role::Topup, key, item, Failure::AlreadyExists)];
     Ok(PlannedCall {
         draft: Draft { entry: None, items },
         resource: cx.resource_id,

@@ -58,6 +58,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         topup: Some(TopupTerms { points_rate: Rate::parse(rate).unwrap(), abandoned_after: Duration::from_secs(3600) }),
         requests_per_second: None,
         hold_hours: None,
+        limits: None,
         settlement: None,
         records: RecordVersion::NEWEST,
         staff: StaffSource::Tokens,

@@ -5,7 +5,7 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
-use crate::journal::compact;
+use crate::journal::{COUNTED, compact};
 use crate::keys::{self, Key, Partition, Shards, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -96,7 +96,8 @@ impl Entry {
         let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
         for reference in &self.references {
             let mut item = self.common(from);
-            item.extend(self.details.clone());
+            // What was counted is the payer's own; another party's view does not have it.
+            item.extend(self.details.clone().into_iter().filter(|(name, _)| name != COUNTED));
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);

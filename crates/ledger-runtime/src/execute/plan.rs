@@ -2,10 +2,13 @@
 
 use crate::dynamo::ReadError;
 use crate::problem::Problem;
+use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::Claim;
+use ledger_core::ids::Principal;
 use ledger_core::keys::attr;
+use ledger_core::limits::LimitHit;
 use ledger_core::money::{Balance, MoneyError};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::transaction::{FailedGuard, Rejection, Transaction};
@@ -34,13 +37,15 @@ pub enum PlanError {
 pub struct Refusal {
     failure: Failure,
     extra: Vec<(&'static str, serde_json::Value)>,
+    /// The limit that would be exceeded. Only the account's own holder is shown which one it is.
+    limit: Option<LimitHit>,
 }
 
 impl Refusal {
     /// Creates a refusal without additional members.
     #[must_use]
     pub fn new(failure: Failure) -> Self {
-        Self { failure, extra: Vec::new() }
+        Self { failure, extra: Vec::new(), limit: None }
     }
 
     /// Adds a member to the problem document.
@@ -63,10 +68,35 @@ impl Refusal {
         self.extra.iter().fold(problem, |problem, (name, value)| problem.with(name, value.clone()))
     }
 
-    /// Builds the refusal of a transaction whose guard failed. The missing amount is in it if it is the caller's own.
+    /// Builds the problem document for the principal of the request: with the limit, if it is that of its own account.
+    // INVARIANT: which limit another's account has reached is not disclosed.
+    pub(super) fn problem_to(&self, principal: Principal) -> Problem {
+        let own = |hit: &&LimitHit| match (hit.account, principal) {
+            (Account::Customer(of), Principal::Customer(id)) => of == id,
+            (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => false,
+        };
+        let Some(hit) = self.limit.as_ref().filter(own) else { return self.problem() };
+        let problem = self
+            .problem()
+            .with("limit_kind", hit.kind.name())
+            .with("limit_period", hit.period.name())
+            .with("asset", hit.asset.to_string());
+        match hit.resets_at {
+            Some(resets_at) => problem.with("resets_at", resets_at.rfc3339()),
+            None => problem,
+        }
+    }
+
+    /// Builds the refusal of a transaction whose guard failed. The limit, or the missing amount, is in it if it is the
+    /// caller's own.
     pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection, claim: &Claim) -> Self {
         let disclosure = transaction.disclose(rejection, claim.principal, &claim.marker_key());
         let refusal = Self::new(disclosure.failure);
+        if disclosure.failure == Failure::LimitExceeded {
+            let hit =
+                |guard: &FailedGuard| LimitHit::of_guard(transaction.items().get(guard.position)?, guard.old.as_ref());
+            return Self { limit: disclosure.own.and_then(hit), ..refusal };
+        }
         if disclosure.failure != Failure::Insufficient {
             return refusal;
         }
@@ -99,6 +129,9 @@ impl From<PlanRefusal> for PlanError {
                     Some(expired_at) => refusal.with("expired_at", expired_at.rfc3339()),
                     None => refusal,
                 })
+            }
+            PlanRefusal::Limit(hit) => {
+                Self::Refused(Refusal { limit: Some(hit), ..Refusal::new(Failure::LimitExceeded) })
             }
             PlanRefusal::Invalid { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
             PlanRefusal::Denied(permission) => Self::Invalid(Problem::permission_missing(permission)),

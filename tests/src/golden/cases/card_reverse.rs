@@ -15,7 +15,7 @@ fn original(operation: &str) -> ClaimJson {
     by_terminal(operation, 8, &path, json!({ "amount": "800" }))
 }
 
-fn case(id: &'static str, why: &'static str, operation: &str) -> Case {
+pub(super) fn reversal(id: &'static str, why: &'static str, operation: &str) -> Case {
     let path = format!("/v1/terminal/operations/{operation}/{TERMINAL}-1-8/reverse");
     let claim = by_terminal("card_reverse", 9, &path, json!({}));
     let does = Does::CardReverse {
@@ -27,7 +27,7 @@ fn case(id: &'static str, why: &'static str, operation: &str) -> Case {
 }
 
 /// The original's completed marker, with its entry.
-fn done(operation: &str) -> Json {
+pub(super) fn done(operation: &str) -> Json {
     let marker = with(refusal(operation), "entry_home", s(OF_CARD));
     with(marker, "entry_id", s(OLD_TXN))
 }
@@ -60,6 +60,12 @@ fn pay_entry() -> Json {
     with(entry, "payment_id", s(PAYMENT))
 }
 
+/// A payment's entry that counted this amount under these names.
+pub(super) fn counted_entry(names: &[&str], amount: &str) -> Json {
+    let names: serde_json::Map<String, Json> = names.iter().map(|name| ((*name).to_owned(), n(amount))).collect();
+    with(pay_entry(), "counted", json!({ "M": { "ECOPAY": { "M": names } } }))
+}
+
 fn refund_entry(amount: &str) -> Json {
     let entry = entry("card_refund", &[(OF_MERCHANT, &format!("-{amount}")), (OF_CARD, amount)]);
     with(with(entry, "payment_id", s(PAYMENT)), "refund_id", s(REFUND))
@@ -80,29 +86,29 @@ fn undone() -> Vec<Case> {
     let unloaded = [(OF_CARD, "ECOPAY", "-808"), ("cash_clearing", "ECOPAY", "800"), ("points_issued", "ECOPAY", "8")];
     let unpaid = [(OF_CARD, "ECOPAY", "800"), (OF_MERCHANT, "ECOPAY", "-800")];
     vec![
-        case("card_reverse/topup", "The cash goes back, and so does the bonus.", "card_topup")
+        reversal("card_reverse/topup", "The cash goes back, and so does the bonus.", "card_topup")
             .on([done("card_topup"), topup_entry(), card("3808")])
             .moves(&unloaded)
             .precedence(),
-        case("card_reverse/topup-frozen", "A freeze does not stop it.", "card_topup")
+        reversal("card_reverse/topup-frozen", "A freeze does not stop it.", "card_topup")
             .on([done("card_topup"), topup_entry(), frozen(card("808"))])
             .moves(&unloaded),
-        case("card_reverse/pay", "The payment is as if it had not been.", "card_pay")
+        reversal("card_reverse/pay", "The payment is as if it had not been.", "card_pay")
             .on([done("card_pay"), pay_entry(), paid("800", "captured"), card("2200")])
             .moves(&unpaid)
             .precedence(),
-        case(
+        reversal(
             "card_reverse/lapsed",
             "What a marker says is true after its ttl, too: such a one is from before.",
             "card_pay",
         )
         .on([with(done("card_pay"), "ttl", n("1795229699")), pay_entry(), paid("800", "captured"), card("2200")])
         .moves(&unpaid),
-        case("card_reverse/refund", "The payment is whole again.", "card_refund")
+        reversal("card_reverse/refund", "The payment is whole again.", "card_refund")
             .on([done("card_refund"), refund_entry("800"), paid("0", "refunded"), card("3000")])
             .moves(&[(OF_CARD, "ECOPAY", "-800"), (OF_MERCHANT, "ECOPAY", "800")])
             .precedence(),
-        case("card_reverse/refund-of-several", "Another refund of the payment stands.", "card_refund")
+        reversal("card_reverse/refund-of-several", "Another refund of the payment stands.", "card_refund")
             .on([done("card_refund"), refund_entry("300"), paid("400", "partially_refunded"), card("3000")])
             .moves(&[(OF_CARD, "ECOPAY", "-300"), (OF_MERCHANT, "ECOPAY", "300")]),
     ]
@@ -118,7 +124,11 @@ fn forbidden() -> Vec<Case> {
     };
     let tombstone = without(without(reversed("card_pay"), "entry_home"), "entry_id");
     vec![
-        case("card_reverse/not-seen", "The original has not come and never will: a tombstone, for ever.", "card_pay"),
+        reversal(
+            "card_reverse/not-seen",
+            "The original has not come and never will: a tombstone, for ever.",
+            "card_pay",
+        ),
         Case::new(
             "card_reverse/late-original",
             "The original comes after its reversal and is refused.",
@@ -127,13 +137,13 @@ fn forbidden() -> Vec<Case> {
         )
         .on([config(), merchant(), card("3000"), tombstone])
         .ends("reversed"),
-        case(
+        reversal(
             "card_reverse/of-a-refusal",
             "The original had been refused: its key is closed, nothing moves.",
             "card_pay",
         )
         .on([refusal("card_pay")]),
-        case("card_reverse/already-reversed", "Only the marker of this reversal is written.", "card_pay")
+        reversal("card_reverse/already-reversed", "Only the marker of this reversal is written.", "card_pay")
             .on([reversed("card_pay")]),
     ]
 }
@@ -141,29 +151,29 @@ fn forbidden() -> Vec<Case> {
 fn refused() -> Vec<Case> {
     let absent = || json!({ "uuid": done("card_pay")["uuid"], "type": done("card_pay")["type"] });
     vec![
-        case("card_reverse/topup-spent", "What has been spent cannot come back.", "card_topup")
+        reversal("card_reverse/topup-spent", "What has been spent cannot come back.", "card_topup")
             .on([done("card_topup"), topup_entry(), card("807")])
             .ends("rejected insufficient by card"),
-        case(
+        reversal(
             "card_reverse/pay-partly-refunded",
             "A payment of which some went back is refunded, not reversed.",
             "card_pay",
         )
         .on([with(done("card_pay"), "ttl", n(TTL)), pay_entry(), paid("500", "partially_refunded"), card("2200")])
         .ends("refused wrong_state"),
-        case("card_reverse/pay-refunded-meanwhile", "A refund came in between: plan again.", "card_pay")
+        reversal("card_reverse/pay-refunded-meanwhile", "A refund came in between: plan again.", "card_pay")
             .seen([paid("800", "captured")])
             .on([done("card_pay"), pay_entry(), paid("500", "partially_refunded"), card("2200")])
             .ends("rejected stale_plan by payment"),
-        case("card_reverse/original-came-meanwhile", "It was not there when it was read: plan again.", "card_pay")
+        reversal("card_reverse/original-came-meanwhile", "It was not there when it was read: plan again.", "card_pay")
             .seen([absent()])
             .on([done("card_pay"), pay_entry(), paid("800", "captured"), card("2200")])
             .ends("rejected stale_plan by original_marker"),
-        case("card_reverse/reversed-meanwhile", "Another reversal was first: plan again.", "card_pay")
+        reversal("card_reverse/reversed-meanwhile", "Another reversal was first: plan again.", "card_pay")
             .seen([done("card_pay")])
             .on([reversed("card_pay"), pay_entry(), paid("800", "captured"), card("2200")])
             .ends("rejected stale_plan by original_marker"),
-        case("card_reverse/card-gone", "There is no card to undo it on.", "card_pay")
+        reversal("card_reverse/card-gone", "There is no card to undo it on.", "card_pay")
             .on([done("card_pay"), pay_entry(), paid("800", "captured")])
             .ends("rejected account_missing by card"),
     ]

@@ -20,6 +20,7 @@ mod grants;
 mod holds;
 mod holds_ended;
 mod lanes;
+mod limits;
 mod migrating;
 mod migration;
 mod migration_moves;
@@ -83,6 +84,7 @@ pub fn all() -> Vec<Case> {
         customers::cases(),
         setup::cases(),
         rate::cases(),
+        limits::cases(),
         topup::cases(),
         topup_events::cases(),
         topup_refund::cases(),

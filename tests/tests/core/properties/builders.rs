@@ -104,6 +104,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             merchant: &merchant(),
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
+            card: None,
         };
         let plan = cards::reverse::plan(&reverse, terms, &cx(3)).unwrap();
         all.push(seal(&plan.draft, &by_terminal(Operation::CardReverse)));

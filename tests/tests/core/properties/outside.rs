@@ -144,7 +144,12 @@ impl TopupScene {
         let call = match refund::plan(&command, &by_staff(), &self.terms, &psp(), &cx(8)) {
             Ok(call) => call,
             Err(PlanRefusal::Refused(_) | PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => return false,
-            Err(other @ (PlanRefusal::Denied(_) | PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
+            Err(
+                other @ (PlanRefusal::Denied(_)
+                | PlanRefusal::Limit(_)
+                | PlanRefusal::Stored(_)
+                | PlanRefusal::Money(_)),
+            ) => panic!("{other}"),
         };
         let flight = Flight::begin(&by_staff(), &call).unwrap();
         let transaction = Transaction::claimed(call.draft.clone(), &by_staff(), &flight).unwrap();

@@ -90,6 +90,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 topup: None,
                 requests_per_second: None,
                 hold_hours: None,
+                limits: None,
                 settlement: None,
                 records,
                 staff: StaffSource::Tokens,

@@ -100,6 +100,7 @@ impl Handler {
                 topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),
                 requests_per_second: None,
                 hold_hours: None,
+                limits: None,
                 settlement: None,
                 records: RecordVersion::NEWEST,
                 staff: StaffSource::Tokens,
@@ -355,6 +356,7 @@ impl Handler {
         let call = match call {
             Ok(call) => call,
             Err(PlanRefusal::Refused(failure)) => return WriteOutcome::Refused(failure),
+            Err(PlanRefusal::Limit(_)) => return WriteOutcome::Refused(Failure::LimitExceeded),
             Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
                 return WriteOutcome::Refused(Failure::WrongState);
             }

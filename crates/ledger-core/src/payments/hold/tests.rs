@@ -38,6 +38,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         topup: None,
         requests_per_second: None,
         hold_hours,
+        limits: None,
         settlement: None,
         records: RecordVersion::NEWEST,
         staff: StaffSource::Tokens,

@@ -1,0 +1,212 @@
+//! The rules: which operation of which holder, in which period, up to which amount.
+
+use crate::account::Account;
+use crate::money::{Amount, AssetSpec, Balance};
+use crate::time::Timestamp;
+use std::fmt;
+
+/// Whose account a rule is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Holder {
+    /// Customers' wallets.
+    Customer,
+    /// Stored-value cards.
+    Card,
+}
+
+/// The operations that a limit counts together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LimitKind {
+    /// Payments and authorizations.
+    Pay,
+    /// Transfers to another customer.
+    Transfer,
+    /// Top-ups through the payment provider, from their request on.
+    Topup,
+    /// Cash loaded onto a card.
+    CashTopup,
+}
+
+/// The period that a limit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LimitPeriod {
+    /// One operation.
+    Operation,
+    /// A calendar day in Japan.
+    Day,
+    /// A calendar month in Japan.
+    Month,
+}
+
+/// A kind of operation and a period, `pay_day`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// The kind of operation.
+    pub kind: LimitKind,
+    /// The period.
+    pub period: LimitPeriod,
+}
+
+/// What a rule is changed to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LimitValue {
+    /// At most this. Zero allows nothing.
+    AtMost(Balance),
+    /// No limit.
+    Unlimited,
+    /// The tenant's limit, for an account; no limit, for a tenant.
+    Default,
+}
+
+/// A change of one rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitChange {
+    /// The rule.
+    pub rule: Rule,
+    /// Its new value.
+    pub to: LimitValue,
+}
+
+impl Holder {
+    /// Every kind of holder.
+    pub const ALL: [Self; 2] = [Self::Customer, Self::Card];
+
+    /// Whose account it is; `None` for accounts of merchants and of the tenant, which have no limits.
+    #[must_use]
+    pub fn of(account: Account) -> Option<Self> {
+        match account {
+            Account::Customer(_) => Some(Self::Customer),
+            Account::Card(_) => Some(Self::Card),
+            Account::Merchant(_) | Account::Tenant(_) => None,
+        }
+    }
+
+    /// The stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Card => "card",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|holder| holder.name() == name)
+    }
+
+    /// The kinds of operations that it makes.
+    #[must_use]
+    pub const fn kinds(self) -> &'static [LimitKind] {
+        match self {
+            Self::Customer => &[LimitKind::Pay, LimitKind::Transfer, LimitKind::Topup],
+            Self::Card => &[LimitKind::Pay, LimitKind::CashTopup],
+        }
+    }
+}
+
+impl LimitKind {
+    /// Every kind.
+    pub const ALL: [Self; 4] = [Self::Pay, Self::Transfer, Self::Topup, Self::CashTopup];
+
+    /// The stable name, as attributes have it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pay => "pay",
+            Self::Transfer => "transfer",
+            Self::Topup => "topup",
+            Self::CashTopup => "cash_topup",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+impl LimitPeriod {
+    /// Every period, shortest first: the order in which they are checked.
+    pub const ALL: [Self; 3] = [Self::Operation, Self::Day, Self::Month];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Operation => "operation",
+            Self::Day => "day",
+            Self::Month => "month",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|period| period.name() == name)
+    }
+
+    /// When the period that contains `now` ends; `None` for a single operation.
+    #[must_use]
+    pub fn resets_at(self, now: Timestamp) -> Option<Timestamp> {
+        match self {
+            Self::Operation => None,
+            Self::Day => Some(now.business_date().bounds().1),
+            Self::Month => Some(now.business_date().month().end()),
+        }
+    }
+}
+
+impl Rule {
+    /// Parses `pay_day`; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let (kind, period) = name.rsplit_once('_')?;
+        Some(Self { kind: LimitKind::parse(kind)?, period: LimitPeriod::parse(period)? })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.kind.name(), self.period.name())
+    }
+}
+
+impl LimitChange {
+    /// Parses `pay_day=5000`, `pay_day=none` or `pay_day=default`, for a holder and an asset.
+    ///
+    /// # Errors
+    /// What is wrong with the text.
+    pub fn parse(holder: Holder, spec: &AssetSpec, text: &str) -> Result<Self, &'static str> {
+        let (name, value) = text.split_once('=').ok_or("use RULE=AMOUNT, for example pay_day=5000")?;
+        let rule = Rule::parse(name).ok_or(
+            "use pay, transfer, topup or cash_topup, then _operation, _day or _month, for example pay_day=5000",
+        )?;
+        if !holder.kinds().contains(&rule.kind) {
+            return Err("customers have no limit of cash_topup, and cards none of transfer and topup");
+        }
+        let to = match value {
+            "none" => LimitValue::Unlimited,
+            "default" => LimitValue::Default,
+            "0" => LimitValue::AtMost(Balance::zero(spec.asset().clone())),
+            amount => {
+                let amount = Amount::parse(spec, amount);
+                let amount = amount.map_err(|_| "the amount is none, default, or a decimal number of the asset")?;
+                LimitValue::AtMost(amount.as_balance())
+            }
+        };
+        Ok(Self { rule, to })
+    }
+
+    /// The new value, as the command has it.
+    #[must_use]
+    pub fn value(&self) -> String {
+        match &self.to {
+            LimitValue::AtMost(most) => most.text(),
+            LimitValue::Unlimited => "none".to_owned(),
+            LimitValue::Default => "default".to_owned(),
+        }
+    }
+}
