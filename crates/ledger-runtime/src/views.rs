@@ -3,6 +3,7 @@
 mod balance;
 mod directory;
 mod history;
+mod limits;
 mod migration;
 mod payment;
 mod reconciliation;
@@ -14,6 +15,7 @@ pub mod words;
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
 pub use history::{HistoryView, OperationView, Page};
+pub use limits::{LimitView, LimitsView};
 pub use migration::{MigrationView, PassView, StageView, StepView};
 pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{FindingView, RunView};

@@ -20,7 +20,7 @@ use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody, SentText};
-use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, words};
+use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, LimitsView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -149,6 +149,27 @@ pub(crate) async fn get(
     let balances = app.dynamo().balances(&partition).await.map_err(named)?;
     let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
     Ok(Json(WalletDetail { customer: CustomerView::read(&item)?, balances }))
+}
+
+pub(crate) const LIMITS: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/limits")
+    .summary("Returns a customer's limits, what is used of them and when they reset.")
+    .permission(Permission::CustomersRead)
+    .id("customer_id", "The customer's id.")
+    .ok::<LimitsView>("The limits")
+    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
+    .when(Code::NotFound, "no such customer");
+
+pub(crate) async fn limits(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+) -> Result<Json<LimitsView>, Problem> {
+    let items = app.dynamo().balances(&Partition::customer(who.tenant(), id)).await.map_err(named)?;
+    if items.is_empty() {
+        return Err(Problem::not_found());
+    }
+    let terms = app.terms(who.tenant()).await?;
+    Ok(Json(LimitsView::of_customer(&terms, &items, app.now())?))
 }
 
 /// A problem that names the attribute of a legacy record that cannot be read.

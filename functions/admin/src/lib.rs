@@ -34,6 +34,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
     Routes::new()
         .route(customers::CREATE.on(customers::create))
         .route(customers::GET.on(customers::get))
+        .route(customers::LIMITS.on(customers::limits))
         .route(customers::PATCH.on(customers::patch))
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))

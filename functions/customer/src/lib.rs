@@ -3,6 +3,7 @@
 //! Every path is under `/v1/me`. The verified token names the customer.
 
 mod cards;
+mod limits;
 mod operations;
 mod payment_code;
 mod payments;
@@ -21,6 +22,7 @@ pub fn router() -> Routes {
         .route(profile::GET.on(profile::get))
         .route(profile::PATCH.on(profile::patch))
         .route(wallet::BALANCES.on(wallet::balances))
+        .route(limits::GET.on(limits::get))
         .route(transactions::LIST.on(transactions::list))
         .route(transactions::GET.on(transactions::get))
         .route(payments::CREATE.on(payments::create))

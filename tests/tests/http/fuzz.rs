@@ -315,6 +315,7 @@ async fn mutated_reads_never_give_a_500_and_write_nothing() {
         Call::get(&format!("/v1/merchant/payments/{payment}"), &stage.merchant.who),
         Call::get("/v1/admin/audit", operator),
         Call::get(&format!("/v1/admin/customers/{}", customer.id), operator),
+        Call::get(&format!("/v1/admin/customers/{}/limits", customer.id), operator),
         Call::get("/v1/admin/idempotency/readiness", operator),
         Call::get(&format!("/v1/admin/grants/{id}"), operator),
         Call::get("/v1/admin/attention", operator),

@@ -11,6 +11,7 @@ fn reads(stage: &Stage, customer: &Who) -> Vec<Call> {
     let list = [
         ("/v1/me", customer),
         ("/v1/me/balances", customer),
+        ("/v1/me/limits", customer),
         ("/v1/me/transactions", customer),
         ("/v1/me/operations/pay/k", customer),
         ("/v1/merchant", &stage.merchant.who),
@@ -194,6 +195,7 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.payment, Call::post("/v1/merchant/payments/<id>/capture", merchant, &amount)),
         (&theirs.payment, Call::post("/v1/merchant/payments/<id>/void", merchant, &json!({}))),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>", operator)),
+        (&theirs.customer, Call::get("/v1/admin/customers/<id>/limits", operator)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &frozen)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &json!({"name": "x"}))),
         (&theirs.merchant, Call::get("/v1/admin/merchants/<id>", operator)),

@@ -8,7 +8,7 @@ const AMOUNT: &str = r"^-?(0|[1-9]\d*)(\.\d+)?$";
 /// The addresses that `FreeText::email` accepts: more than the format `email`. Spaces around an address are dropped.
 const EMAIL: &str = r"^\s*[^@\s]+@[^@\s.]+(\.[^@\s.]+)+\s*$";
 const ASSET: &str = "^(ECOPAY|POINT|JCREDIT|REGIONAL#[a-z0-9-]{1,32})$";
-const AMOUNTS: [&str; 30] = [
+const AMOUNTS: [&str; 33] = [
     "amount",
     "balance",
     "balance_short",
@@ -21,6 +21,7 @@ const AMOUNTS: [&str; 30] = [
     "fee",
     "held",
     "kept",
+    "limit",
     "net",
     "owed",
     "paid",
@@ -33,11 +34,13 @@ const AMOUNTS: [&str; 30] = [
     "refundable",
     "refunded",
     "refunded_total",
+    "remaining",
     "reserved",
     "taken",
     "tax",
     "total",
     "uncredited",
+    "used",
     "authorized",
 ];
 /// Maps of amounts by asset.

@@ -54,6 +54,10 @@ words! {
     StripeKind: "stripe";
     /// The decision about a top-up that contradicts the provider's object.
     DecisionWay: "book" | "give_up" | "write_off";
+    /// The kind of operation that a limit counts.
+    LimitKind: "pay" | "transfer" | "topup";
+    /// The period that a limit is for.
+    LimitPeriod: "operation" | "day" | "month";
     /// A job that was stored.
     JobAccepted: "accepted";
     /// The state of a job.

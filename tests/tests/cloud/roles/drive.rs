@@ -80,7 +80,7 @@ async fn views(stage: &Stage) {
         let _ = world.api.send(&Call::get(&path, who)).await.good();
     };
     let own = &customer.who;
-    for path in ["", "/balances", "/transactions"] {
+    for path in ["", "/balances", "/limits", "/transactions"] {
         view(format!("/v1/me{path}"), own).await;
     }
     view(format!("/v1/me/transactions/{}", pay.1), own).await;
@@ -111,6 +111,7 @@ async fn views(stage: &Stage) {
     ] {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
+    view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
     ledger_tests::http::staff::with_owners(world).await;
     view("/v1/admin/staff".to_owned(), staff).await;
