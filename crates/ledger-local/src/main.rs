@@ -101,6 +101,7 @@ async fn run(args: RunArgs) -> ExitCode {
 async fn tenant(sub: TenantSub) -> ExitCode {
     let done = match sub.command() {
         TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
+        TenantCommand::Limits(command) => tenant_command::set_limits(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Records(command) => {
             tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }

@@ -1,9 +1,13 @@
-//! `tenant`: opens a tenant in a table, deployed or local, and raises the shards or the version of the records of an
-//! open one. It uses the builders of the ledger.
+//! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
+//! one, and changes its limits. It uses the builders of the ledger.
+
+mod limits;
+
+pub use limits::{LimitsCommand, LimitsError, set_limits};
 
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
-use ledger_core::dynamo::ItemError;
+use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::{self, Shards};
@@ -100,7 +104,7 @@ pub enum TenantError {
         "{0} already writes records of this version, or of a later one, and it is never lowered: nothing was changed"
     )]
     VersionNotRaised(String),
-    /// The tenant migrates from a legacy model, which has no place for what the version writes.
+    /// The tenant migrates from a legacy model, which has no place for what would be written.
     #[error(
         "{slug} is in phase {phase} of {last} of its migration: end it first with `migrate next` to phase {last}, and \
          then `migrate contract`; nothing was changed"
@@ -122,6 +126,9 @@ pub enum TenantError {
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
+    /// Limits cannot be changed.
+    #[error(transparent)]
+    Limits(#[from] LimitsError),
     /// No AWS credentials were found.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),
@@ -195,16 +202,7 @@ pub async fn raise_records(
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let to = RecordVersion::new(*version).ok_or(TenantError::Version(*version))?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
-    let config = ledger.dynamo().get(&keys::config(&slug)).await.map_err(|error| TenantError::Store(error.into()))?;
-    let config = config.ok_or_else(|| TenantError::NotOpen(slug.to_string()))?;
-    match Layout::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))? {
-        Layout::Split => {}
-        Layout::Migrating(migration) => {
-            let phase = migration.phase;
-            let last = Phase::all(phase.model()).last().unwrap_or(phase);
-            return Err(TenantError::Migrating { slug: slug.to_string(), phase, last });
-        }
-    }
+    check_not_migrating(&slug, &config(&ledger, &slug).await?)?;
     let cx = ledger.context(ledger.clock().now())?;
     // CloudTrail has the person who ran the command, as for the shards.
     let transaction = migration::raise_records(&slug, to, Actor::System, &cx)?;
@@ -234,6 +232,23 @@ pub async fn raise_records(
             )
             | None => TenantError::Store(error.into()),
         }),
+    }
+}
+
+async fn config(ledger: &Ledger, slug: &Tenant) -> Result<Item, TenantError> {
+    let config = ledger.dynamo().get(&keys::config(slug)).await.map_err(|error| TenantError::Store(error.into()))?;
+    config.ok_or_else(|| TenantError::NotOpen(slug.to_string()))
+}
+
+/// Refuses what the legacy model has no place for while the tenant migrates.
+fn check_not_migrating(slug: &Tenant, config: &Item) -> Result<(), TenantError> {
+    match Layout::read(config).map_err(|error| TenantError::Config(slug.to_string(), error))? {
+        Layout::Split => Ok(()),
+        Layout::Migrating(migration) => {
+            let phase = migration.phase;
+            let last = Phase::all(phase.model()).last().unwrap_or(phase);
+            Err(TenantError::Migrating { slug: slug.to_string(), phase, last })
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::staff_command::StaffCommand;
-use crate::tenant_command::{OpenCommand, RecordsCommand, ShardsCommand};
+use crate::tenant_command::{LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -27,6 +27,31 @@ pub enum TenantSub {
         /// Owner of the tenant, as the identity provider names the person: give at least two.
         #[arg(long = "owner", value_name = "ID:EMAIL", value_parser = member_args::founder)]
         owners: Vec<Founder>,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Change the limits of an open tenant's customers or cards, or of one account: for example `tenant limits aoba
+    /// pay_day=50000 topup_month=none --table ledger`.
+    Limits {
+        /// Slug of the tenant.
+        slug: String,
+        /// Rules: pay, transfer, topup or cash_topup, then _operation, _day or _month, and the most that is allowed,
+        /// `none`, or for an account `default`.
+        #[arg(required = true, value_name = "RULE=AMOUNT")]
+        rules: Vec<String>,
+        /// Whose limits: customer or card.
+        #[arg(long, default_value = "customer")]
+        holder: String,
+        /// The one account whose own limits are changed: customer:<id> or card:<id>.
+        #[arg(long, value_name = "ACCOUNT")]
+        account: Option<String>,
+        /// Asset.
+        #[arg(long, default_value = "ECOPAY")]
+        asset: String,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -96,6 +121,8 @@ pub enum TenantCommand {
     Terms,
     /// Open a tenant.
     Open(OpenCommand),
+    /// Change a tenant's limits.
+    Limits(LimitsCommand),
     /// Raise the version of a tenant's records.
     Records(RecordsCommand),
     /// Raise a tenant's shards.
@@ -114,6 +141,9 @@ impl TenantSub {
             }
             Self::Staff { slug, merchant, members, file, enforce, table, endpoint_url } => {
                 TenantCommand::Staff(StaffCommand { slug, merchant, members, file, enforce, table, endpoint_url })
+            }
+            Self::Limits { slug, rules, holder, account, asset, table, endpoint_url } => {
+                TenantCommand::Limits(LimitsCommand { slug, rules, holder, account, asset, table, endpoint_url })
             }
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
