@@ -20,6 +20,7 @@ pub mod http;
 pub mod lambda;
 pub mod layout;
 pub mod legacy;
+pub mod limits;
 pub mod model;
 pub mod names;
 pub mod rules;

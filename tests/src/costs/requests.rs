@@ -9,22 +9,32 @@ use crate::http::stripe::signed;
 use crate::http::tap::{Seen, Tap};
 use crate::http::world::{new_id, new_key};
 use crate::http::{Call, Host, World};
+use crate::limits::limits;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{Shards, attr};
+use ledger_core::terms::TenantTerms;
 use ledger_runtime::clock::Clock;
 use serde_json::json;
 use std::collections::HashMap;
 
 /// A stage whose calls to the store are recorded, with caches as warm as after the first request.
 pub async fn tapped(tenant: &str) -> (Stage, Tap) {
+    tapped_with(tenant, |_| {}).await
+}
+
+/// The same for a tenant with changed terms.
+pub async fn tapped_with(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (Stage, Tap) {
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
         of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
     });
     // Shards of one digit, so that each index key is as long as the others.
-    let terms = |terms: &mut ledger_core::terms::TenantTerms| terms.due_shards = Shards::MERCHANT_DEFAULT;
+    let terms = |terms: &mut TenantTerms| {
+        terms.due_shards = Shards::MERCHANT_DEFAULT;
+        change(terms);
+    };
     let stage = Stage::new(World::with_terms(host, tenant, terms).await).await;
     // Stripe's events arrive at any time, and would be counted.
     stage.world.hold_deliveries().await;
@@ -55,6 +65,28 @@ pub async fn measure() -> Vec<RequestCost> {
     for endpoint in migrations {
         let (call, twin) = (endpoint.prepare(&stage).await.call, endpoint.prepare(&stage).await.call);
         measured.extend(costs_of(&stage, &tap, &names(endpoint), &call, &twin).await);
+    }
+    measured.extend(within_limits().await);
+    measured
+}
+
+/// Operations of a tenant with limits of a day and a month: what is counted adds no item and no call.
+async fn within_limits() -> Vec<RequestCost> {
+    let rules = ["pay_day=1000000", "pay_month=1000000", "transfer_day=1000000", "transfer_month=1000000"];
+    let cards = ["pay_day=1000000", "pay_month=1000000", "cash_topup_day=1000000", "cash_topup_month=1000000"];
+    let rules = rules.map(|rule| ("customer", rule)).into_iter().chain(cards.map(|rule| ("card", rule)));
+    let limits = limits(&rules.collect::<Vec<_>>());
+    let (stage, tap) = tapped_with("costs-limits", |terms| terms.limits = Some(limits)).await;
+    tap.meter();
+    let mut measured = Vec::new();
+    for (endpoint, name) in [
+        (Endpoint::Pay, "customer pays, within limits"),
+        (Endpoint::Transfer, "customer sends to another, within limits"),
+        (Endpoint::CardPay, "card pays, within limits"),
+        (Endpoint::CardTopup, "card topped up, within limits"),
+    ] {
+        let (call, twin) = (endpoint.prepare(&stage).await.call, endpoint.prepare(&stage).await.call);
+        measured.extend(costs_of(&stage, &tap, &[name], &call, &twin).await);
     }
     measured
 }
