@@ -29,6 +29,7 @@ mod compact;
 mod credits;
 mod holds;
 mod index;
+mod limits;
 mod markers;
 mod merchants;
 mod migration;
@@ -55,7 +56,7 @@ type Checked = Result<(), String>;
 type Rule = fn(&Audit<'_>) -> Checked;
 
 /// The rules that hold at any moment, by name.
-const RULES: [(&str, Rule); 35] = [
+const RULES: [(&str, Rule); 36] = [
     ("entries can be read", postings::entries_can_be_read),
     ("entries sum to zero", postings::entries_sum_to_zero),
     ("references point to entries", postings::references_point_to_entries),
@@ -64,6 +65,7 @@ const RULES: [(&str, Rule); 35] = [
     ("reserved equals unpaid top-ups", balances::reserved_equals_unpaid_topups),
     ("exposure equals its parts", balances::exposure_equals_its_parts),
     ("accounts have balances", balances::accounts_have_balances),
+    ("counts equal what was counted", limits::counts_equal_what_was_counted),
     ("CO2 equals entries", aggregates::co2_equals_entries),
     ("aggregates equal payments and refunds", aggregates::aggregates_equal_payments_and_refunds),
     ("merchants are owed what is posted", merchants::merchants_are_owed_what_is_posted),

@@ -252,6 +252,7 @@ async fn each_rule_finds_its_disorders() {
         ("markers are in one state", "no fencing token", in_flight(&good, &[], &["fence"])),
         ("markers are in one state", "no lease", in_flight(&good, &[], &["lease_until"])),
         ("markers are in one state", "in flight and not due", in_flight(&good, &[], &["due_pk"])),
+        ("counts equal what was counted", "uncounted", set("BALANCE#ECOPAY", &any, "use_pay_20261123", n("5"))),
         ("markers are in one state", "parked without a reason", in_flight(&good, &[("state", s("PARKED"))], &[])),
     ];
     let mut missed = Vec::new();

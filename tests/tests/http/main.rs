@@ -14,6 +14,7 @@ mod gate;
 mod history;
 mod holds;
 mod idempotency;
+mod limits;
 mod load;
 mod migration;
 mod migration_endpoints;

@@ -1,16 +1,18 @@
 //! Calls to the store, counted on the wire: with warm caches a payment is one round trip, and so is its replay.
 //! And what each request costs, compared with `tests/costs.txt`.
 use ledger_tests::costs::Costs;
-use ledger_tests::costs::requests::{self, tapped};
+use ledger_tests::costs::requests::{self, tapped, tapped_with};
 use ledger_tests::http::Call;
 use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
 use ledger_tests::http::stripe::signed;
 use ledger_tests::http::tap::Tap;
+use ledger_tests::limits::{limits, overridable};
 use serde_json::json;
 
 const WRITE: &str = "TransactWriteItems";
 const GET: &str = "GetItem";
 const MANY: &str = "BatchGetItem";
+const QUERY: &str = "Query";
 
 /// The calls that a request makes.
 async fn calls(stage: &Stage, tap: &Tap, call: &Call, status: u16) -> Vec<String> {
@@ -91,6 +93,35 @@ async fn refusal_is_two_round_trips_and_its_replay_one() {
     for wrong in [customer.pays(&stage.merchant, "0"), customer.pays(&stage.merchant, "1").keyless()] {
         assert!(calls(&stage, &tap, &wrong, 400).await.is_empty());
     }
+}
+
+/// A count is in the action that changes the balance, and an amount above a limit is refused without that action.
+#[tokio::test]
+async fn limits_add_no_call() {
+    let rules = ["pay_operation=1000", "pay_day=100000", "pay_month=100000", "transfer_day=100000"];
+    let cards = [("card", "pay_day=100000"), ("card", "cash_topup_month=100000")];
+    let rules: Vec<_> = rules.into_iter().map(|rule| ("customer", rule)).chain(cards).collect();
+    let (stage, tap) = tapped_with("round-trips-limits", |terms| terms.limits = Some(limits(&rules))).await;
+    for endpoint in [
+        Endpoint::Pay,
+        Endpoint::Transfer,
+        Endpoint::Charge,
+        Endpoint::Authorize,
+        Endpoint::CardPay,
+        Endpoint::CardTopup,
+    ] {
+        let Prepared { call, status, .. } = endpoint.prepare(&stage).await;
+        assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}");
+    }
+    let customer = stage.world.customer_with("2000").await;
+    // The one call stores the refusal.
+    assert_eq!(calls(&stage, &tap, &customer.pays(&stage.merchant, "1001"), 400).await, [WRITE]);
+
+    let (stage, tap) = tapped_with("round-trips-own", |terms| terms.limits = Some(overridable(&rules))).await;
+    let customer = stage.world.customer_with("2000").await;
+    assert_eq!(calls(&stage, &tap, &customer.pays(&stage.merchant, "1000"), 201).await, [WRITE]);
+    // The account's own limits might allow it: they are read.
+    assert_eq!(calls(&stage, &tap, &customer.pays(&stage.merchant, "1001"), 400).await, [QUERY, WRITE]);
 }
 
 /// An operation that calls Stripe: the claim, the reads for the response, and its completion.

@@ -4,6 +4,7 @@ mod authorizations;
 mod builders;
 mod conditions;
 mod holds;
+mod limits;
 mod money;
 mod observed_items;
 mod outside;
