@@ -291,6 +291,8 @@ impl Batch {
             Failure::AlreadyExists => Some(BatchRejection::Credited(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
+            | Failure::CashRoomExceeded
+            | Failure::ReversalTooLate
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

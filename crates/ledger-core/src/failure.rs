@@ -16,6 +16,10 @@ pub enum Failure {
     AccountFrozen,
     /// The record's state does not allow it.
     WrongState,
+    /// The terminal's cash room is too small, or the merchant's unallotted room.
+    CashRoomExceeded,
+    /// The terminal may no longer reverse its cash top-up.
+    ReversalTooLate,
     /// The refund is above the refundable rest of the payment.
     OverRefund,
     /// The recipient would hold more than the cap.
@@ -37,6 +41,8 @@ impl Failure {
         Self::FourEyes,
         Self::AccountFrozen,
         Self::WrongState,
+        Self::CashRoomExceeded,
+        Self::ReversalTooLate,
         Self::OverRefund,
         Self::CapExceeded,
         Self::LimitExceeded,
@@ -53,6 +59,8 @@ impl Failure {
             | Self::LimitExceeded
             | Self::OverRefund
             | Self::WrongState
+            | Self::CashRoomExceeded
+            | Self::ReversalTooLate
             | Self::AccountFrozen
             | Self::RecipientUnavailable => true,
             Self::StalePlan | Self::AccountMissing | Self::AlreadyExists | Self::FourEyes => false,
@@ -69,6 +77,8 @@ impl Failure {
             Self::FourEyes => "four_eyes_required",
             Self::AccountFrozen => "account_frozen",
             Self::WrongState => "wrong_state",
+            Self::CashRoomExceeded => "cash_room_exceeded",
+            Self::ReversalTooLate => "reversal_too_late",
             Self::OverRefund => "over_refund",
             Self::CapExceeded => "cap_exceeded",
             Self::LimitExceeded => "limit_exceeded",

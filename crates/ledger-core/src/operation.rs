@@ -70,6 +70,10 @@ operations! {
     TerminalOpen = "terminal_open",
     /// The operator changes a terminal.
     TerminalPatch = "terminal_patch",
+    /// The ceiling of a merchant's cash rooms is set.
+    CashCeiling = "cash_ceiling",
+    /// Cash room is allotted to a terminal, or withdrawn from it.
+    CashRoom = "cash_room",
     /// The operator asks for a terminal's enrolment code.
     EnrolmentCode = "enrolment_code",
     /// A terminal answers its enrolment code; not keyed.

@@ -62,6 +62,8 @@ permissions! {
         TerminalsRead = "terminals.read",
         /// Registers, freezes and enrols terminals.
         TerminalsManage = "terminals.manage",
+        /// Sets how much cash merchants' terminals may take.
+        CashRoomsChange = "cash_rooms.change",
         /// Sees grants.
         GrantsRead = "grants.read",
         /// Grants points and regional currency.
@@ -135,6 +137,7 @@ impl Permission {
         matches!(
             self,
             Self::ApprovalsDecide
+                | Self::CashRoomsChange
                 | Self::GrantsIssue
                 | Self::DestinationsChange
                 | Self::SettlementsOpen

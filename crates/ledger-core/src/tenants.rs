@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{KeyPhase, TenantTerms, TopupTerms};
+use crate::terms::{CashTerms, KeyPhase, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -100,6 +100,31 @@ pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context)
     };
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), lower]),
+        act.record(tenant, cx),
+    ])
+}
+
+/// Makes merchants owe the cash that their terminals take, with an audit record. Caches see it within a minute; until
+/// then terminals post it in both ways, side by side.
+///
+/// Fails with `WrongState` if they owe it already, and with `StalePlan` if the tenant writes records whose seals credit
+/// no merchant.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn owe_cash(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
+    let (update, guards) = CashTerms::owed(Update::new());
+    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let act = Act {
+        actor,
+        action: "cash",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("to".to_owned(), Value::s(CashTerms::OwedByMerchant.name()))]),
+    };
+    let clauses = [exists()].into_iter().chain(guards).collect();
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
         act.record(tenant, cx),
     ])
 }

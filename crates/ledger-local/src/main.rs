@@ -105,6 +105,9 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Records(command) => {
             tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::Cash(command) => {
+            tenant_command::owe_cash(&command, SETTLES, print).await.map_err(|error| error.to_string())
+        }
         TenantCommand::Staff(command) => staff_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())

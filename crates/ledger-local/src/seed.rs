@@ -12,6 +12,7 @@ use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
+use ledger_core::cash_rooms::{self, RoomChange};
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::failure::Failure;
 use ledger_core::grants::grant::{self, Grant};
@@ -27,7 +28,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms,
+    TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -96,6 +98,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         limits: None,
         settlement: Some(settlement_terms()?),
         records: RecordVersion::NEWEST,
+        cash: CashTerms::OwedByMerchant,
         staff: StaffSource::Tokens,
     })
 }
@@ -136,7 +139,7 @@ pub async fn legacy(
 ) -> Result<(), SeedError> {
     let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
     let mut seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
-    seeder.terms.records = RecordVersion::V1;
+    (seeder.terms.records, seeder.terms.cash) = (RecordVersion::V1, CashTerms::Clearing);
     seeder.tenant().await?;
     seeder.seed_parties(&demo).await?;
     seeder.members(&demo).await?;
@@ -222,8 +225,20 @@ impl<'a> Seeder<'a> {
             let id = TerminalId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::TerminalOpen, at);
             self.perform(seed, |cx| terminals::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
+            self.cash_room((id, owner), at).await?;
         }
         Ok(())
+    }
+
+    /// Allots cash room to a terminal, so that it can load cards.
+    async fn cash_room(&self, (terminal, merchant): (TerminalId, MerchantId), at: usize) -> Result<(), SeedError> {
+        let (tenant, by) = (&self.tenant, (Actor::Staff(self.staff), None));
+        let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
+        let (ceiling, room) = (yen("1000000")?, RoomChange::Allot(yen("500000")?));
+        let seed = Seed::new(Operation::CashCeiling, at);
+        self.perform(seed, |cx| cash_rooms::plan_ceiling((tenant, merchant), None, &ceiling, by, &cx)).await?;
+        let seed = Seed::new(Operation::CashRoom, at);
+        self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, merchant), &room, by, &cx)).await
     }
 
     /// Gives 10,000 yen by an adjustment with four eyes, and 500 points and 2,000 of the regional currency by grants.

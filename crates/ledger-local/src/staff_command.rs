@@ -140,6 +140,8 @@ pub async fn run(command: &StaffCommand) -> Result<String, StaffError> {
                         | Failure::CapExceeded
                         | Failure::LimitExceeded
                         | Failure::Insufficient
+                        | Failure::CashRoomExceeded
+                        | Failure::ReversalTooLate
                         | Failure::RecipientUnavailable,
                     )
                     | None => StaffError::Store(error.into()),

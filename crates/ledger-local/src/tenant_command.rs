@@ -1,8 +1,10 @@
 //! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
-//! one, and changes its limits. It uses the builders of the ledger.
+//! one, makes its merchants owe cash, and changes its limits. It uses the builders of the ledger.
 
+mod cash;
 mod limits;
 
+pub use cash::{CashCommand, owe_cash};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 
 use crate::operator::{CredentialsError, ledger};
@@ -15,9 +17,10 @@ use ledger_core::migration::{self, Layout, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{CashTerms, RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
+use ledger_runtime::execute::Ledger;
 use ledger_runtime::problem::Problem;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,6 +107,14 @@ pub enum TenantError {
         "{0} already writes records of this version, or of a later one, and it is never lowered: nothing was changed"
     )]
     VersionNotRaised(String),
+    /// The tenant's records have a version whose seals credit no merchant.
+    #[error(
+        "{0} writes records of a version before 4: run `tenant records {0} --version 4` first; nothing was changed"
+    )]
+    CashBeforeSeals(String),
+    /// The tenant's merchants owe cash already.
+    #[error("the merchants of {0} already owe the cash that their terminals take: nothing was changed")]
+    CashIsOwed(String),
     /// The tenant migrates from a legacy model, which has no place for what would be written.
     #[error(
         "{slug} is in phase {phase} of {last} of its migration: end it first with `migrate next` to phase {last}, and \
@@ -154,8 +165,11 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
     // The legacy model has no place for what later versions write. Such a tenant is switched when its migration ended.
-    let records = if legacy.is_some() { RecordVersion::V1 } else { RecordVersion::NEWEST };
-    let terms = TenantTerms { records, staff: StaffSource::Records, ..terms };
+    let (records, cash) = match legacy {
+        Some(_) => (RecordVersion::V1, CashTerms::Clearing),
+        None => (RecordVersion::NEWEST, CashTerms::OwedByMerchant),
+    };
+    let terms = TenantTerms { records, cash, staff: StaffSource::Records, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -224,6 +238,8 @@ pub async fn raise_records(
                 Failure::AlreadyExists
                 | Failure::FourEyes
                 | Failure::AccountFrozen
+                | Failure::CashRoomExceeded
+                | Failure::ReversalTooLate
                 | Failure::OverRefund
                 | Failure::CapExceeded
                 | Failure::LimitExceeded
@@ -295,7 +311,8 @@ mod tests {
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        assert_eq!(TenantTerms::read(&item).unwrap(), TenantTerms { records: RecordVersion::V1, ..opened });
+        let legacy = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..opened };
+        assert_eq!(TenantTerms::read(&item).unwrap(), legacy);
 
         let mut changed = terms;
         changed.topup = None;
@@ -314,7 +331,7 @@ mod tests {
         let client = table::client(&url).await;
         table::ensure(&client, &url, "ledger").await.unwrap();
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
-        let first = TenantTerms { records: RecordVersion::V1, ..seed::terms().unwrap() };
+        let first = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..seed::terms().unwrap() };
         let slug = |slug: &str| Tenant::parse(slug).unwrap();
         for (tenant, legacy) in [("aoba", None), ("legacy", Some(Model::GodRecord))] {
             let opened = migration::open_tenant(&slug(tenant), &first, legacy, ledger.clock().now()).unwrap();
@@ -345,6 +362,15 @@ mod tests {
             let _ = raise("aoba", version).await.unwrap();
             assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
         }
+        let owe = async |slug: &str| {
+            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
+            owe_cash(&CashCommand { slug, table, endpoint_url }, Duration::from_millis(1), |_| {}).await
+        };
+        assert!(owe("aoba").await.unwrap().contains("its merchant owes"));
+        assert_eq!(terms("aoba").await.cash, CashTerms::OwedByMerchant);
+        assert!(matches!(owe("aoba").await, Err(TenantError::CashIsOwed(_))));
+        assert!(matches!(owe("legacy").await, Err(TenantError::CashBeforeSeals(_))));
+        assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
         for version in [5, 4, 3, 2, 1] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }

@@ -6,8 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms,
-    TopupTerms,
+    AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource,
+    TenantTerms, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,6 +147,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         records: RecordVersion::NEWEST,
+        cash: CashTerms::OwedByMerchant,
         staff: StaffSource::Tokens,
     })
 }

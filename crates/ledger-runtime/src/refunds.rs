@@ -7,6 +7,7 @@ use crate::execute::PlanError;
 use crate::request::AmountText;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
@@ -14,7 +15,7 @@ use ledger_core::money::{Asset, Balance};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::payments::refund::{self, Refund, RefundReceipt};
 use ledger_core::personal::FreeText;
-use ledger_core::plan::Context;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::transaction::Planned;
 
 /// A request for a refund.
@@ -57,6 +58,10 @@ impl RefundRequest<'_> {
         }
         let terms = app.terms(self.tenant).await?;
         let merchant = app.merchant(self.tenant, self.merchant).await?;
+        // A suspended merchant's terminal can only reverse payments.
+        if self.terminal.is_some() && !merchant.open {
+            return Err(PlanRefusal::Refused(Failure::WrongState).into());
+        }
         let amount = match self.amount {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,

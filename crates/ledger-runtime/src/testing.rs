@@ -267,6 +267,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         limits: None,
         settlement: None,
         records: RecordVersion::V1,
+        cash: ledger_core::terms::CashTerms::Clearing,
         staff: StaffSource::Tokens,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))

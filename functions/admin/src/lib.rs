@@ -7,6 +7,7 @@ mod adjustments;
 mod attention;
 mod audit;
 mod cards;
+mod cash_rooms;
 mod customers;
 mod decisions;
 mod destination;
@@ -39,6 +40,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))
         .route(merchants::PATCH.on(merchants::patch))
+        .route(cash_rooms::GET.on(cash_rooms::get))
+        .route(cash_rooms::SET.on(cash_rooms::set))
         .route(merchant_owner::CREATE.on(merchant_owner::create))
         .route(staff::LIST.on(staff::list))
         .route(staff::INVITE.on(staff::invite))
@@ -63,6 +66,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(terminals::GET.on(terminals::get))
         .route(terminals::PATCH.on(terminals::patch))
         .route(terminals::ENROLMENT.on(terminals::enrolment))
+        .route(cash_rooms::GET_ROOM.on(cash_rooms::get_room))
+        .route(cash_rooms::CHANGE_ROOM.on(cash_rooms::change_room))
         .route(grants::CREATE.on(grants::create))
         .route(grants::GET.on(grants::get))
         .route(adjustments::CREATE.on(adjustments::create))

@@ -41,7 +41,8 @@ pub(crate) struct MerchantOpenBody {
 pub(crate) struct MerchantPatchBody {
     /// The new displayed name.
     name: Option<String>,
-    /// `suspended` stops payments, not refunds; `active` allows payments again. Takes effect within a minute.
+    /// `suspended` stops payments, not refunds by the merchant's staff; its terminals only look up and reverse payments.
+    /// `active` allows all again. Takes effect within a minute.
     #[schema(value_type = Option<words::MerchantStatus>)]
     status: Option<String>,
     /// Where the merchant is paid. A settlement that is open keeps its destination.

@@ -71,7 +71,8 @@ pub(crate) const TOPUP: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/top
     .id("card_id", "The card's id.")
     .body::<AmountBody>()
     .created::<CardTopupView>("Loaded")
-    .problems(&[Code::CapExceeded, Code::LimitExceeded, Code::WrongState, Code::OperationReversed])
+    .problems(&[Code::CapExceeded, Code::LimitExceeded, Code::CashRoomExceeded, Code::OperationReversed])
+    .when(Code::WrongState, "the card was replaced, the merchant is suspended, or the terminal is frozen")
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardTopup);
 
@@ -84,10 +85,19 @@ pub(crate) async fn topup(
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
     let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
-    let topup =
-        CardTopup { tenant: who.tenant().clone(), terminal: who.id(), merchant: who.merchant_id(), card, charge };
     let payee = LimitedAccount::new(Account::Card(card));
-    let plan = async |cx| Ok(rules::topup::plan(&topup, &*payee.terms(&app, who.tenant()).await?, &cx)?);
+    let plan = async |cx| {
+        let terms = payee.terms(&app, who.tenant()).await?;
+        let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+        let topup = CardTopup {
+            tenant: who.tenant().clone(),
+            terminal: who.id(),
+            merchant: (*merchant).clone(),
+            card,
+            charge: charge.clone(),
+        };
+        Ok(rules::topup::plan(&topup, &terms, &cx)?)
+    };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let view = CardTopupView {

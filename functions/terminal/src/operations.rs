@@ -85,7 +85,8 @@ pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{opera
     .parameter(Parameter::in_path("key", "The idempotency key of the original.", Kind::TerminalKey))
     .ok::<ReverseView>("Reversed")
     .when(Code::InsufficientBalance, "the amount of the top-up is already spent")
-    .when(Code::WrongState, "the payment is already refunded")
+    .when(Code::WrongState, "the payment is already refunded, or the merchant is suspended and this is not its payment")
+    .problems(&[Code::ReversalTooLate])
     .when(Code::NotFound, "no such operation")
     .keyed(Operation::CardReverse);
 

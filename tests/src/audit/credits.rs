@@ -15,6 +15,8 @@ pub(super) struct Credit<'a> {
     pub(super) row: Row<'a>,
     /// The partition key of its merchant.
     pub(super) merchant_pk: String,
+    /// Whether it is cash that the merchant owes, or its reversal.
+    pub(super) is_cash: bool,
     /// What it owes, by asset.
     pub(super) owed: BTreeMap<&'a str, Decimal>,
 }
@@ -37,13 +39,16 @@ pub(super) fn credits_by_seals<'a>(audit: &Audit<'a>) -> Result<Vec<Credit<'a>>,
 
 fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String> {
     let row = entry.row;
-    ensure_eq!(row.text("credited_by")?, "seal", "{row}: `credited_by`");
+    let is_cash = row.opt_text("cash") == Some("owed");
+    ensure_eq!(row.text("credited_by")?, if is_cash { "seal_cash" } else { "seal" }, "{row}: `credited_by`");
+    let reverses_cash = entry.operation == "card_reverse" && row.opt_text("reverses_operation") == Some("card_topup");
+    ensure_eq!(is_cash, entry.operation == "card_topup" || reverses_cash, "{row}: whether it is of cash");
     ensure!(!entry.operation.starts_with("settlement_"), "{row} of a settlement is credited twice");
     let owed = to_merchants(entry);
     let merchants: BTreeSet<&str> = owed.keys().map(|(merchant, _)| *merchant).collect();
     ensure_eq!(merchants.len(), 1, "{row}: the number of merchants that its seal credits");
     let merchant_pk = format!("{}#{}", audit.tenant, merchants.first().unwrap_or(&"").replace(':', "#"));
-    Ok(Credit { row, merchant_pk, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
+    Ok(Credit { row, merchant_pk, is_cash, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
 }
 
 /// What an entry posts to merchants, by merchant and asset.
@@ -99,7 +104,7 @@ pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
         );
         ensure!(!by_seal || named.insert((entry.row.pk, entry.row.sk)), "{} has two records", entry.row);
     }
-    for credit in credits_by_seals(audit)? {
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| !credit.is_cash) {
         ensure!(
             named.contains(&(credit.row.pk, credit.row.sk)),
             "{} is credited by its seal and has no record",

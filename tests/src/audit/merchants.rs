@@ -4,9 +4,9 @@ use super::Checked;
 use super::credits::{credits_by_seals, letters, owed};
 use super::holds::was_never_captured;
 use super::index::Audit;
+use super::periods::SIDES;
 use super::postings::Sums;
 use super::rows::Row;
-use rust_decimal::Decimal;
 use std::collections::BTreeSet;
 
 /// The rows that owe or may owe a merchant: payments, and refunds of payments.
@@ -23,7 +23,13 @@ pub(super) fn merchants_are_owed_what_is_posted(audit: &Audit<'_>) -> Checked {
             *sums.entry((merchant, asset)).or_default() += delta;
         }
     }
-    equal_for_merchants(&sums, &audit.posted.available, "owed by its records and settlements")
+    for cash in credits_by_seals(audit)?.into_iter().filter(|credit| credit.is_cash) {
+        let merchant = cash.merchant_pk.replacen(&format!("{}#merchant#", audit.tenant), "merchant:", 1);
+        for (asset, delta) in cash.owed {
+            *sums.entry((merchant.clone(), asset.to_owned())).or_default() += delta;
+        }
+    }
+    equal_for_merchants(&sums, &audit.posted.available, "owed by its records, cash and settlements")
 }
 
 /// Checks that each record owes something to its merchant unless it was never captured, and is listed by the merchant.
@@ -50,7 +56,7 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
         *available.entry(account).or_default() += balance.number("balance")?;
     }
     for lane in audit.under("CREDITED#") {
-        for (sign, side) in [(Decimal::ONE, "taken_"), (Decimal::NEGATIVE_ONE, "refunded_")] {
+        for (side, sign) in SIDES {
             for (name, suffix) in lane.item.keys().filter_map(|name| Some((name, name.strip_prefix(side)?))) {
                 let asset = asset_named(audit, suffix);
                 let account = (format!("merchant:{}", lane.id()), asset.unwrap_or_else(|| suffix.to_owned()));

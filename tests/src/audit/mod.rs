@@ -24,6 +24,7 @@ macro_rules! ensure_eq {
 
 mod aggregates;
 mod balances;
+mod cash;
 mod clawbacks;
 mod compact;
 mod credits;
@@ -96,7 +97,8 @@ const RULES: [(&str, Rule); 36] = [
 ];
 
 /// The rules that hold while no merchant is being credited, by a worker or by a seal.
-const RULES_WHEN_CREDITED: [(&str, Rule); 4] = [
+const RULES_WHEN_CREDITED: [(&str, Rule); 5] = [
+    ("cash rooms equal allotments", cash::cash_rooms_equal_allotments),
     ("merchants' balances equal postings", merchants::balances_equal_postings),
     ("records are due until settled", merchants::records_are_due_until_settled),
     ("entries are credited when sealed", credits::entries_are_credited_when_sealed),

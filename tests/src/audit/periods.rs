@@ -83,15 +83,33 @@ struct Credited {
 }
 
 impl Credited {
-    fn add<'b>(&mut self, owed: impl IntoIterator<Item = (&'b str, Decimal)>) {
+    fn add<'b>(&mut self, is_cash: bool, owed: impl IntoIterator<Item = (&'b str, Decimal)>) {
         *self.sums.entry("period_records".to_owned()).or_default() += Decimal::ONE;
         for (asset, delta) in owed {
-            let side = if delta.is_sign_negative() { "refunded" } else { "taken" };
+            let side = side(is_cash, delta);
             let sum = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
             *self.sums.entry(sum).or_default() += delta.abs();
         }
     }
 }
+
+/// The sum that a change of what a merchant is owed counts in.
+pub(super) fn side(is_cash: bool, delta: Decimal) -> &'static str {
+    match (is_cash, delta.is_sign_negative()) {
+        (false, false) => "taken",
+        (false, true) => "refunded",
+        (true, true) => "cash_taken",
+        (true, false) => "cash_reversed",
+    }
+}
+
+/// The sides of a period's sums, each with its sign in the merchant's balance.
+pub(super) const SIDES: [(&str, Decimal); 4] = [
+    ("taken_", Decimal::ONE),
+    ("refunded_", Decimal::NEGATIVE_ONE),
+    ("cash_taken_", Decimal::NEGATIVE_ONE),
+    ("cash_reversed_", Decimal::ONE),
+];
 
 /// Checks that each period is open or closed once, has the sums of the records or entries that name it, and is in one
 /// settlement once it is closed, or due for the next one; and that the sums of a lane name their last segment.
@@ -101,7 +119,7 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         ensure!(record.has("credited_at"), "{record} is in a period and was never credited");
         let key = (format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?), Period::of(record)?);
         ensure_eq!(key.1.lane, None, "{record}: the lane of its period");
-        credited.entry(key).or_default().add(record.numbers("merchant_delta")?);
+        credited.entry(key).or_default().add(false, record.numbers("merchant_delta")?);
     }
     for credit in credits_by_seals(audit)?.into_iter().filter(|credit| is_in_period(credit.row)) {
         let row = credit.row;
@@ -110,7 +128,7 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         let own = period.lane.map(|lane| lane.to_string());
         ensure_eq!(own.as_deref(), Some(lane), "{row}: the lane of its period");
         let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
-        of_period.add(credit.owed);
+        of_period.add(credit.is_cash, credit.owed);
         of_period.segment = of_period.segment.max(segment);
     }
     let mut next = BTreeMap::<(&str, Option<u32>), u32>::new();
@@ -203,7 +221,7 @@ fn maps<'a>(list: Row<'a>) -> Result<Vec<&'a Item>, String> {
 
 /// The sums of an item that are not zero.
 fn sums(item: &Item) -> Sums {
-    let is_sum = |name: &str| name == "period_records" || name.starts_with("taken_") || name.starts_with("refunded_");
+    let is_sum = |name: &str| name == "period_records" || SIDES.iter().any(|(side, _)| name.starts_with(side));
     let sums = item.iter().filter(|(name, _)| is_sum(name));
     let sums = sums.map(|(name, value)| (name.clone(), decimal(value).unwrap_or_default()));
     sums.filter(|(_, sum)| !sum.is_zero()).collect()

@@ -1,10 +1,10 @@
 //! Audits settlements.
 
 use super::Checked;
-use super::credits::credits_by_seals;
+use super::credits::{Credit, credits_by_seals};
 use super::index::Audit;
 use super::merchants::records;
-use super::periods::settlement_of;
+use super::periods::{SIDES, settlement_of, side};
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -14,6 +14,8 @@ struct Settled<'a> {
     row: Row<'a>,
     /// The partition key of its merchant.
     merchant_pk: String,
+    /// Whether it is cash that the merchant owes, or its reversal.
+    is_cash: bool,
     owed: BTreeMap<&'a str, Decimal>,
 }
 
@@ -26,29 +28,28 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
         if let Some(id) = settlement_of(audit, record, &merchant_pk)? {
             ensure!(!record.has("due_pk"), "{record} is in a settlement and due");
             let owed = record.numbers("merchant_delta")?;
-            settled.entry(id).or_default().push(Settled { row: record, merchant_pk, owed });
+            settled.entry(id).or_default().push(Settled { row: record, merchant_pk, is_cash: false, owed });
         }
     }
     for credit in credits_by_seals(audit)? {
         if let Some(id) = settlement_of(audit, credit.row, &credit.merchant_pk)? {
-            let (row, merchant_pk, owed) = (credit.row, credit.merchant_pk, credit.owed);
-            settled.entry(id).or_default().push(Settled { row, merchant_pk, owed });
+            let Credit { row, merchant_pk, is_cash, owed } = credit;
+            settled.entry(id).or_default().push(Settled { row, merchant_pk, is_cash, owed });
         }
     }
     for settlement in audit.under("SETTLEMENT#") {
         let of_it = settled.remove(settlement.text("settlement_id")?).unwrap_or_default();
         let mut sums = BTreeMap::<String, Decimal>::new();
-        for Settled { row: record, merchant_pk, owed } in &of_it {
+        for Settled { row: record, merchant_pk, is_cash, owed } in &of_it {
             ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
             ensure_eq!(merchant_pk, settlement.pk, "{record} is in {settlement}: its merchant");
             for (asset, delta) in owed {
-                let side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
+                let of_side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
                     (true, false) => "came_back",
                     (true, true) => return Err(format!("{record} owes {delta} {asset} again")),
-                    (false, true) => "refunded",
-                    (false, false) => "taken",
+                    (false, _) => side(*is_cash, *delta),
                 };
-                let name = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
+                let name = format!("{of_side}_{}", asset.to_lowercase().replace('#', "_"));
                 *sums.entry(name).or_default() += delta.abs();
             }
         }
@@ -115,7 +116,7 @@ pub(super) fn returned_settlements_are_owed_again(audit: &Audit<'_>) -> Checked 
 }
 
 fn is_total(name: &str) -> bool {
-    ["taken_", "refunded_", "came_back_"].iter().any(|side| name.starts_with(side))
+    name.starts_with("came_back_") || SIDES.iter().any(|(side, _)| name.starts_with(side))
 }
 
 fn is_over(settlement: Row<'_>) -> bool {

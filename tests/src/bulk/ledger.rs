@@ -15,7 +15,7 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -340,6 +340,7 @@ fn terms() -> TenantTerms {
         limits: None,
         settlement: None,
         records: RecordVersion::V3,
+        cash: CashTerms::Clearing,
         staff: StaffSource::Tokens,
     }
 }

@@ -203,6 +203,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::TerminalOpen => "operator registers a terminal",
         Endpoint::TerminalPatch => "operator freezes a terminal",
         Endpoint::Enrolment => "enrolment code issued",
+        Endpoint::CashCeiling => "ceiling of cash rooms set",
+        Endpoint::CashRoom => "cash room allotted",
         Endpoint::Grant => "points granted to one customer",
         Endpoint::BulkGrant => "points granted in bulk, the job",
         Endpoint::AdjustmentRequest => "adjustment requested",

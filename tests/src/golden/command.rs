@@ -1,6 +1,7 @@
 //! A vector's command as JSON: the claim, the stored response, and what is to happen. Ids, times and randomness are
 //! given, so that a command always builds the same request.
 
+use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
 use super::build_lanes::LanesDoes;
@@ -377,6 +378,7 @@ pub enum Does {
     // Money that a merchant holds.
     Hold(HoldDoes),
     Scale(ScaleDoes),
+    Cash(CashDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

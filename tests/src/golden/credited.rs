@@ -94,14 +94,22 @@ fn add(sums: &mut Sums, more: Sums) {
     }
 }
 
-/// The open sums of a merchant in a lane, by asset: payments less refunds.
+/// The sums of a lane, each with its sign in the merchant's balance.
+const SIDES: [(&str, Decimal); 4] = [
+    ("taken_", Decimal::ONE),
+    ("refunded_", Decimal::NEGATIVE_ONE),
+    ("cash_taken_", Decimal::NEGATIVE_ONE),
+    ("cash_reversed_", Decimal::ONE),
+];
+
+/// The open sums of a merchant in a lane, by asset: payments less refunds, less cash that was taken and not returned.
 fn open_sums(item: Option<&Item>) -> BTreeMap<String, Decimal> {
     let mut sums = BTreeMap::<String, Decimal>::new();
     for (name, value) in item.into_iter().flatten() {
-        if let Some(suffix) = name.strip_prefix("taken_") {
-            *sums.entry(asset_named(suffix)).or_default() += number(value);
-        } else if let Some(suffix) = name.strip_prefix("refunded_") {
-            *sums.entry(asset_named(suffix)).or_default() -= number(value);
+        for (side, sign) in SIDES {
+            if let Some(suffix) = name.strip_prefix(side) {
+                *sums.entry(asset_named(suffix)).or_default() += sign * number(value);
+            }
         }
     }
     sums

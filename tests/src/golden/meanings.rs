@@ -3,7 +3,7 @@
 
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
-use super::{meanings_limits, meanings_migration};
+use super::{meanings_cash, meanings_limits, meanings_migration};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
@@ -46,7 +46,9 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event");
-    let elsewhere = meanings_migration::meanings(does, sk, role, clause).or_else(|| settled(does, role, clause));
+    let elsewhere = meanings_cash::meanings(does, sk, role, clause);
+    let elsewhere = elsewhere.or_else(|| meanings_migration::meanings(does, sk, role, clause));
+    let elsewhere = elsewhere.or_else(|| settled(does, role, clause));
     if let Some(rows) = elsewhere
         .or_else(|| outside(does, role, clause))
         .or_else(|| held(role, clause))
@@ -280,13 +282,15 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 13] = [
     "stale_plan",
     "account_missing",
     "already_exists",
     "four_eyes",
     "account_frozen",
     "wrong_state",
+    "cash_room_exceeded",
+    "reversal_too_late",
     "over_refund",
     "cap_exceeded",
     "limit_exceeded",

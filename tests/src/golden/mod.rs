@@ -3,6 +3,7 @@
 
 mod balances;
 pub mod build;
+pub mod build_cash;
 pub mod build_crediting;
 pub mod build_decision;
 mod build_hold;
@@ -29,6 +30,7 @@ mod file;
 pub mod judge;
 pub mod manifest;
 mod meanings;
+mod meanings_cash;
 mod meanings_limits;
 mod meanings_migration;
 mod meanings_settlement;

@@ -82,6 +82,8 @@ endpoints! {
     TerminalOpen = "post_admin_terminals",
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
+    CashCeiling = "post_admin_merchants_merchant_id_cash_room",
+    CashRoom = "post_admin_terminals_terminal_id_cash_room",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -245,6 +247,19 @@ impl Endpoint {
                 let [one, other] = [world.terminal(merchant).await.id, world.terminal(merchant).await.id];
                 let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
                 make(world, &path(one), &json!({})).with_other_path(path(other))
+            }
+            Self::CashCeiling => {
+                let path = format!("/v1/admin/merchants/{}/cash-room", world.merchant().await.id);
+                let set = make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001");
+                Prepared { status: 200, ..set }
+            }
+            Self::CashRoom => {
+                let merchant = world.merchant().await;
+                let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
+                let _ = world.operator(&path, &json!({"ceiling": "3000"})).await;
+                let path = format!("/v1/admin/terminals/{}/cash-room", world.terminal(&merchant).await.id);
+                let allot = make(world, &path, &json!({"allot": "300"})).with_other("allot", "301");
+                Prepared { status: 200, ..allot }
             }
             Self::Grant => {
                 let body = grant("customer_id", json!(world.customer().await.id));

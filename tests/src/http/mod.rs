@@ -18,6 +18,7 @@ pub mod settling;
 pub mod staff;
 pub mod stripe;
 pub mod tap;
+mod tills;
 pub mod topup_rig;
 pub mod workers;
 pub mod world;

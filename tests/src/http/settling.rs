@@ -11,7 +11,7 @@ use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::settlements::{Outcome, Step, Task};
-use ledger_core::terms::RecordVersion;
+use ledger_core::terms::{CashTerms, RecordVersion};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -79,8 +79,19 @@ impl Settling {
         shop
     }
 
+    /// A merchant of a new tenant whose merchants owe the cash that their terminals take, paid by bank file.
+    pub async fn owing_cash(tenant: &str) -> Self {
+        let host = host::shared();
+        let world = World::with_terms(host.clone(), tenant, |terms| terms.cash = CashTerms::OwedByMerchant).await;
+        Self::of(host, world, destination()).await
+    }
+
     async fn on(host: Arc<Host>, (tenant, records): (&str, RecordVersion), destination: Value) -> Self {
         let world = World::with_terms(host.clone(), tenant, |terms| terms.records = records).await;
+        Self::of(host, world, destination).await
+    }
+
+    async fn of(host: Arc<Host>, world: World, destination: Value) -> Self {
         let (tap, hand) = (Tap::default(), TestClock::default());
         let stack = host.stack();
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));

@@ -13,7 +13,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{CashTerms, RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -66,7 +66,8 @@ enum Tokens {
 }
 
 impl World {
-    /// A tenant with the demo's terms on the shared stack. No other test may use the slug.
+    /// A tenant with the demo's terms on the shared stack, except that cash is posted to `cash_clearing`. No other test
+    /// may use the slug.
     pub async fn new(tenant: &str) -> Self {
         Self::with_terms(host::shared(), tenant, |_| {}).await
     }
@@ -83,7 +84,8 @@ impl World {
 
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
-        let mut terms = seed::terms().expect("the demo's terms");
+        let terms = seed::terms().expect("the demo's terms");
+        let mut terms = TenantTerms { cash: CashTerms::Clearing, ..terms };
         change(&mut terms);
         Self::opened(host, tenant, &terms, None, Clock::system()).await
     }
@@ -95,7 +97,8 @@ impl World {
 
     /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
-        let terms = TenantTerms { records: RecordVersion::V1, ..seed::terms().expect("the demo's terms") };
+        let terms = seed::terms().expect("the demo's terms");
+        let terms = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..terms };
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 

@@ -315,6 +315,8 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     let poor = Item::from([("uuid".to_owned(), Value::s("x")), ("balance".to_owned(), Value::int(0))]);
     match failure {
         Failure::StalePlan
+        | Failure::CashRoomExceeded
+        | Failure::ReversalTooLate
         | Failure::OverRefund
         | Failure::LimitExceeded
         | Failure::Insufficient
@@ -334,7 +336,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 11);
+    assert_eq!(Failure::ALL.len(), 13);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -397,6 +399,8 @@ fn only_failures_that_may_be_stored_are_terminal() {
     let stored = [
         "account_frozen",
         "wrong_state",
+        "cash_room_exceeded",
+        "reversal_too_late",
         "over_refund",
         "cap_exceeded",
         "limit_exceeded",

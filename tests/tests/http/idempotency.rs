@@ -62,6 +62,8 @@ endpoints! {
     admin_terminals = TerminalOpen,
     admin_terminals_patch = TerminalPatch,
     admin_terminals_enrolment = Enrolment,
+    admin_merchants_cash_room = CashCeiling,
+    admin_terminals_cash_room = CashRoom,
     admin_grants = Grant,
     admin_grants_in_bulk = BulkGrant,
     admin_adjustments = AdjustmentRequest,

@@ -136,7 +136,7 @@ async fn interrupted_stack_keeps_everything_after_restart() {
     let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
     let merchant = world.merchant().await;
     let (customer, card) = (world.customer_with("1000").await, world.card(None, "0").await);
-    let terminal = world.terminal(&merchant).await;
+    let terminal = world.till(&merchant, "500").await;
     let calls = [customer.pays(&merchant, "300"), terminal.does("topup", &card, &json!({"amount": "500"}))];
     let mut first = Vec::new();
     for call in &calls {

@@ -2,6 +2,7 @@
 
 mod audit_trail;
 mod books_crowd;
+mod cash;
 mod costs;
 mod crediting_by_seal;
 mod idle;

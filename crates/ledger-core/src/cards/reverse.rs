@@ -18,7 +18,11 @@ use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+use crate::transaction::{CASH, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+use std::time::Duration;
+
+/// For how long a terminal may reverse its own cash top-up.
+pub const CASH_REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// A reversal.
 #[derive(Clone, Debug)]
@@ -118,6 +122,7 @@ pub fn plan(
     let Some(entry) = entry else {
         return Ok(Planned { draft: Draft { entry: None, items }, receipt: receipt(Reversal::NothingMoved, None) });
     };
+    check_may_undo(command, terms, entry, cx)?;
     let undone = undo(command, terms, entry, payment, cx)?;
     items.extend(undone.items);
     let draft = Draft { entry: undone.entry, items };
@@ -133,6 +138,36 @@ fn reversed_marker(command: &CardReverse<'_>) -> TransactItem {
         failure: Failure::StalePlan,
     };
     TransactItem::update(Role::OriginalMarker, command.original.marker_key(), update, vec![clause])
+}
+
+/// Whether the entry is of cash that the merchant owes.
+fn is_owed_cash(command: &CardReverse<'_>, original: &JournalEntry) -> bool {
+    command.original.operation == Operation::CardTopup
+        && original.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
+}
+
+/// Refuses what the merchant's state, or the time since the original, does not allow.
+fn check_may_undo(
+    command: &CardReverse<'_>,
+    terms: &TenantTerms,
+    original: &JournalEntry,
+    cx: &Context,
+) -> Result<(), PlanRefusal> {
+    let of = command.original.operation;
+    // A suspended merchant can give a card's money back, and nothing else.
+    if !command.merchant.open && of != Operation::CardPay {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let is_owed = is_owed_cash(command, original);
+    if is_owed && !terms.records.credits_when_sealed() {
+        // Terms from before the tenant's switch: what is owed would never be credited.
+        return Err(PlanRefusal::Refused(Failure::StalePlan));
+    }
+    let is_limited = is_owed || (terms.cash.is_owed() && of == Operation::CardTopup);
+    if is_limited && cx.now.since(original.created_at) > CASH_REVERSAL_TIME {
+        return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
+    }
+    Ok(())
 }
 
 /// Inverts every posting and restores the payment's record.
@@ -172,6 +207,11 @@ fn undo(
         ("reverses_operation".to_owned(), Value::s(command.original.operation)),
         ("merchant_id".to_owned(), Value::s(command.merchant.id)),
     ]);
+    if is_owed_cash(command, original) {
+        let owed = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+        items.push(forms::give_cash_room_back(&command.terminal, command.merchant.id, &owed, cx.now));
+        details.insert(CASH.to_owned(), Value::s(CASH_IS_OWED));
+    }
     if let Some(payment) = payment {
         details.insert("payment_id".to_owned(), Value::s(payment.id));
     }

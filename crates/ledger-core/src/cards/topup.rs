@@ -4,14 +4,14 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{CardId, MerchantId, Tenant, TerminalId, TransactionId};
+use crate::ids::{CardId, Tenant, TerminalId, TransactionId};
 use crate::keys::Partition;
 use crate::limits::{LimitKind, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::TenantTerms;
+use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Entry, Planned, Reference, Role};
+use crate::transaction::{CASH, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
 
 /// A top-up with cash.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct CardTopup {
     /// The terminal where the cash was taken.
     pub terminal: TerminalId,
     /// The terminal's merchant.
-    pub merchant: MerchantId,
+    pub merchant: MerchantTerms,
     /// The card.
     pub card: CardId,
     /// The amount of cash.
@@ -43,36 +43,42 @@ pub struct CardTopupReceipt {
     pub created_at: Timestamp,
 }
 
-/// Builds the top-up's transaction: the card, journal entry, the terminal's reference.
+/// Builds the top-up's transaction: the card, journal entry, the terminal's reference. If the merchant owes the cash, it
+/// is posted to the merchant, takes room of the terminal, and earns no bonus: a merchant could pay itself the bonus.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the charge alone is above the cap.
+/// [`PlanRefusal`] if the merchant is suspended, or the charge alone is above the cap.
 pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Planned<CardTopupReceipt>, PlanRefusal> {
     let CardTopup { tenant, terminal, merchant, card, charge } = command;
     let account = Account::Card(*card);
-    let bonus = charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)?;
+    if !merchant.open {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let is_owed = terms.cash.is_owed();
+    let bonus = if is_owed { None } else { charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)? };
+    let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
     let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now);
     let item = uses.count(item, charge)?;
-    let mut details = Item::from([("merchant_id".to_owned(), Value::s(merchant))]);
-    details.extend(uses.counted());
-    let mut postings = vec![
-        Posting::new(Account::Tenant(TenantAccount::CashClearing), charge.debit()),
-        Posting::new(account, charge.credit()),
-    ];
+    let debtor = if is_owed { Account::Merchant(merchant.id) } else { Account::Tenant(TenantAccount::CashClearing) };
+    let mut postings = vec![Posting::new(debtor, charge.debit()), Posting::new(account, charge.credit())];
     if let Some(bonus) = &bonus {
         postings.push(Posting::new(Account::Tenant(TenantAccount::PointsIssued), bonus.debit()));
         postings.push(Posting::new(account, bonus.credit()));
+    }
+    let mut items = vec![item];
+    let mut details = Item::from([("merchant_id".to_owned(), Value::s(merchant.id))]);
+    details.extend(uses.counted());
+    if is_owed {
+        items.push(forms::take_cash_room(&partition, merchant.id, charge, cx.now));
+        details.insert(CASH.to_owned(), Value::s(CASH_IS_OWED));
     }
     let entry = Entry {
         id: cx.transaction_id,
         home: account,
         postings,
-        references: vec![Reference {
-            partition: Partition::terminal(tenant, *terminal),
-            changes: vec![charge.credit()],
-        }],
+        references: vec![Reference { partition, changes: vec![charge.credit()] }],
         details,
         due_shards: terms.due_shards,
         records: terms.records,
@@ -84,5 +90,5 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         bonus,
         created_at: cx.now,
     };
-    Ok(Planned { draft: Draft { entry: Some(entry), items: vec![item] }, receipt })
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }

@@ -13,8 +13,8 @@ use crate::keys::{self, Key, attr, sk};
 use crate::money::Delta;
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, CREDITED_BY, CREDITED_BY_SEAL, Clause, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, Role, TransactItem,
-    is_open,
+    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, Clause, CreditKind, FIRST_PERIOD, PERIOD,
+    PeriodId, PeriodSums, Role, TransactItem, is_open,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,7 +28,9 @@ const CLOSED_BY: &str = "closed_by";
 pub struct EntryCredit {
     /// The merchant.
     pub merchant: MerchantId,
-    /// The changes of its balances, by asset. Those of a refund are negative.
+    /// The sums that it counts in.
+    pub kind: CreditKind,
+    /// The changes of its balances, by asset. Those of a refund and of cash taken are negative.
     pub delta: Vec<Delta>,
 }
 
@@ -38,11 +40,12 @@ impl EntryCredit {
     /// # Errors
     /// [`ItemError`] if it does, and its postings are malformed, or name no merchant or several.
     pub fn read(entry: &Item) -> Result<Option<Self>, ItemError> {
-        match entry.opt_text(CREDITED_BY)? {
+        let kind = match entry.opt_text(CREDITED_BY)? {
             None => return Ok(None),
-            Some(CREDITED_BY_SEAL) => {}
+            Some(CREDITED_BY_SEAL) => CreditKind::Trade,
+            Some(CREDITED_BY_SEAL_AS_CASH) => CreditKind::Cash,
             Some(_) => return Err(ItemError::invalid(CREDITED_BY)),
-        }
+        };
         let postings = JournalEntry::read(entry)?.postings;
         let mut owed = Vec::new();
         let mut merchants = Vec::new();
@@ -56,7 +59,7 @@ impl EntryCredit {
         let [merchant] = merchants.as_slice() else { return Err(ItemError::invalid("postings")) };
         let net = account::net(owed.into_iter().map(|delta| (delta.asset().clone(), delta)));
         let delta = net.map_err(|_| ItemError::invalid("postings"))?.into_values().collect();
-        Ok(Some(Self { merchant: *merchant, delta }))
+        Ok(Some(Self { merchant: *merchant, kind, delta }))
     }
 }
 
@@ -227,9 +230,9 @@ impl LaneCredits {
         now: Timestamp,
         lacks: impl Fn(&LaneCredit) -> bool,
     ) -> Result<Vec<TransactItem>, BuildError> {
-        let mut by_merchant = BTreeMap::<MerchantId, Vec<&[Delta]>>::new();
+        let mut by_merchant = BTreeMap::<MerchantId, Vec<(CreditKind, &[Delta])>>::new();
         for credit in credits {
-            by_merchant.entry(credit.merchant).or_default().push(&credit.delta);
+            by_merchant.entry(credit.merchant).or_default().push((credit.kind, &credit.delta));
         }
         let mut items = Vec::new();
         for (merchant, deltas) in by_merchant {

@@ -2,6 +2,7 @@
 
 mod approval;
 mod balance;
+mod cash_room;
 mod correction;
 mod hold;
 mod merchant;
@@ -12,6 +13,8 @@ mod patch;
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{card_active, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
+pub(crate) use cash_room::{CASH_ROOM, CASH_ROOM_AT, changed as changed_cash_room};
+pub use cash_room::{give_cash_room_back, take_cash_room};
 pub use correction::SeenCorrections;
 pub(crate) use correction::correction;
 pub use hold::{capture_hold, hold, pay_out, receive, receive_instead, release, release_hold, reserve};

@@ -15,6 +15,14 @@ pub fn settling(tenant: &Tenant, merchant: MerchantId) -> Key {
     Partition::merchant(tenant, merchant).item("SETTLING")
 }
 
+impl Partition {
+    /// A merchant's cash rooms: its ceiling, and what each terminal was allotted.
+    #[must_use]
+    pub fn cash_rooms(&self) -> Key {
+        self.item("CASH_ROOM")
+    }
+}
+
 /// The list of the records and periods that one transaction took into a settlement; `batch` counts from 1.
 #[must_use]
 pub fn settled(tenant: &Tenant, merchant: MerchantId, id: SettlementId, batch: u32) -> Key {

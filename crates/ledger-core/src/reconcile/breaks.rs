@@ -72,6 +72,9 @@ kinds! {
     /// A credited record is due for no settlement and in none, or in two; or a period differs from the sums of its
     /// records, or is not in the settlement that has it.
     PeriodDiffers = "period_differs",
+    /// A terminal's cash room is not what it was allotted less the cash that it took, or a merchant's ceiling is not the
+    /// sum of its rooms.
+    CashRoomDiffers = "cash_room_differs",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.

@@ -56,7 +56,8 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::OwedDiffers
         | BreakKind::ReservedDiffers
         | BreakKind::SettlementDiffers
-        | BreakKind::PeriodDiffers => 3,
+        | BreakKind::PeriodDiffers
+        | BreakKind::CashRoomDiffers => 3,
         BreakKind::NegativeBalance
         | BreakKind::ExposureDiffers
         | BreakKind::PayoutDiffers

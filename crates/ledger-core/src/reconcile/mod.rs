@@ -1,6 +1,6 @@
 //! Reconciliation: checks that records, journal and balances agree. Each stored item is read by itself and gives
 //! facts. Each fact belongs to one group: an account and asset, an entry, an idempotency key, a payment, a top-up, a
-//! settlement, or a merchant's period. A check needs the facts of one group only. So a table of any size is checked by
+//! settlement, a merchant's period, or a terminal's cash room. A check needs the facts of one group only. So a table of any size is checked by
 //! sorting its facts by group, and a suspicion is confirmed by reading one group's items again.
 //!
 //! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or
@@ -24,11 +24,11 @@ pub use explain::explain;
 pub use export::exported_item;
 pub use extract::{FactCount, ItemKind, Limits, Observation, of_intent, of_item, of_payout, of_refund};
 pub use fact::{
-    AccountFact, BalanceAmounts, BalanceItem, Charge, CreditedUntil, EntryClaim, EntryFact, Fact, FactLineError, Group,
-    GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact, PeriodTotals, ProviderPayout, ProviderRefund,
-    RecordedClawback, RecordedHold, RecordedPayment, RecordedReturn, RecordedSettlement, RecordedTopup,
-    RecordedTopupRefund, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry, SettlementFact,
-    SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
+    AccountFact, BalanceAmounts, BalanceItem, CashRoomFact, Charge, CreditedUntil, EntryClaim, EntryFact, Fact,
+    FactLineError, Group, GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact, PeriodTotals,
+    ProviderPayout, ProviderRefund, RecordedClawback, RecordedHold, RecordedPayment, RecordedReturn,
+    RecordedSettlement, RecordedTopup, RecordedTopupRefund, SettledPeriod, SettledSide, SettledSum, SettledSums,
+    SettlementEntry, SettlementFact, SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
 };
 pub use num::{Num, Nums};
 

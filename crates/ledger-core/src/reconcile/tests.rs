@@ -1,4 +1,5 @@
 mod accounts;
+mod cash_rooms;
 mod credits;
 mod entries;
 mod items;
@@ -57,6 +58,13 @@ impl InGroup for PeriodFact {
     fn in_group(self, subject: &Subject) -> GroupFact {
         let Subject::Period(merchant, number) = subject else { panic!("{self:?} is of no {subject:?}") };
         GroupFact::Period(*merchant, *number, self)
+    }
+}
+
+impl InGroup for CashRoomFact {
+    fn in_group(self, subject: &Subject) -> GroupFact {
+        let Subject::CashRoom(terminal) = subject else { panic!("{self:?} is of no {subject:?}") };
+        GroupFact::CashRoom(*terminal, self)
     }
 }
 

@@ -199,6 +199,8 @@ impl Batch {
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::WrongState
+            | Failure::CashRoomExceeded
+            | Failure::ReversalTooLate
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

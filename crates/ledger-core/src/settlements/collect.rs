@@ -12,8 +12,7 @@ use crate::keys::{self, Key, Work, attr};
 use crate::money::{Asset, Balance, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction, refunded_attribute,
-    taken_attribute,
+    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodId, PeriodSide, PeriodSums, Role, TransactItem, Transaction,
 };
 use std::collections::BTreeMap;
 
@@ -127,15 +126,11 @@ impl Settleable {
         }
     }
 
-    /// What it adds to each sum of a settlement. Refunds are negative.
+    /// What it adds to each sum of a settlement. Refunds and cash taken are negative.
     fn parts(&self) -> Vec<(Part, Delta)> {
         match &self.owed {
             Owed::Deltas(deltas) => deltas.iter().map(|delta| (self.part(delta), delta.clone())).collect(),
-            Owed::Sums(sums) => {
-                let taken = sums.taken.values().filter_map(Balance::as_delta).map(|sum| (Part::Taken, sum));
-                let refunded = sums.refunded.values().filter_map(Balance::as_delta);
-                taken.chain(refunded.map(|sum| (Part::Refunded, sum.inverse()))).collect()
-            }
+            Owed::Sums(sums) => sums.changes().map(|(side, delta)| (Part::Of(side), delta)).collect(),
         }
     }
 
@@ -143,8 +138,10 @@ impl Settleable {
     fn part(&self, delta: &Delta) -> Part {
         match self.source {
             Source::Returned(_) => Part::CameBack,
-            Source::Payment(_) | Source::Refund(..) | Source::Period(_) if delta.is_debit() => Part::Refunded,
-            Source::Payment(_) | Source::Refund(..) | Source::Period(_) => Part::Taken,
+            Source::Payment(_) | Source::Refund(..) | Source::Period(_) if delta.is_debit() => {
+                Part::Of(PeriodSide::Refunded)
+            }
+            Source::Payment(_) | Source::Refund(..) | Source::Period(_) => Part::Of(PeriodSide::Taken),
         }
     }
 
@@ -173,27 +170,27 @@ impl Settleable {
 /// A sum of a settlement that grows with its records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
-    Taken,
-    Refunded,
+    /// A sum as of a period.
+    Of(PeriodSide),
+    /// What was paid before and returned.
     CameBack,
 }
 
 impl Part {
     fn attribute(self, asset: &Asset) -> String {
         match self {
-            Self::Taken => taken_attribute(asset),
-            Self::Refunded => refunded_attribute(asset),
+            Self::Of(side) => side.attribute(asset),
             Self::CameBack => came_back_attribute(asset),
         }
     }
 
-    /// The signed change of the sum when records are added or released. Refunds count as a positive quantity.
+    /// The signed change of the sum when records are added or released. Each sum is a positive quantity.
     fn change(self, sum: Delta, more: bool) -> Delta {
-        let positive = match self {
-            Self::Taken | Self::CameBack => true,
-            Self::Refunded => false,
+        let sum = match self {
+            Self::Of(side) => side.signed(sum),
+            Self::CameBack => sum,
         };
-        if positive == more { sum } else { sum.inverse() }
+        if more { sum } else { sum.inverse() }
     }
 }
 

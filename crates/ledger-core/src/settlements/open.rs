@@ -1,7 +1,7 @@
 //! Closing a merchant's period: opening a settlement. A merchant has at most one open settlement.
 
 use super::destination::Destination;
-use super::record::{AssetTotals, Settlement, SettlementState, quantities, quantities_value};
+use super::record::{AssetTotals, CARRIED_BASE, Settlement, SettlementState, quantities, quantities_value};
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -11,18 +11,34 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
-use crate::terms::{MerchantTerms, SettlementTerms, TenantTerms};
+use crate::terms::{CashTerms, MerchantTerms, SettlementTerms, TenantTerms};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
 
 /// A merchant's `SETTLING` item: the open settlement, and what the last one carried over.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settling {
     /// The open settlement.
     pub open: Option<SettlementId>,
     /// The quantities that the next settlement begins with, by asset.
     pub carry: BTreeMap<Asset, Balance>,
+    /// What the next settlement's fee is taken on beyond these, in yen.
+    pub carried_base: Balance,
+}
+
+/// What a settlement that is over leaves to the next one.
+pub(super) struct Carry<'a> {
+    /// The quantities that the next settlement begins with, by asset.
+    pub(super) left: &'a BTreeMap<Asset, Balance>,
+    /// What the next settlement's fee is taken on beyond these, in yen; `None` if no cash was ever in it.
+    pub(super) base: Option<Balance>,
+}
+
+impl Default for Settling {
+    fn default() -> Self {
+        Self { open: None, carry: BTreeMap::new(), carried_base: Balance::zero(Asset::Ecopay) }
+    }
 }
 
 /// The command to close a period.
@@ -52,7 +68,8 @@ impl Settling {
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::default()) };
         let open = item.opt_parsed("open", SettlementId::parse)?;
-        Ok(Self { open, carry: quantities(item, "carry")? })
+        let carried_base = item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?;
+        Ok(Self { open, carry: quantities(item, "carry")?, carried_base })
     }
 }
 
@@ -100,6 +117,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         batches: 0,
         closed: Vec::new(),
         totals: settling.carry.iter().map(carried).collect(),
+        carried_base: settling.carried_base.clone(),
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -119,7 +137,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     let key = keys::settlement(tenant, merchant.id, settlement.id);
     let items = vec![
         TransactItem::put_new(Role::Settlement, key, settlement.item(tenant), Failure::AlreadyExists),
-        opened(tenant, &settlement, settling, cx.now),
+        opened(tenant, &settlement, settling, terms.cash, cx.now),
         Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
             .with("settlement_id", settlement.id)
             .with("pay_on", settlement.pay_on)
@@ -129,16 +147,30 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
 }
 
 /// Requires that no settlement is open and that the carried quantities are as they were read.
-fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Timestamp) -> TransactItem {
+fn opened(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    settling: &Settling,
+    cash: CashTerms,
+    now: Timestamp,
+) -> TransactItem {
     let seen = if settling.carry.is_empty() {
         Condition::absent("carry")
     } else {
         Condition::compare("carry", Cmp::Eq, "seen_carry", quantities_value(&settling.carry))
     };
-    let clauses = vec![
+    let mut clauses = vec![
         Clause { condition: Condition::absent("open"), failure: Failure::AlreadyExists },
         Clause { condition: seen, failure: Failure::StalePlan },
     ];
+    let base = settling.carried_base.as_delta();
+    if base.is_some() || cash.is_owed() {
+        let seen = match base {
+            Some(base) => Condition::compare(CARRIED_BASE, Cmp::Eq, "seen_base", Value::N(base.text())),
+            None => Condition::absent(CARRIED_BASE),
+        };
+        clauses.push(Clause { condition: seen, failure: Failure::StalePlan });
+    }
     let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
     TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
 }
@@ -148,17 +180,24 @@ fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Ti
 pub(super) fn closed(
     tenant: &Tenant,
     (merchant, id): (MerchantId, SettlementId),
-    carry: Option<&BTreeMap<Asset, Balance>>,
+    carry: Option<&Carry<'_>>,
     now: Timestamp,
 ) -> TransactItem {
     let mut update = Update::new();
-    let left = carry.map(|carry| (quantities_value(carry), carry.values().all(|left| left.as_delta().is_none())));
+    let quantities = carry.map(|carry| carry.left);
+    let left = quantities.map(|all| (quantities_value(all), all.values().all(|left| left.as_delta().is_none())));
     if let Some((value, false)) = &left {
         update = update.set("carry", "carry", value.clone());
     }
     update = update.set(attr::UPDATED_AT, "ua", Value::s(now)).remove("open");
     if let Some((_, true)) = left {
         update = update.remove("carry");
+    }
+    if let Some(base) = carry.and_then(|carry| carry.base.as_ref()) {
+        update = match base.as_delta() {
+            Some(base) => update.set(CARRIED_BASE, "base", Value::N(base.text())),
+            None => update.remove(CARRIED_BASE),
+        };
     }
     let mine =
         Clause { condition: Condition::compare("open", Cmp::Eq, "mine", Value::s(id)), failure: Failure::StalePlan };

@@ -63,6 +63,10 @@ pub struct AssetTotals {
     pub refunded: Balance,
     /// What was paid before and returned. No fee is taken on it again.
     pub came_back: Balance,
+    /// The sum of cash that terminals took, which the merchant owes.
+    pub cash_taken: Balance,
+    /// The sum of such cash that terminals returned.
+    pub cash_reversed: Balance,
     /// What the settlement before carried over, with its sign.
     pub carried_in: Balance,
 }
@@ -100,6 +104,9 @@ pub struct Settlement {
     pub closed: Vec<PeriodBatch>,
     /// The sums of its records, by asset.
     pub totals: BTreeMap<Asset, AssetTotals>,
+    /// What the fee is taken on beyond what was carried over, in yen, with its sign: cash reduced what earlier
+    /// settlements carried over, and not their fee.
+    pub carried_base: Balance,
     /// The quantity of each asset that was held or netted, with its sign.
     pub put_aside: BTreeMap<Asset, Balance>,
     /// When it was held.
@@ -211,7 +218,14 @@ impl AssetTotals {
     #[must_use]
     pub fn zero(asset: &Asset) -> Self {
         let zero = || Balance::zero(asset.clone());
-        Self { taken: zero(), refunded: zero(), came_back: zero(), carried_in: zero() }
+        Self {
+            taken: zero(),
+            refunded: zero(),
+            came_back: zero(),
+            cash_taken: zero(),
+            cash_reversed: zero(),
+            carried_in: zero(),
+        }
     }
 }
 
@@ -241,6 +255,7 @@ impl Settlement {
             batches: item.int("batches")?,
             closed: PeriodBatch::read(item)?,
             totals: totals(item)?,
+            carried_base: item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?,
             put_aside: quantities(item, "put_aside")?,
             held_at: item.opt_timestamp("held_at")?,
             net: yen(item, "net")?,
@@ -281,25 +296,42 @@ impl Settlement {
             (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
         item
     }
 
-    /// The net of each asset: taken, less refunded, plus what was returned and what the last settlement carried over.
+    /// The net of each asset: taken, less refunded, less cash that was taken and not returned, plus what was paid back to
+    /// us and what the last settlement carried over.
     ///
     /// # Errors
     /// [`crate::money::MoneyError`] if a sum does not fit.
     pub fn nets(&self) -> Result<BTreeMap<Asset, Balance>, crate::money::MoneyError> {
         let net = |totals: &AssetTotals| {
             let own = totals.taken.checked_sub(&totals.refunded)?;
+            let own = own.checked_sub(&totals.cash_taken)?.checked_plus(&totals.cash_reversed)?;
             own.checked_plus(&totals.came_back)?.checked_plus(&totals.carried_in)
         };
         self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
     }
 
-    /// What was paid before and returned, in yen. Payouts have no other asset.
-    pub(super) fn came_back(&self) -> Balance {
-        self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.came_back.clone())
+    /// Whether cash that the merchant owes is in its sums, or in those of a settlement that it carries on.
+    pub(super) fn has_cash(&self) -> bool {
+        let has = |totals: &AssetTotals| totals.cash_taken.as_delta().or(totals.cash_reversed.as_delta()).is_some();
+        self.carried_base.as_delta().is_some() || self.totals.values().any(has)
+    }
+
+    /// What the fee is taken on if the net is `net` yen: taken less refunded. Cash reduces the net and not the fee, and
+    /// what was paid before and returned was charged then. Neither has another asset.
+    pub(super) fn fee_base(&self, net: &Balance) -> Result<Balance, crate::money::MoneyError> {
+        let base = net.checked_plus(&self.carried_base)?;
+        match self.totals.get(&Asset::Ecopay) {
+            Some(totals) => {
+                let base = base.checked_sub(&totals.came_back)?;
+                base.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)
+            }
+            None => Ok(base),
+        }
     }
 
     /// The `due` index's partition of its runs.
@@ -338,14 +370,20 @@ impl Settlement {
     }
 }
 
+/// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
+/// the next settlement.
+pub(super) const CARRIED_BASE: &str = "carried_base";
+
 /// The field of a sum.
 type Sum = fn(&mut AssetTotals) -> &mut Balance;
 
 /// The sums that grow with each record, by the prefix of their attributes.
-const TOTALS: [(&str, Sum); 3] = [
+const TOTALS: [(&str, Sum); 5] = [
     ("taken_", |totals| &mut totals.taken),
     ("refunded_", |totals| &mut totals.refunded),
     ("came_back_", |totals| &mut totals.came_back),
+    ("cash_taken_", |totals| &mut totals.cash_taken),
+    ("cash_reversed_", |totals| &mut totals.cash_reversed),
 ];
 
 fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {

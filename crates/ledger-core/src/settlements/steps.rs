@@ -2,7 +2,7 @@
 //! postings. An entry's id is made of the settlement and the step, so it can be written once only.
 
 use super::destination::Destination;
-use super::open::closed;
+use super::open::{Carry, closed};
 use super::record::{Settlement, SettlementState, UndoReason, quantities_value};
 use super::saga::{Compensation, Step, Task};
 use super::sending;
@@ -20,7 +20,8 @@ use crate::transaction::{BuildError, Draft, Entry, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
 /// Holds what the merchant is owed: whole yen, points and units of regional currency. Fractions stay for the next
-/// settlement. If the sum is zero or below, everything is carried over and the settlement is over.
+/// settlement. If the sum is zero or below, everything is carried over and the settlement is over. The same if cash was
+/// taken and fee and tax leave nothing: the fee is due in the next settlement, as part of one paid sum.
 pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let nets = settlement.nets()?;
     let whole = nets.iter().filter(|(asset, _)| **asset != Asset::Jcredit);
@@ -31,11 +32,18 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
     let sum = parts
         .values()
         .try_fold(Balance::zero(Asset::Ecopay), |sum, part| sum.checked_plus(&part.counted_as(Asset::Ecopay)))?;
-    let Some(sum) = sum.as_amount() else {
+    let base = settlement.fee_base(&sum)?;
+    let pays = match sum.as_amount() {
+        Some(net) if settlement.has_cash() => settlement.terms.charge(&net, &base)?.payable.is_some().then_some(net),
+        net => net,
+    };
+    let Some(sum) = pays else {
+        let base = settlement.has_cash().then(|| base.checked_sub(&sum)).transpose()?;
+        let carry = Carry { left: &nets, base };
         let update = over(Update::new(), SettlementState::Carried);
         let items = vec![
             settlement.changed(tenant, update, now),
-            closed(tenant, (settlement.merchant, settlement.id), Some(&nets), now),
+            closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now),
         ];
         return sealed(tenant, settlement, Task::Do(Step::Hold), Draft { entry: None, items }, now);
     };
@@ -88,7 +96,7 @@ pub(super) fn undo_release(
 /// Takes fee and tax.
 pub(super) fn fee(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
     let net = settlement.net.as_ref().ok_or(BuildError::Empty)?;
-    let charged = settlement.terms.charge(net, &settlement.came_back())?;
+    let charged = settlement.terms.charge(net, &settlement.fee_base(&net.as_balance())?)?;
     let text = |part: &Option<Amount>| Value::N(part.as_ref().map_or_else(|| "0".to_owned(), Amount::text));
     let update = to(Update::new(), SettlementState::Charged)
         .set("fee", "fee", text(&charged.fee))
@@ -137,8 +145,18 @@ pub fn paid(
         postings.push(Posting::held(Account::Merchant(settlement.merchant), payable.debit()));
         postings.push(Posting::new(Account::Tenant(clearing), payable.credit()));
     }
-    let more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&left), now)];
+    let base = settlement.has_cash().then(|| uncharged(settlement)).transpose()?;
+    let carry = Carry { left: &left, base };
+    let more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
+}
+
+/// What the next settlement's fee is taken on beyond what this one leaves: refunds above what was taken reduce it.
+fn uncharged(settlement: &Settlement) -> Result<Balance, MoneyError> {
+    let zero = || Balance::zero(Asset::Ecopay);
+    let Some(net) = &settlement.net else { return Ok(zero()) };
+    let base = settlement.fee_base(&net.as_balance())?;
+    Ok(if base.as_delta().is_some_and(|base| base.is_debit()) { base } else { zero() })
 }
 
 /// Starts the compensation of the settlement. A payout that was refused has not left and never will. If another

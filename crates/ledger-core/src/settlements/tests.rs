@@ -45,6 +45,8 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
             taken: quantity(asset, taken),
             refunded: quantity(asset, refunded),
             came_back: quantity(asset, "0"),
+            cash_taken: quantity(asset, "0"),
+            cash_reversed: quantity(asset, "0"),
             carried_in: quantity(asset, carried),
         };
         ((*asset).clone(), totals)
@@ -69,6 +71,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         batches: 1,
         closed: Vec::new(),
         totals: totals.iter().map(of).collect(),
+        carried_base: quantity(&Asset::Ecopay, "0"),
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -131,7 +134,7 @@ fn scenario_six_is_paid_to_the_yen() {
     let want =
         ["merchant held ECOPAY -6000", "fees  ECOPAY 6000", "merchant held ECOPAY -600", "consumption_tax  ECOPAY 600"];
     assert_eq!(postings(&fee), want);
-    let charged = held.terms.charge(held.net.as_ref().unwrap(), &quantity(&yen, "0")).unwrap();
+    let charged = held.terms.charge(held.net.as_ref().unwrap(), &held.net.as_ref().unwrap().as_balance()).unwrap();
     let charged = Settlement { state: S::Paying, fee: charged.fee, tax: charged.tax, payable: charged.payable, ..held };
     let paid = paid(&tenant(), &charged, (crate::account::TenantAccount::BankClearing, None), now()).unwrap();
     assert_eq!(postings(&paid), ["merchant held ECOPAY -393400", "bank_clearing  ECOPAY 393400"]);

@@ -117,6 +117,7 @@ impl AdminRole {
             Self::Treasurer => &[
                 Permission::MerchantsChange,
                 Permission::DestinationsChange,
+                Permission::CashRoomsChange,
                 Permission::GrantsIssue,
                 Permission::AdjustmentsRequest,
                 Permission::TopupsRefund,

@@ -1,9 +1,11 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
+mod cash;
 mod settlement;
 mod staff;
 
 pub use crate::records::RecordVersion;
+pub use cash::CashTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
 
@@ -50,6 +52,8 @@ pub struct TenantTerms {
     pub limits: Option<LimitTerms>,
     /// The version of the records that transactions write. Every version is read.
     pub records: RecordVersion,
+    /// Who owes the cash that terminals take.
+    pub cash: CashTerms,
     /// What decides which permissions the staff has.
     pub staff: StaffSource,
 }
@@ -196,6 +200,7 @@ impl TenantTerms {
             let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
+        let records = RecordVersion::read(item)?;
         Ok(Self {
             key_phase: item.named("key_phase", KeyPhase::parse)?,
             assets,
@@ -214,7 +219,8 @@ impl TenantTerms {
             hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
-            records: RecordVersion::read(item)?,
+            records,
+            cash: CashTerms::read(item, records)?,
             staff: StaffSource::read(item)?,
         })
     }
@@ -251,6 +257,7 @@ impl TenantTerms {
             item.insert(limits::ATTRIBUTE.to_owned(), Value::M(limits.item()));
         }
         item.extend(self.records.item());
+        item.extend(self.cash.item());
         item.extend(self.staff.item());
         item
     }

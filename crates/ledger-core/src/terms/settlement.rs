@@ -34,14 +34,14 @@ impl SettlementTerms {
         Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None }
     }
 
-    /// Divides `net` yen. No fee is taken on `came_back` of them, which was charged when it was paid before. Fee and
-    /// tax together are never above `net`.
+    /// Divides `net` yen. The fee is taken on `base`, and is none if that is not above 0. Fee and tax together are never
+    /// above `net`.
     ///
     /// # Errors
     /// [`MoneyError`] if the sums do not fit.
-    pub fn charge(&self, net: &Amount, came_back: &Balance) -> Result<Charged, MoneyError> {
+    pub fn charge(&self, net: &Amount, base: &Balance) -> Result<Charged, MoneyError> {
         let down_to_the_yen = &AssetSpec::ECOPAY;
-        let rated = match net.as_balance().checked_sub(came_back)?.as_amount() {
+        let rated = match base.as_amount() {
             Some(charged) => charged.at_rate(&self.fee_rate, down_to_the_yen)?,
             None => None,
         };
@@ -98,7 +98,9 @@ mod tests {
         let came_back = Balance::from_stored(crate::money::Asset::Ecopay, came_back).unwrap();
         let terms =
             SettlementTerms { fee_rate: Rate::parse(fee).unwrap(), tax_rate: Rate::parse(tax).unwrap(), sender: None };
-        let charged = terms.charge(&Amount::parse(&AssetSpec::ECOPAY, net).unwrap(), &came_back).unwrap();
+        let net = Amount::parse(&AssetSpec::ECOPAY, net).unwrap();
+        let base = net.as_balance().checked_sub(&came_back).unwrap();
+        let charged = terms.charge(&net, &base).unwrap();
         [charged.fee, charged.tax, charged.payable].map(|part| part.map_or("0".to_owned(), |part| part.text()))
     }
 

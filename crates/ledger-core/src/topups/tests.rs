@@ -11,7 +11,9 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
-use crate::terms::{AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms};
+use crate::terms::{
+    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+};
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -61,6 +63,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         limits: None,
         settlement: None,
         records: RecordVersion::NEWEST,
+        cash: CashTerms::Clearing,
         staff: StaffSource::Tokens,
     }
 }

@@ -18,6 +18,14 @@ pub(crate) const CREDITED_BY: &str = "credited_by";
 /// The transaction that seals the entry credits its merchant.
 pub(crate) const CREDITED_BY_SEAL: &str = "seal";
 
+/// The same, of cash that the merchant owes, which has sums of its own. A release that does not know it refuses the entry
+/// instead of taking it for a refund.
+pub(crate) const CREDITED_BY_SEAL_AS_CASH: &str = "seal_cash";
+/// The attribute of an entry, and of references to it, that says whose the cash is.
+pub(crate) const CASH: &str = "cash";
+/// The merchant owes it.
+pub(crate) const CASH_IS_OWED: &str = "owed";
+
 /// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
 #[derive(Clone, Debug)]
 pub struct Entry {
@@ -86,7 +94,8 @@ impl Entry {
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.due_shards);
         let work = if self.credits_when_sealed(from.operation) {
-            entry.insert(CREDITED_BY.to_owned(), Value::s(CREDITED_BY_SEAL));
+            let kind = if self.details.contains_key(CASH) { CREDITED_BY_SEAL_AS_CASH } else { CREDITED_BY_SEAL };
+            entry.insert(CREDITED_BY.to_owned(), Value::s(kind));
             Work::PublishAndCredit
         } else {
             Work::Publish

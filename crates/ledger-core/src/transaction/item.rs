@@ -80,6 +80,8 @@ pub enum Role {
     Returned,
     /// A merchant's closed period.
     Period,
+    /// A terminal with its cash room, or the cash rooms of a merchant.
+    CashRoom,
     /// A reconciliation run, or a break that it found.
     Reconciliation,
     /// A God Record, or an item of the legacy history.

@@ -14,12 +14,12 @@ mod request;
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
 pub use disclose::Disclosure;
-pub(crate) use entry::{CREDITED_BY, CREDITED_BY_SEAL, changes};
+pub(crate) use entry::{CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, changes};
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
-pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open, refunded_attribute, taken_attribute};
-pub use period::{FIRST_PERIOD, PeriodId, PeriodSums};
+pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};
+pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use projection::ProjectedRecord;
 pub use request::request_text;
 

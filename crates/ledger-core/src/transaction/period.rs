@@ -25,9 +25,6 @@ pub(crate) const LANE_PERIOD: &str = "lane_period";
 pub(crate) const CREDITED_AT: &str = "credited_at";
 /// The attribute with the number of a period's records.
 const RECORDS: &str = "period_records";
-/// The prefixes of the attributes with the sums, as of settlements.
-const TAKEN: &str = "taken_";
-const REFUNDED: &str = "refunded_";
 
 /// Names a period of a merchant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,46 +108,96 @@ impl fmt::Display for PeriodId {
     }
 }
 
-/// The sums of a period's records.
+/// Which sums of a period a record counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum CreditKind {
+    /// A payment, a capture, a refund or a reversal of one.
+    Trade,
+    /// Cash that a terminal took for a card, or its reversal.
+    Cash,
+}
+
+/// A sum of a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PeriodSide {
+    /// Payments.
+    Taken,
+    /// Refunds.
+    Refunded,
+    /// Cash that the merchant took, which it owes.
+    CashTaken,
+    /// Such cash that it has returned.
+    CashReversed,
+}
+
+impl PeriodSide {
+    /// Every sum.
+    pub const ALL: [Self; 4] = [Self::Taken, Self::Refunded, Self::CashTaken, Self::CashReversed];
+
+    /// The sum that a change of the merchant's balance counts in.
+    fn of(kind: CreditKind, delta: &Delta) -> Self {
+        match (kind, delta.is_debit()) {
+            (CreditKind::Trade, false) => Self::Taken,
+            (CreditKind::Trade, true) => Self::Refunded,
+            (CreditKind::Cash, true) => Self::CashTaken,
+            (CreditKind::Cash, false) => Self::CashReversed,
+        }
+    }
+
+    /// The prefix of its attributes, as of settlements.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::Taken => "taken_",
+            Self::Refunded => "refunded_",
+            Self::CashTaken => "cash_taken_",
+            Self::CashReversed => "cash_reversed_",
+        }
+    }
+
+    /// The attribute with the sum in an asset.
+    pub(crate) fn attribute(self, asset: &Asset) -> String {
+        format!("{}{}", self.prefix(), asset.attribute_suffix())
+    }
+
+    /// The change of the merchant's balance that the sum, which is positive, means; and the other way round.
+    pub(crate) fn signed(self, sum: Delta) -> Delta {
+        match self {
+            Self::Taken | Self::CashReversed => sum,
+            Self::Refunded | Self::CashTaken => sum.inverse(),
+        }
+    }
+}
+
+/// The sums of a period's records. Each is a positive quantity.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeriodSums {
     /// The number of records.
     pub records: u32,
     /// The sum of payments, by asset.
     pub taken: BTreeMap<Asset, Balance>,
-    /// The sum of refunds as a positive quantity, by asset.
+    /// The sum of refunds, by asset.
     pub refunded: BTreeMap<Asset, Balance>,
-}
-
-/// The attribute with the sum of payments in an asset.
-pub(crate) fn taken_attribute(asset: &Asset) -> String {
-    format!("{TAKEN}{}", asset.attribute_suffix())
-}
-
-/// The attribute with the sum of refunds in an asset.
-pub(crate) fn refunded_attribute(asset: &Asset) -> String {
-    format!("{REFUNDED}{}", asset.attribute_suffix())
+    /// The sum of cash that the merchant took, by asset.
+    pub cash_taken: BTreeMap<Asset, Balance>,
+    /// The sum of such cash that it has returned, by asset.
+    pub cash_reversed: BTreeMap<Asset, Balance>,
 }
 
 impl PeriodSums {
-    /// The sums of records, each with what it changes in the merchant's balances.
+    /// The sums of records, each with its kind and what it changes in the merchant's balances.
     ///
     /// # Errors
     /// [`MoneyError`] if a sum does not fit.
-    pub(crate) fn of<'a>(records: impl IntoIterator<Item = &'a [Delta]>) -> Result<Self, MoneyError> {
+    pub(crate) fn of<'a>(records: impl IntoIterator<Item = (CreditKind, &'a [Delta])>) -> Result<Self, MoneyError> {
         let mut sums = Self::default();
         let mut all = Vec::new();
-        for deltas in records {
+        for (kind, deltas) in records {
             sums.records = sums.records.saturating_add(1);
-            all.extend(deltas);
+            all.extend(deltas.iter().map(|delta| ((PeriodSide::of(kind, delta), delta.asset().clone()), delta)));
         }
-        for ((asset, is_debit), sum) in account::net(all.into_iter().map(|delta| (side(delta), delta)))? {
-            let zero = Balance::zero(asset.clone());
-            if is_debit {
-                sums.refunded.insert(asset, zero.checked_apply(&sum.inverse())?);
-            } else {
-                sums.taken.insert(asset, zero.checked_apply(&sum)?);
-            }
+        for ((side, asset), sum) in account::net(all)? {
+            let sum = Balance::zero(asset.clone()).checked_apply(&side.signed(sum))?;
+            sums.side_mut(side).insert(asset, sum);
         }
         Ok(sums)
     }
@@ -160,8 +207,31 @@ impl PeriodSums {
     /// # Errors
     /// [`ItemError`] if an attribute is malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
-        let records = item.opt_int(RECORDS)?.unwrap_or_default();
-        Ok(Self { records, taken: quantities(item, TAKEN)?, refunded: quantities(item, REFUNDED)? })
+        let mut sums = Self { records: item.opt_int(RECORDS)?.unwrap_or_default(), ..Self::default() };
+        for side in PeriodSide::ALL {
+            *sums.side_mut(side) = quantities(item, side.prefix())?;
+        }
+        Ok(sums)
+    }
+
+    /// The sums of a side, by asset.
+    #[must_use]
+    pub fn side(&self, side: PeriodSide) -> &BTreeMap<Asset, Balance> {
+        match side {
+            PeriodSide::Taken => &self.taken,
+            PeriodSide::Refunded => &self.refunded,
+            PeriodSide::CashTaken => &self.cash_taken,
+            PeriodSide::CashReversed => &self.cash_reversed,
+        }
+    }
+
+    fn side_mut(&mut self, side: PeriodSide) -> &mut BTreeMap<Asset, Balance> {
+        match side {
+            PeriodSide::Taken => &mut self.taken,
+            PeriodSide::Refunded => &mut self.refunded,
+            PeriodSide::CashTaken => &mut self.cash_taken,
+            PeriodSide::CashReversed => &mut self.cash_reversed,
+        }
     }
 
     /// Whether the item has the sums of a period.
@@ -197,22 +267,24 @@ impl PeriodSums {
     /// # Errors
     /// [`MoneyError`] if a sum does not fit.
     pub fn net(&self) -> Result<Vec<Delta>, MoneyError> {
-        let taken = self.taken.values().filter_map(Balance::as_delta);
-        let refunded = self.refunded.values().filter_map(Balance::as_delta).map(|sum| sum.inverse());
-        let all: Vec<Delta> = taken.chain(refunded).collect();
+        let all: Vec<Delta> = self.changes().map(|(_, delta)| delta).collect();
         Ok(account::net(all.iter().map(|delta| (delta.asset().clone(), delta)))?.into_values().collect())
+    }
+
+    /// What each sum changes in the merchant's balances. Those of refunds and of cash taken are negative.
+    pub(crate) fn changes(&self) -> impl Iterator<Item = (PeriodSide, Delta)> {
+        let of_side = |side: PeriodSide| {
+            let sums = self.side(side).values().filter_map(Balance::as_delta);
+            sums.map(move |sum| (side, side.signed(sum)))
+        };
+        PeriodSide::ALL.into_iter().flat_map(of_side)
     }
 
     /// The sums that are not zero, by attribute.
     fn sums(&self) -> impl Iterator<Item = (String, &Balance)> {
-        let taken = self.taken.iter().map(|(asset, sum)| (taken_attribute(asset), sum));
-        taken.chain(self.refunded.iter().map(|(asset, sum)| (refunded_attribute(asset), sum)))
+        let of_side = |side: PeriodSide| self.side(side).iter().map(move |(asset, sum)| (side.attribute(asset), sum));
+        PeriodSide::ALL.into_iter().flat_map(of_side)
     }
-}
-
-/// A delta's asset, and whether it is a refund.
-fn side(delta: &Delta) -> (Asset, bool) {
-    (delta.asset().clone(), delta.is_debit())
 }
 
 fn quantities(item: &Item, prefix: &str) -> Result<BTreeMap<Asset, Balance>, ItemError> {

@@ -3,7 +3,7 @@
 //! The transaction is made from the records themselves, so that the change of a balance, and that of the sums of a
 //! period, equal the sum of the records that it flags as credited.
 
-use super::period::{CREDITED_AT, PERIOD, PeriodSums, is_open};
+use super::period::{CREDITED_AT, CreditKind, PERIOD, PeriodSums, is_open};
 use super::{BalanceChange, BuildError, Clause, Role, TransactItem, Transaction, exists};
 use crate::account::{self, Account};
 use crate::dynamo::{Condition, Update, Value};
@@ -116,7 +116,7 @@ fn summed<R: ProjectedRecord>(
     records: &[R],
     now: Timestamp,
 ) -> Result<TransactItem, BuildError> {
-    let sums = PeriodSums::of(records.iter().map(R::delta))?;
+    let sums = PeriodSums::of(records.iter().map(|record| (CreditKind::Trade, record.delta())))?;
     Ok(holder.also(is_open(number, Failure::WrongState), |update| {
         let update = sums.add_to(update).set(PERIOD, PERIOD, Value::int(number.into()));
         update.set(attr::UPDATED_AT, "ua", Value::s(now))

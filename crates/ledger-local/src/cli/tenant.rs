@@ -3,7 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::staff_command::StaffCommand;
-use crate::tenant_command::{LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
+use crate::tenant_command::{CashCommand, LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -74,6 +74,18 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
+    /// Make merchants owe the cash that their terminals take: for example `tenant cash aoba --table ledger`. It is never
+    /// taken back. Waits until every function uses it.
+    Cash {
+        /// Slug of the tenant.
+        slug: String,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
     /// Write the records of the staff of an open tenant, and let them decide what the staff may do: for example
     /// `tenant staff aoba --member <id>:<e-mail>:owner --enforce --table ledger`. A member with a record is not changed.
     Staff {
@@ -125,6 +137,8 @@ pub enum TenantCommand {
     Limits(LimitsCommand),
     /// Raise the version of a tenant's records.
     Records(RecordsCommand),
+    /// Make a tenant's merchants owe cash.
+    Cash(CashCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
     /// Write the records of a tenant's staff.
@@ -148,6 +162,7 @@ impl TenantSub {
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
             }
+            Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
             Self::Shards { slug, due, table, endpoint_url } => {
                 TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })
             }

@@ -155,6 +155,8 @@ fn not_applied(slug: &Tenant, error: ApplyError) -> TenantError {
             | Failure::CapExceeded
             | Failure::LimitExceeded
             | Failure::Insufficient
+            | Failure::CashRoomExceeded
+            | Failure::ReversalTooLate
             | Failure::RecipientUnavailable,
         )
         | None => TenantError::Store(error.into()),

@@ -36,6 +36,8 @@ impl Problem {
             Failure::RecipientUnavailable => "The recipient cannot receive it. No money was moved.",
             Failure::LimitExceeded => "The request exceeds a limit.",
             Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
+            Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
+            Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
             Failure::WrongState => "The state of the resource does not allow the request.",
             Failure::AccountFrozen => "The account is frozen: debits are refused.",
             Failure::AccountMissing => return Self::not_found(),

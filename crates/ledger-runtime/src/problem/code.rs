@@ -41,6 +41,8 @@ codes! {
     AccountFrozen = BAD_REQUEST "account_frozen", "The account is frozen";
     /// The recipient's balance would exceed the cap.
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
+    /// The cash room of the terminal, or the unallotted room of its merchant, is too small.
+    CashRoomExceeded = BAD_REQUEST "cash_room_exceeded", "The cash room is exceeded";
     /// The idempotency key is malformed, not this caller's, or has a future time.
     IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
     /// The tenant requires idempotency keys.
@@ -57,6 +59,8 @@ codes! {
     OverRefund = BAD_REQUEST "over_refund", "The refund exceeds the refundable amount";
     /// The payment provider's final refusal.
     PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused the request";
+    /// The terminal may no longer reverse its cash top-up.
+    ReversalTooLate = BAD_REQUEST "reversal_too_late", "The time for the reversal has passed";
     /// The signature of a webhook's event is invalid.
     WebhookSignatureInvalid = BAD_REQUEST "signature_invalid", "The signature is not valid";
     /// The recipient cannot receive it: missing, closed, or above the cap.
@@ -129,6 +133,8 @@ impl From<Failure> for Code {
             Failure::FourEyes => Self::FourEyesRequired,
             Failure::AccountFrozen => Self::AccountFrozen,
             Failure::WrongState => Self::WrongState,
+            Failure::CashRoomExceeded => Self::CashRoomExceeded,
+            Failure::ReversalTooLate => Self::ReversalTooLate,
             Failure::OverRefund => Self::OverRefund,
             Failure::CapExceeded => Self::CapExceeded,
             Failure::LimitExceeded => Self::LimitExceeded,

@@ -71,7 +71,8 @@ impl Reconciler<'_> {
             | Subject::Payment(_)
             | Subject::Topup(_)
             | Subject::Settlement(_)
-            | Subject::Period(..) => suspects,
+            | Subject::Period(..)
+            | Subject::CashRoom(_) => suspects,
         };
         if !suspects.is_empty() {
             verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
@@ -175,7 +176,8 @@ impl Reconciler<'_> {
             | Subject::Key(_)
             | Subject::Payment(_)
             | Subject::Topup(_)
-            | Subject::Settlement(_) => twice.await,
+            | Subject::Settlement(_)
+            | Subject::CashRoom(_) => twice.await,
         }
     }
     /// The facts of a lane's period as of the segment in its sums; `None` if settlements kept changing it.

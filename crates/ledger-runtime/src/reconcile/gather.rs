@@ -9,7 +9,7 @@ use crate::psp::{LookupResult, PspLookup, PspObject};
 use http::StatusCode;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item};
-use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TopupId, TransactionId};
+use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TerminalId, TopupId, TransactionId};
 use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
@@ -78,6 +78,7 @@ impl<'a> Gather<'a> {
                 PeriodId::OfRecords(_) => this.period(*merchant, *id).await?,
                 PeriodId::OfLane { lane, .. } => this.period_of_lane(*merchant, *id, *lane).await?,
             },
+            Subject::CashRoom(terminal) => this.cash_room(*terminal).await?,
             // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
@@ -239,6 +240,20 @@ impl<'a> Gather<'a> {
             self.facts.extend(fact);
         }
         Ok(())
+    }
+
+    /// Reads a terminal's cash room: its profile, the references to its operations, and what merchants allotted to it.
+    async fn cash_room(&mut self, terminal: TerminalId) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let partition = Partition::terminal(tenant, terminal);
+        self.all_of(&reads::history_references(&partition, None)).await?;
+        let mut wanted = vec![partition.profile()];
+        for account in self.evidence.iter().filter_map(|id| Account::parse(id).ok()) {
+            if let Account::Merchant(merchant) = account {
+                wanted.push(Partition::merchant(tenant, merchant).cash_rooms());
+            }
+        }
+        self.get(wanted).await
     }
 
     /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.

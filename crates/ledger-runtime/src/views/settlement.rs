@@ -30,6 +30,10 @@ pub struct SettlementView {
     pub records: u32,
     /// The totals of its records, by asset.
     pub totals: BTreeMap<String, AssetTotalsView>,
+    /// What the fee is taken on beyond `carried_in`: cash reduced the amount carried over, and not the fee. Absent if
+    /// there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carried_fee_base: Option<String>,
     /// The sum of all totals in yen, once it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub net: Option<String>,
@@ -79,6 +83,12 @@ pub struct AssetTotalsView {
     /// The amount of an earlier payout that was returned; no fee is taken on it again. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub came_back: Option<String>,
+    /// The cash that terminals took for cards, which the merchant owes. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cash_taken: Option<String>,
+    /// The part of such cash that terminals returned. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cash_reversed: Option<String>,
     /// The amount carried over from the settlement before; it may be negative.
     pub carried_in: String,
 }
@@ -95,6 +105,7 @@ impl From<&Settlement> for SettlementView {
             stuck_since: settlement.stuck_at.map(|at| at.to_string()),
             records: settlement.records,
             totals: totals.collect(),
+            carried_fee_base: settlement.carried_base.as_delta().map(|base| base.text()),
             net: yen(&settlement.net),
             fee_rate: settlement.terms.fee_rate.text(),
             tax_rate: settlement.terms.tax_rate.text(),
@@ -116,7 +127,9 @@ impl From<&Settlement> for SettlementView {
 impl From<&AssetTotals> for AssetTotalsView {
     fn from(totals: &AssetTotals) -> Self {
         let [taken, refunded, carried_in] = [&totals.taken, &totals.refunded, &totals.carried_in].map(Balance::text);
-        let came_back = totals.came_back.as_delta().map(|_| totals.came_back.text());
-        Self { taken, refunded, came_back, carried_in }
+        let present = |sum: &Balance| sum.as_delta().map(|_| sum.text());
+        let [came_back, cash_taken, cash_reversed] =
+            [&totals.came_back, &totals.cash_taken, &totals.cash_reversed].map(present);
+        Self { taken, refunded, came_back, cash_taken, cash_reversed, carried_in }
     }
 }

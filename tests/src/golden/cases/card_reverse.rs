@@ -41,7 +41,7 @@ fn reversed(operation: &str) -> Json {
     with(done(operation), "state", s("REVERSED"))
 }
 
-fn entry(operation: &str, postings: &[(&str, &str)]) -> Json {
+pub(super) fn entry(operation: &str, postings: &[(&str, &str)]) -> Json {
     let posting = |(account, delta): &(&str, &str)| json!({ "M": { "account": s(account), "asset": s("ECOPAY"), "delta": n(delta) } });
     let postings: Vec<Json> = postings.iter().map(posting).collect();
     let attributes = json!({

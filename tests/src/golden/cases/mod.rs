@@ -5,6 +5,7 @@ mod admin;
 mod attention;
 mod card_reverse;
 mod cards;
+mod cash;
 mod charge;
 mod clawback;
 mod clawback_points;
@@ -79,6 +80,7 @@ pub fn all() -> Vec<Case> {
         refund_points::cases(),
         cards::cases(),
         card_reverse::cases(),
+        cash::cases(),
         grants::cases(),
         admin::cases(),
         customers::cases(),

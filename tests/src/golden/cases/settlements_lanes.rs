@@ -7,7 +7,7 @@ use crate::golden::build_settlement::SettlementStep;
 use serde_json::{Value as Json, json};
 
 /// The merchant's item of lane 0, with this period open and entries of this segment added last.
-fn credited(number: &str, segment: &str) -> Json {
+pub(super) fn credited(number: &str, segment: &str) -> Json {
     let attributes = json!({ "period": n(number), "segment": n(segment), "updated_at": s(EARLIER) });
     let item = item("merchant", MERCHANT, "CREDITED#00", attributes);
     PERIOD_SUMS.iter().fold(item, |item, (name, number)| with(item, name, n(number)))

@@ -216,7 +216,7 @@ async fn points(stage: &Stage) {
     let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&json!({}))).await.good();
 }
 
-/// Reversals of card operations, a new enrolment, and a refused top-up.
+/// Reversals of card operations, cash rooms, a new enrolment, and a refused top-up.
 async fn cards(stage: &Stage) {
     let Stage { world, terminal, .. } = stage;
     let (card, _, payment) = stage.paid_by_card("500").await;
@@ -230,6 +230,12 @@ async fn cards(stage: &Stage) {
     let _ = world.api.settle(&terminal.reverses("card_pay", &never_sent)).await.good();
     let above_cap = terminal.does("topup", &card, &json!({"amount": "20001"}));
     let _ = world.api.settle(&above_cap).await.problem(400, "cap_exceeded");
+    let shop = world.merchant().await;
+    let till = world.till(&shop, "100").await;
+    for path in [format!("merchants/{}", shop.id), format!("terminals/{}", till.id)] {
+        let read = Call::get(&format!("/v1/admin/{path}/cash-room"), &world.operator.who);
+        let _ = world.api.send(&read).await.good();
+    }
     let again = world.enrol(&terminal.id).await;
     let _ = world.api.settle(&again.does("topup", &card, &json!({"amount": "1"}))).await.good();
 }

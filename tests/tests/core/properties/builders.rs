@@ -82,7 +82,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let topup = cards::topup::CardTopup {
         tenant: tenant(),
         terminal: terminal(),
-        merchant: merchant().id,
+        merchant: merchant(),
         card: card(),
         charge: yen(amount),
     };

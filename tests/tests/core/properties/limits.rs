@@ -98,7 +98,7 @@ impl Purse {
                 let command = cards::topup::CardTopup {
                     tenant: tenant(),
                     terminal: terminal(),
-                    merchant: merchant().id,
+                    merchant: merchant(),
                     card: card(),
                     charge: yen(amount),
                 };

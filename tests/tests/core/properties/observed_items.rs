@@ -130,6 +130,7 @@ fn record_in_an_unknown_state_is_a_break() {
         (ItemKind::TopupRefund, "state"),
         (ItemKind::Clawback, "state"),
         (ItemKind::Settlement, "state"),
+        (ItemKind::Terminal, "state"),
     ];
     let never: Vec<_> = expected.iter().filter(|one| !planted.contains(*one)).collect();
     assert!(never.is_empty(), "no record for {never:?} in {planted:?}");

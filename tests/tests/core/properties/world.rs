@@ -11,7 +11,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -93,6 +93,12 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 limits: None,
                 settlement: None,
                 records,
+                cash: match records {
+                    RecordVersion::V5 => CashTerms::OwedByMerchant,
+                    RecordVersion::V1 | RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => {
+                        CashTerms::Clearing
+                    }
+                },
                 staff: StaffSource::Tokens,
             }
         },

@@ -18,7 +18,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    AssetTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -103,6 +103,7 @@ impl Handler {
                 limits: None,
                 settlement: None,
                 records: RecordVersion::NEWEST,
+                cash: CashTerms::Clearing,
                 staff: StaffSource::Tokens,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },

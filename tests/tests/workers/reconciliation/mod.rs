@@ -7,5 +7,5 @@ mod load;
 mod machine;
 mod payouts;
 mod periods;
-mod planted;
+pub(crate) mod planted;
 mod runs;

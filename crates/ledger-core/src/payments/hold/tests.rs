@@ -9,7 +9,9 @@ use super::super::{Parts, expire};
 use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
-use crate::terms::{AssetTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource};
+use crate::terms::{
+    AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource,
+};
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -41,6 +43,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         limits: None,
         settlement: None,
         records: RecordVersion::NEWEST,
+        cash: CashTerms::Clearing,
         staff: StaffSource::Tokens,
     }
 }

@@ -2,6 +2,7 @@
 //! of them.
 
 mod account;
+mod cash_room;
 mod entry;
 mod payment;
 mod period;
@@ -11,7 +12,7 @@ mod topup;
 use super::breaks::Finding;
 use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
 use crate::account::Account;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::time::Timestamp;
 use crate::transaction::PeriodId;
@@ -41,6 +42,7 @@ pub struct Groups {
     topups: ByGroup<TopupId, BTreeSet<TopupFact>>,
     settlements: ByGroup<SettlementId, settlement::Sums>,
     periods: ByGroup<(MerchantId, PeriodId), period::Sums>,
+    cash_rooms: ByGroup<TerminalId, cash_room::Sums>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -61,6 +63,9 @@ impl Groups {
             GroupFact::Period(merchant, id, fact) => {
                 self.periods.entry((tenant, (merchant, id))).or_default().take(fact, scope);
             }
+            GroupFact::CashRoom(terminal, fact) => {
+                self.cash_rooms.entry((tenant, terminal)).or_default().take(fact, scope);
+            }
         }
     }
 
@@ -79,13 +84,16 @@ impl Groups {
             Subject::Period(merchant, id) => {
                 let _ = self.periods.entry((tenant, (*merchant, *id))).or_default();
             }
+            Subject::CashRoom(terminal) => {
+                let _ = self.cash_rooms.entry((tenant, *terminal)).or_default();
+            }
         }
     }
 
     /// The breaks of all groups, each with its group.
     #[must_use]
     pub fn findings(self, scope: &Scope) -> Vec<(Group, Finding)> {
-        let Self { accounts, entries, keys, payments, topups, settlements, periods } = self;
+        let Self { accounts, entries, keys, payments, topups, settlements, periods, cash_rooms } = self;
         let mut all = Vec::new();
         let mut add = |tenant: Tenant, subject: Subject, findings: Vec<Finding>| {
             let group = Group { tenant, subject };
@@ -118,6 +126,10 @@ impl Groups {
         for ((tenant, (merchant, id)), sums) in periods {
             let findings = sums.check(&tenant, merchant, id, scope);
             add(tenant, Subject::Period(merchant, id), findings);
+        }
+        for ((tenant, terminal), sums) in cash_rooms {
+            let findings = sums.check(&tenant, terminal);
+            add(tenant, Subject::CashRoom(terminal), findings);
         }
         all
     }

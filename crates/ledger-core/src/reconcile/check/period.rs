@@ -2,7 +2,7 @@
 //! once it is closed.
 
 use super::Scope;
-use super::settlement::{add_record, shown};
+use super::settlement::{RecordKind, add_record, shown};
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::reconcile::breaks::{BreakKind, Finding};
@@ -37,6 +37,7 @@ struct Credited {
 #[derive(Clone, Debug)]
 struct LaterCredit {
     delta: Nums,
+    is_cash: bool,
     at: i64,
     segment: Option<u64>,
 }
@@ -47,11 +48,11 @@ impl Sums {
             PeriodFact::Open { sums, until } => drop(self.open.insert((sums, until))),
             PeriodFact::Closed { sums, settlement } => drop(self.closed.insert((sums, settlement))),
             PeriodFact::Taken { sums, settlement } => drop(self.taken.insert((settlement, sums))),
-            PeriodFact::Credited { delta, at, segment } => {
+            PeriodFact::Credited { delta, is_cash, at, segment } => {
                 if scope.at_one_moment || at <= scope.began_at.millis() {
-                    self.credited.add(delta, segment);
+                    self.credited.add(delta, is_cash, segment);
                 } else {
-                    self.later.push(LaterCredit { delta, at, segment });
+                    self.later.push(LaterCredit { delta, is_cash, at, segment });
                 }
             }
         }
@@ -88,7 +89,7 @@ impl Sums {
         let mut credited = self.credited.clone();
         // Records that were credited after the sums were read are not in them.
         for later in self.later.iter().filter(|later| later.is_in_sums(until)) {
-            credited.add(later.delta.clone(), later.segment);
+            credited.add(later.delta.clone(), later.is_cash, later.segment);
         }
         if credited.totals != *sums {
             return finding(described(&credited.totals), described(sums));
@@ -112,9 +113,10 @@ impl Sums {
 }
 
 impl Credited {
-    fn add(&mut self, delta: Nums, segment: Option<u64>) {
+    fn add(&mut self, delta: Nums, is_cash: bool, segment: Option<u64>) {
         self.totals.records = self.totals.records.saturating_add(1);
-        add_record(&mut self.totals.totals, delta, false);
+        let kind = if is_cash { RecordKind::Cash } else { RecordKind::Trade };
+        add_record(&mut self.totals.totals, delta, kind);
         self.segment = self.segment.max(segment);
     }
 }

@@ -70,7 +70,8 @@ impl Sums {
             SettlementFact::Stamp(stamp) => {
                 self.merchants.insert(stamp.merchant);
                 self.stamped = self.stamped.saturating_add(1);
-                add_record(&mut self.totals, stamp.delta, stamp.came_back);
+                let kind = if stamp.came_back { RecordKind::CameBack } else { RecordKind::Trade };
+                add_record(&mut self.totals, stamp.delta, kind);
             }
             SettlementFact::Period(period) => {
                 self.merchants.insert(period.merchant);
@@ -202,13 +203,26 @@ impl Sums {
     }
 }
 
+/// Which sums a record counts in.
+#[derive(Clone, Copy)]
+pub(super) enum RecordKind {
+    /// A payment, a refund or a reversal of one.
+    Trade,
+    /// A payout of an earlier settlement that was returned.
+    CameBack,
+    /// Cash that the merchant owes, or its reversal.
+    Cash,
+}
+
 /// Adds what a record credits to its merchant.
-pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, came_back: bool) {
+pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, kind: RecordKind) {
     for (asset, delta) in delta {
-        let (side, size) = match (came_back, delta.is_negative()) {
-            (true, _) => (SettledSide::CameBack, delta),
-            (false, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
-            (false, false) => (SettledSide::Taken, delta),
+        let (side, size) = match (kind, delta.is_negative()) {
+            (RecordKind::CameBack, _) => (SettledSide::CameBack, delta),
+            (RecordKind::Trade, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
+            (RecordKind::Trade, false) => (SettledSide::Taken, delta),
+            (RecordKind::Cash, true) => (SettledSide::CashTaken, Num::ZERO.minus(delta)),
+            (RecordKind::Cash, false) => (SettledSide::CashReversed, delta),
         };
         let sum = sums.entry(SettledSum { side, asset }).or_default();
         *sum = sum.plus(size);

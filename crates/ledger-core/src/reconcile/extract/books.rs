@@ -91,6 +91,8 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
             (SettledSide::Taken, &of_asset.taken),
             (SettledSide::Refunded, &of_asset.refunded),
             (SettledSide::CameBack, &of_asset.came_back),
+            (SettledSide::CashTaken, &of_asset.cash_taken),
+            (SettledSide::CashReversed, &of_asset.cash_reversed),
         ];
         for (side, sum) in sides {
             if sum.as_delta().is_some() {

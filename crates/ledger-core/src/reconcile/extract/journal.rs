@@ -1,5 +1,6 @@
 //! Entries, and the items that name one: references, markers, events, adjustments.
 
+use super::cash_room;
 use super::credit::credit_by_seal;
 use super::kind::ADJUSTMENT;
 use super::{Observation, Observations, StoredItem, digest, nums};
@@ -25,10 +26,10 @@ use crate::topups::{DECIDED, EntryDecision};
 use crate::transaction::CREDITED_BY;
 
 /// A journal entry as it was read, with the parts that say what it belongs to.
-struct ReadEntry {
-    entry: JournalEntry,
+pub(super) struct ReadEntry {
+    pub(super) entry: JournalEntry,
     home: Account,
-    operation: Operation,
+    pub(super) operation: Operation,
     millis: i64,
 }
 
@@ -140,6 +141,7 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     let to_merchants = entry.postings.iter().filter(|posting| matches!(posting.account, Account::Merchant(_)));
     let to_merchants = nums(to_merchants.map(|posting| &posting.delta));
     let by_settlement = Operation::MOVING_MERCHANTS.contains(&operation);
+    let is_cash = cash_room::is_owed_cash(at, of)?;
     let mut observed = Vec::new();
     match entry.payment_id {
         Some(payment) => {
@@ -147,7 +149,7 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
             let fact = PaymentFact::Entry(PaymentEntry { entry: id, home, delta: to_merchants, by_seal });
             observed.push(at.fact(GroupFact::Payment(payment, fact)));
         }
-        None if !by_settlement && !to_merchants.is_empty() => {
+        None if !by_settlement && !to_merchants.is_empty() && !is_cash => {
             let unexplained = at.finding(BreakKind::CreditDiffers, format!("transaction:{id}"));
             observed.push(at.broken(unexplained.expected("of a payment").found("posted to a merchant for no payment")));
         }
@@ -189,7 +191,11 @@ pub(super) fn reference(at: &StoredItem<'_>) -> Observations {
     let (principal, key) = (at.item.text("principal")?, at.item.text("idempotency_key")?);
     let claim = Some(EntryClaim { operation, key: digest(principal, operation.name(), key) });
     let home = Some(at.item.parsed("home", Account::parse)?);
-    Ok(vec![at.fact(GroupFact::Entry(id, EntryFact::Reference { by: at.owner(), home, merchant: None, claim }))])
+    let merchant = cash_room::merchant_of(at)?;
+    let fact = EntryFact::Reference { by: at.owner(), home, merchant, claim };
+    let mut observed = vec![at.fact(GroupFact::Entry(id, fact))];
+    observed.extend(cash_room::taken(at)?);
+    Ok(observed)
 }
 
 /// An idempotency marker: the entry that it names, and whether it is in flight for too long.

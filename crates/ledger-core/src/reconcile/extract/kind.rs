@@ -51,6 +51,10 @@ pub enum ItemKind {
     Period,
     /// A list of the records and periods that a settlement took.
     SettledBatch,
+    /// A merchant's cash rooms.
+    CashRooms,
+    /// A terminal, with its cash room.
+    Terminal,
     /// People and devices: a profile, a one-time payment code, a terminal's enrolment, the record of a staff member.
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
@@ -72,7 +76,7 @@ pub enum ItemKind {
 pub enum FactCount {
     /// At least one, or a break.
     Some,
-    /// None, unless it names an entry, a settlement, a period or a balance. Otherwise it holds no value.
+    /// None, unless it names an entry, a settlement, a period, a balance or a cash room. Otherwise it holds no value.
     SomeIfItNames,
     /// None: it holds no value.
     None,
@@ -80,7 +84,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 30] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -102,6 +106,8 @@ impl ItemKind {
         Self::LaneCredit,
         Self::Period,
         Self::SettledBatch,
+        Self::CashRooms,
+        Self::Terminal,
         Self::Profile,
         Self::LegacyHistory,
         Self::MerchantWork,
@@ -121,9 +127,9 @@ impl ItemKind {
             ("customer" | "card" | "merchant" | "terminal", _) if is(sk::TXNREF) => Self::Reference,
             ("customer" | "merchant" | "terminal" | "staff", _) if is(MARKER) => Self::Marker,
             ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
-            ("customer" | "merchant" | "terminal", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => {
-                Self::Profile
-            }
+            ("terminal", "PROFILE") => Self::Terminal,
+            ("customer" | "merchant", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => Self::Profile,
+            ("merchant", "CASH_ROOM") => Self::CashRooms,
             ("customer", "customer") => Self::GodRecord,
             ("customer", "METRICS") => Self::Metrics,
             ("customer", _) if is(sk::HISTORY) => Self::LegacyHistory,
@@ -179,7 +185,9 @@ impl ItemKind {
             | Self::Metrics
             | Self::Returned
             | Self::Crediting
-            | Self::SettledBatch => FactCount::SomeIfItNames,
+            | Self::SettledBatch
+            | Self::CashRooms
+            | Self::Terminal => FactCount::SomeIfItNames,
             Self::Profile
             | Self::LegacyHistory
             | Self::MerchantWork

@@ -1,6 +1,7 @@
 //! What one stored item gives: facts, and the breaks of the item by itself.
 
 mod books;
+mod cash_room;
 mod credit;
 mod journal;
 mod kind;
@@ -103,6 +104,8 @@ impl StoredItem<'_> {
             ItemKind::LaneCredit => periods::lane(self),
             ItemKind::Period => periods::closed(self),
             ItemKind::SettledBatch => periods::taken(self),
+            ItemKind::CashRooms => cash_room::rooms(self),
+            ItemKind::Terminal => cash_room::terminal(self),
             ItemKind::Payment => payments::payment(self),
             ItemKind::PaymentRefund => payments::refund(self),
             ItemKind::Hold => payments::hold(self),

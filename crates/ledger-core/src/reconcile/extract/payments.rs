@@ -155,7 +155,7 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
             observed.push(at.of_account(Account::Merchant(merchant), delta.asset().clone(), fact));
         }
         if let Some(id) = period {
-            let fact = PeriodFact::Credited { delta: nums(deltas), at: credited_at, segment: None };
+            let fact = PeriodFact::Credited { delta: nums(deltas), is_cash: false, at: credited_at, segment: None };
             observed.push(at.fact(GroupFact::Period(merchant, id, fact)));
         }
         let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|due| keys::is_settle_mark(&at.tenant, merchant, due));

@@ -14,7 +14,7 @@ use crate::reconcile::fact::{
 use crate::reconcile::num::Num;
 use crate::settlements::{ClosedPeriod, read_batch};
 use crate::time::Timestamp;
-use crate::transaction::{PERIOD, PeriodId, PeriodSums};
+use crate::transaction::{PERIOD, PeriodId, PeriodSide, PeriodSums};
 
 /// The item of crediting a merchant. Before the first record is credited in a period it names none.
 pub(super) fn crediting(at: &StoredItem<'_>) -> Observations {
@@ -94,9 +94,18 @@ fn merchant(at: &StoredItem<'_>) -> Result<MerchantId, ItemError> {
 }
 
 fn totals(sums: &PeriodSums) -> PeriodTotals {
-    let sides = [(SettledSide::Taken, &sums.taken), (SettledSide::Refunded, &sums.refunded)];
-    let all =
-        sides.into_iter().flat_map(|(side, by_asset)| by_asset.iter().map(move |(asset, sum)| (side, asset, sum)));
-    let all = all.map(|(side, asset, sum)| (SettledSum { side, asset: asset.clone() }, Num(sum.value())));
+    let of_side = |of: PeriodSide| {
+        let side = match of {
+            PeriodSide::Taken => SettledSide::Taken,
+            PeriodSide::Refunded => SettledSide::Refunded,
+            PeriodSide::CashTaken => SettledSide::CashTaken,
+            PeriodSide::CashReversed => SettledSide::CashReversed,
+        };
+        sums.side(of).iter().map(move |(asset, sum)| (side, asset, sum))
+    };
+    let all = PeriodSide::ALL
+        .into_iter()
+        .flat_map(of_side)
+        .map(|(side, asset, sum)| (SettledSum { side, asset: asset.clone() }, Num(sum.value())));
     PeriodTotals { records: sums.records.into(), totals: all.filter(|(_, sum)| !sum.is_zero()).collect() }
 }

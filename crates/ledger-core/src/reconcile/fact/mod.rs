@@ -4,6 +4,7 @@
 //! anything is an error.
 
 mod account;
+mod cash_room;
 mod entry;
 mod payment;
 mod period;
@@ -12,6 +13,7 @@ mod text;
 mod topup;
 
 pub use account::{AccountFact, BalanceAmounts, BalanceItem};
+pub use cash_room::CashRoomFact;
 pub use entry::{EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
 pub use period::{CreditedUntil, PeriodFact, PeriodTotals};
@@ -24,7 +26,7 @@ pub use topup::{
 };
 
 use crate::account::Account;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::transaction::PeriodId;
 use serde::de::DeserializeOwned;
@@ -56,6 +58,8 @@ pub enum Subject {
     Settlement(SettlementId),
     /// A merchant's period.
     Period(MerchantId, PeriodId),
+    /// A terminal's cash room.
+    CashRoom(TerminalId),
 }
 
 /// A fact of one stored item, within its group.
@@ -84,6 +88,8 @@ pub enum GroupFact {
     Settlement(SettlementId, SettlementFact),
     /// A fact of a merchant's period.
     Period(MerchantId, PeriodId, PeriodFact),
+    /// A fact of a terminal's cash room.
+    CashRoom(TerminalId, CashRoomFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -112,6 +118,7 @@ impl Fact {
             GroupFact::Topup(id, _) => Subject::Topup(*id),
             GroupFact::Settlement(id, _) => Subject::Settlement(*id),
             GroupFact::Period(merchant, id, _) => Subject::Period(*merchant, *id),
+            GroupFact::CashRoom(terminal, _) => Subject::CashRoom(*terminal),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -129,6 +136,7 @@ impl Fact {
             GroupFact::Topup(_, fact) => serde_json::to_string(fact),
             GroupFact::Settlement(_, fact) => serde_json::to_string(fact),
             GroupFact::Period(_, _, fact) => serde_json::to_string(fact),
+            GroupFact::CashRoom(_, fact) => serde_json::to_string(fact),
         };
         Ok(format!("{}\t{}", self.group(), json?))
     }
@@ -148,6 +156,7 @@ impl Fact {
             Subject::Topup(id) => GroupFact::Topup(id, parse(json)?),
             Subject::Settlement(id) => GroupFact::Settlement(id, parse(json)?),
             Subject::Period(merchant, id) => GroupFact::Period(merchant, id, parse(json)?),
+            Subject::CashRoom(terminal) => GroupFact::CashRoom(terminal, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -171,6 +180,7 @@ impl Group {
             ("topup", None) => Subject::Topup(TopupId::parse(id).ok()?),
             ("settlement", None) => Subject::Settlement(SettlementId::parse(id).ok()?),
             ("period", Some(period)) => Subject::Period(MerchantId::parse(id).ok()?, PeriodId::parse(period)?),
+            ("cash_room", None) => Subject::CashRoom(TerminalId::parse(id).ok()?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -188,6 +198,7 @@ impl fmt::Display for Group {
             Subject::Topup(id) => write!(f, "{tenant}/topup/{id}"),
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
             Subject::Period(merchant, id) => write!(f, "{tenant}/period/{merchant}/{id}"),
+            Subject::CashRoom(terminal) => write!(f, "{tenant}/cash_room/{terminal}"),
         }
     }
 }

@@ -39,6 +39,8 @@ pub enum PeriodFact {
         /// What was credited.
         #[serde(with = "text::sums")]
         delta: Nums,
+        /// Whether it is cash that the merchant owes, or its reversal.
+        is_cash: bool,
         /// When.
         at: i64,
         /// The segment of the lane whose transaction credited it; `None` for a record.

@@ -77,11 +77,15 @@ pub enum SettledSide {
     Refunded,
     /// The sum of payouts of earlier settlements that were returned.
     CameBack,
+    /// The sum of cash that terminals took, which the merchant owes.
+    CashTaken,
+    /// The sum of such cash that terminals returned.
+    CashReversed,
 }
 
 impl SettledSide {
     /// Every side.
-    pub const ALL: [Self; 3] = [Self::Taken, Self::Refunded, Self::CameBack];
+    pub const ALL: [Self; 5] = [Self::Taken, Self::Refunded, Self::CameBack, Self::CashTaken, Self::CashReversed];
 
     /// The stable name, in facts' lines.
     #[must_use]
@@ -90,6 +94,8 @@ impl SettledSide {
             Self::Taken => "taken",
             Self::Refunded => "refunded",
             Self::CameBack => "came_back",
+            Self::CashTaken => "cash_taken",
+            Self::CashReversed => "cash_reversed",
         }
     }
 }

@@ -108,7 +108,8 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 48] = [
+const SORT_KEYS: [&str; 49] = [
+    "CASH_ROOM",
     "TXN#",
     "TXNREF#",
     "card_op_idem#pay#k",
@@ -181,7 +182,7 @@ fn every_kind_has_a_partition_and_a_sort_key() {
 
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    const NAMES: [&str; 36] = [
+    const NAMES: [&str; 41] = [
         "payment_id",
         "refund_id",
         "transaction_id",
@@ -218,6 +219,11 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         "held_ecopay",
         "fence_phase",
         "adjustment_id",
+        "cash",
+        "cash_room",
+        "cash_room_at",
+        "ceiling",
+        "unallotted",
     ];
     let value = prop_oneof![
         Just(Value::s(ID)),
@@ -276,6 +282,9 @@ proptest! {
                         ItemKind::Crediting => has("period"),
                         // The periods are in its list.
                         ItemKind::SettledBatch => false,
+                        // What was allotted is under a terminal's id.
+                        ItemKind::CashRooms => false,
+                        ItemKind::Terminal => has("cash_room"),
                         ItemKind::GodRecord => has_id && has("fence_phase") && has("balance"),
                         // It holds only points and J-Credits of the half-way legacy model, and these attributes are
                         // none of them.

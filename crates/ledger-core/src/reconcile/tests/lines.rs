@@ -191,8 +191,17 @@ fn period_facts() -> Vec<PeriodFact> {
         PeriodFact::Closed { sums: sums(), settlement: Some(settlement) },
         PeriodFact::Taken { sums: None, settlement },
         PeriodFact::Taken { sums: Some(sums()), settlement },
-        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1, segment: None },
-        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), at: 1, segment: Some(7) },
+        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), is_cash: false, at: 1, segment: None },
+        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), is_cash: true, at: 1, segment: Some(7) },
+    ]
+}
+
+fn cash_room_facts() -> Vec<CashRoomFact> {
+    let merchant = merchant_id();
+    vec![
+        CashRoomFact::Allotted { merchant, amount: num("50") },
+        CashRoomFact::Room { merchant, room: num("20"), changed_at: 1 },
+        CashRoomFact::Taken { amount: num("-30"), at: 1 },
     ]
 }
 
@@ -207,6 +216,7 @@ fn every_fact() -> Vec<Fact> {
         facts_of(&group(&format!("topup/{ID}")), &topup_facts()),
         facts_of(&group(&format!("settlement/{ID}")), &settlement_facts()),
         facts_of(&group(&format!("period/{ID}/3")), &period_facts()),
+        facts_of(&group(&format!("cash_room/{ID}")), &cash_room_facts()),
     ]
     .concat()
 }

@@ -313,6 +313,8 @@ impl LaneBatch {
             Failure::AlreadyExists => Some(LaneRejection::Sealed(records())),
             Failure::FourEyes
             | Failure::AccountFrozen
+            | Failure::CashRoomExceeded
+            | Failure::ReversalTooLate
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

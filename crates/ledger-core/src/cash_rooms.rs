@@ -1,0 +1,198 @@
+//! Cash rooms: how much cash the terminals of a merchant may take that it owes. A merchant has a ceiling; what of it is
+//! not allotted to a terminal is unallotted. Room moves between the two in one transaction, so that the ceiling is always
+//! the sum of what is unallotted and of what was allotted to each terminal.
+
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
+use crate::keys::{Partition, attr};
+use crate::money::{Amount, Asset, Balance, Delta};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use std::collections::BTreeMap;
+
+const CEILING: &str = "ceiling";
+const UNALLOTTED: &str = "unallotted";
+/// The prefix of the attribute with what was allotted to a terminal; its id follows.
+const ALLOTTED: &str = "allotted_";
+
+/// A merchant's cash rooms: its item `CASH_ROOM`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CashRooms {
+    /// The most that all terminals together may have taken and not returned, with their rooms, in yen.
+    pub ceiling: Balance,
+    /// What of the ceiling no terminal was allotted, in yen.
+    pub unallotted: Balance,
+    /// What each terminal was allotted, in yen: its room, and the cash that it has taken and not returned.
+    pub allotted: BTreeMap<TerminalId, Balance>,
+}
+
+/// A change of a terminal's cash room.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoomChange {
+    /// Room is allotted to the terminal, out of what is unallotted.
+    Allot(Amount),
+    /// Room that the terminal has not used is withdrawn, and is unallotted again.
+    Withdraw(Amount),
+}
+
+/// What a response says about a merchant's ceiling that was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CeilingReceipt {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The ceiling, in yen.
+    pub ceiling: Amount,
+    /// When it was set.
+    pub at: Timestamp,
+}
+
+/// What a response says about a terminal's room that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoomReceipt {
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// The terminal's merchant.
+    pub merchant: MerchantId,
+    /// The change.
+    pub change: RoomChange,
+    /// When it was changed.
+    pub at: Timestamp,
+}
+
+impl CashRooms {
+    /// Reads the stored item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let mut allotted = BTreeMap::new();
+        for name in item.keys() {
+            let Some(terminal) = name.strip_prefix(ALLOTTED) else { continue };
+            let terminal = TerminalId::parse(terminal).map_err(|_| ItemError::invalid(name))?;
+            allotted.insert(terminal, item.balance(name, Asset::Ecopay)?);
+        }
+        Ok(Self {
+            ceiling: item.balance(CEILING, Asset::Ecopay)?,
+            unallotted: item.balance(UNALLOTTED, Asset::Ecopay)?,
+            allotted,
+        })
+    }
+}
+
+/// The cash room in a terminal's `PROFILE`, in yen; `None` if it was never allotted any.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn room_of(terminal: &Item) -> Result<Option<Balance>, ItemError> {
+    terminal.opt_balance(forms::CASH_ROOM, Asset::Ecopay)
+}
+
+/// When a terminal's cash room last changed; `None` if it was never allotted any.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn room_changed_at(terminal: &Item) -> Result<Option<Timestamp>, ItemError> {
+    terminal.opt_timestamp(forms::CASH_ROOM_AT)
+}
+
+/// Sets the ceiling of a merchant's cash rooms. `seen` is the item as it was read. Fails with `CashRoomExceeded` if more
+/// than the new ceiling is allotted.
+///
+/// # Errors
+/// [`PlanRefusal`] if the sums do not fit.
+pub fn plan_ceiling(
+    (tenant, merchant): (&Tenant, MerchantId),
+    seen: Option<&CashRooms>,
+    ceiling: &Amount,
+    (actor, reason): (Actor, Option<&FreeText>),
+    cx: &Context,
+) -> Result<Planned<CeilingReceipt>, PlanRefusal> {
+    let partition = Partition::merchant(tenant, merchant);
+    let (key, profile) = (partition.cash_rooms(), partition.profile());
+    let text = || Value::N(ceiling.text());
+    let mut items = vec![TransactItem::check(Role::Profile, profile, vec![exists()])];
+    match seen {
+        None => {
+            let item = Item::from([
+                (CEILING.to_owned(), text()),
+                (UNALLOTTED.to_owned(), text()),
+                (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+                (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+            ]);
+            items.push(TransactItem::put_new(Role::CashRoom, key, item, Failure::StalePlan));
+        }
+        Some(seen) => {
+            let as_read = Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.ceiling.text()));
+            let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
+            let mut update = Update::new().set(CEILING, CEILING, text()).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+            if let Some(change) = ceiling.as_balance().checked_sub(&seen.ceiling)?.as_delta() {
+                update = update.add(UNALLOTTED, "change", Value::N(change.text()));
+                if let Some(less) = change.size().filter(|_| change.is_debit()) {
+                    clauses.push(at_least(UNALLOTTED, &less));
+                }
+            }
+            items.push(TransactItem::update(Role::CashRoom, key, update, clauses));
+        }
+    }
+    let act = Act::new(actor, Operation::CashCeiling, format!("merchant:{merchant}")).because(reason);
+    items.push(act.with(CEILING, ceiling.text()).record(tenant, cx));
+    let receipt = CeilingReceipt { merchant, ceiling: ceiling.clone(), at: cx.now };
+    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+}
+
+/// Allots room of the merchant to its terminal, or withdraws unused room. Fails with `CashRoomExceeded` if less is
+/// unallotted, or unused.
+///
+/// # Errors
+/// Never, at present; the signature is that of every builder.
+pub fn plan_room(
+    tenant: &Tenant,
+    (terminal, merchant): (TerminalId, MerchantId),
+    change: &RoomChange,
+    (actor, reason): (Actor, Option<&FreeText>),
+    cx: &Context,
+) -> Result<Planned<RoomReceipt>, PlanRefusal> {
+    let allotted = format!("{ALLOTTED}{terminal}");
+    let (name, amount, to_terminal, from) = match change {
+        RoomChange::Allot(amount) => ("allot", amount, amount.credit(), UNALLOTTED.to_owned()),
+        RoomChange::Withdraw(amount) => ("withdraw", amount, amount.debit(), allotted.clone()),
+    };
+    let number = |delta: &Delta| Value::N(delta.text());
+    let update = Update::new()
+        .add(UNALLOTTED, "unallotted", number(&to_terminal.inverse()))
+        .add(allotted, "allotted", number(&to_terminal))
+        .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    // Without a ceiling there is no room.
+    let has_ceiling = Clause { condition: Condition::exists(attr::PK), failure: Failure::CashRoomExceeded };
+    let clauses = vec![has_ceiling, at_least(from, amount)];
+    let key = Partition::merchant(tenant, merchant).cash_rooms();
+    let rooms = TransactItem::update(Role::CashRoom, key, update, clauses);
+    // INVARIANT: a terminal never moves to another merchant.
+    let is_its = Condition::compare("merchant_id", Cmp::Eq, "merchant_id", Value::s(merchant));
+    let mut guards = vec![exists(), Clause { condition: is_its, failure: Failure::StalePlan }];
+    if to_terminal.is_debit() {
+        guards.push(at_least(forms::CASH_ROOM, amount));
+    }
+    let profile = Partition::terminal(tenant, terminal).profile();
+    let act = Act::new(actor, Operation::CashRoom, format!("terminal:{terminal}")).because(reason);
+    let items = vec![
+        rooms,
+        forms::changed_cash_room(profile, &to_terminal, guards, cx.now),
+        act.with("merchant_id", merchant).with(name, amount.text()).record(tenant, cx),
+    ];
+    let receipt = RoomReceipt { terminal, merchant, change: change.clone(), at: cx.now };
+    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+}
+
+fn at_least(attribute: impl Into<std::borrow::Cow<'static, str>>, amount: &Amount) -> Clause {
+    Clause {
+        condition: Condition::compare(attribute, Cmp::Ge, "needed", Value::N(amount.text())),
+        failure: Failure::CashRoomExceeded,
+    }
+}

@@ -1,0 +1,95 @@
+//! Cash rooms: what a merchant's terminals were allotted, the rooms that they have left, and the cash that they took.
+
+use super::journal::ReadEntry;
+use super::{Observation, Observations, StoredItem, nums};
+use crate::account::{Account, TenantAccount};
+use crate::cash_rooms::{CashRooms, room_changed_at, room_of};
+use crate::customers::profile::Status;
+use crate::dynamo::{Attributes, Item, ItemError};
+use crate::ids::{MerchantId, TerminalId};
+use crate::journal::HistoryLine;
+use crate::keys::attr;
+use crate::money::{Asset, Balance};
+use crate::operation::Operation;
+use crate::reconcile::breaks::BreakKind;
+use crate::reconcile::fact::{CashRoomFact, GroupFact};
+use crate::reconcile::num::Num;
+use crate::transaction::{CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH};
+
+/// A merchant's cash rooms: what each terminal was allotted. The ceiling is the sum of what is unallotted and allotted.
+pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
+    let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
+    let rooms = CashRooms::read(at.item)?;
+    let value = |sum: &Balance| Num(sum.value());
+    let sum = rooms.allotted.values().fold(value(&rooms.unallotted), |sum, more| sum.plus(value(more)));
+    let mut observed = Vec::new();
+    let is_negative = rooms.allotted.values().chain([&rooms.unallotted]).any(|part| value(part).is_negative());
+    if sum != value(&rooms.ceiling) || is_negative {
+        let differs = at.finding(BreakKind::CashRoomDiffers, format!("cash_rooms:{merchant}")).expected(sum);
+        let differs = differs.found(format!("a ceiling of {}", rooms.ceiling.text()));
+        observed.push(at.broken(differs.by([Account::Merchant(merchant).to_string()])));
+    }
+    let facts = rooms.allotted.iter().map(|(terminal, allotted)| {
+        let fact = CashRoomFact::Allotted { merchant, amount: value(allotted) };
+        at.fact(GroupFact::CashRoom(*terminal, fact))
+    });
+    observed.extend(facts);
+    Ok(observed)
+}
+
+/// A terminal's profile: the room that it has left, if it was ever allotted any.
+pub(super) fn terminal(at: &StoredItem<'_>) -> Observations {
+    let Some(room) = room_of(at.item)? else { return Ok(Vec::new()) };
+    let changed_at = room_changed_at(at.item)?.ok_or_else(|| ItemError::missing("cash_room_at"))?.millis();
+    let merchant = at.item.parsed("merchant_id", MerchantId::parse)?;
+    let fact = CashRoomFact::Room { merchant, room: Num(room.value()), changed_at };
+    let mut observed = vec![at.fact(GroupFact::CashRoom(terminal_of(at)?, fact))];
+    // Its room counts in every state.
+    if let Err(error) = at.item.named("state", Status::parse) {
+        observed.push(at.unreadable(&error));
+    }
+    Ok(observed)
+}
+
+/// What a reference in a terminal's partition says of cash that the merchant owes: it was taken, or returned.
+pub(super) fn taken(at: &StoredItem<'_>) -> Result<Option<Observation>, ItemError> {
+    if merchant_of(at)?.is_none() {
+        return Ok(None);
+    }
+    let line = HistoryLine::read(at.item, None)?;
+    let amount = nums(&line.changes).get(&Asset::Ecopay).copied().unwrap_or_default();
+    let fact = CashRoomFact::Taken { amount, at: line.created_at.millis() };
+    Ok(Some(at.fact(GroupFact::CashRoom(terminal_of(at)?, fact))))
+}
+
+/// The merchant that owes the cash of a terminal's reference; `None` for any other reference.
+pub(super) fn merchant_of(at: &StoredItem<'_>) -> Result<Option<MerchantId>, ItemError> {
+    if at.kind == "terminal" && is_owed(at.item)? {
+        at.item.parsed("merchant_id", MerchantId::parse).map(Some)
+    } else {
+        Ok(None)
+    }
+}
+
+/// Whether an entry that posts to a merchant is of cash that the merchant owes: it says so, its operation takes cash or
+/// reverses one that did, and nothing else of it is posted to `cash_clearing`.
+pub(super) fn is_owed_cash(at: &StoredItem<'_>, of: &ReadEntry) -> Result<bool, ItemError> {
+    let says_so = is_owed(at.item)? && at.item.opt_text(CREDITED_BY)? == Some(CREDITED_BY_SEAL_AS_CASH);
+    let reversed = at.item.opt_text("reverses_operation")?;
+    let is_cash = of.operation == Operation::CardTopup
+        || (of.operation == Operation::CardReverse && reversed == Some(Operation::CardTopup.name()));
+    let clearing = Account::Tenant(TenantAccount::CashClearing);
+    Ok(says_so && is_cash && of.entry.postings.iter().all(|posting| posting.account != clearing))
+}
+
+fn is_owed(item: &Item) -> Result<bool, ItemError> {
+    match item.opt_text(CASH)? {
+        None => Ok(false),
+        Some(CASH_IS_OWED) => Ok(true),
+        Some(_) => Err(ItemError::invalid(CASH)),
+    }
+}
+
+fn terminal_of(at: &StoredItem<'_>) -> Result<TerminalId, ItemError> {
+    TerminalId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))
+}

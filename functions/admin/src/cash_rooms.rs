@@ -1,0 +1,257 @@
+//! `/v1/admin/merchants/{merchant_id}/cash-room` and `/v1/admin/terminals/{terminal_id}/cash-room`: how much cash that it
+//! owes a merchant's terminals may take.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::cash_rooms::{self, CashRooms, CeilingReceipt, RoomChange, RoomReceipt};
+use ledger_core::idempotency::Fields;
+use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::keys::Partition;
+use ledger_core::money::AssetSpec;
+use ledger_core::operation::Operation;
+use ledger_core::terminals::TerminalRecord;
+use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::execute::{Outcome, PlanError, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A request to set the ceiling of a merchant's cash rooms.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"ceiling": "300000"}))]
+pub(crate) struct CeilingBody {
+    /// The most that all terminals of the merchant together may have taken and not returned, with their rooms, in yen.
+    ceiling: AmountText,
+    /// The reason for the change; at most 140 characters, no card number.
+    reason: Option<String>,
+}
+
+/// A request to change a terminal's cash room: either to allot or to withdraw.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"allot": "50000"}))]
+pub(crate) struct RoomBody {
+    /// The room to allot to the terminal out of the merchant's unallotted room, in yen.
+    #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
+    allot: Option<AmountText>,
+    /// The unused room to withdraw from the terminal, in yen.
+    #[serde(default, deserialize_with = "AmountText::if_present")]
+    #[schema(value_type = AmountText, required = false)]
+    withdraw: Option<AmountText>,
+    /// The reason for the change; at most 140 characters, no card number.
+    reason: Option<String>,
+}
+
+/// A merchant's cash rooms. Amounts are in yen.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CashRoomsView {
+    /// The merchant's id.
+    merchant_id: String,
+    /// The most that all terminals together may have taken and not returned, with their rooms.
+    ceiling: String,
+    /// What of the ceiling no terminal was allotted.
+    unallotted: String,
+    /// What each terminal was allotted.
+    terminals: Vec<AllottedView>,
+}
+
+/// What a terminal was allotted.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AllottedView {
+    /// The terminal's id.
+    terminal_id: String,
+    /// Its room, and the cash that it has taken and not returned, in yen.
+    allotted: String,
+}
+
+/// A terminal's cash room.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CashRoomView {
+    /// The terminal's id.
+    terminal_id: String,
+    /// The merchant that owes the cash.
+    merchant_id: String,
+    /// How much cash the terminal may still take, in yen.
+    cash_room: String,
+}
+
+/// The ceiling of a merchant's cash rooms, as it was set.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CeilingView {
+    /// The merchant's id.
+    merchant_id: String,
+    /// The ceiling, in yen.
+    ceiling: String,
+    /// The time of the change.
+    updated_at: String,
+}
+
+/// A change of a terminal's cash room.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RoomChangeView {
+    /// The terminal's id.
+    terminal_id: String,
+    /// The merchant that owes the cash.
+    merchant_id: String,
+    /// The room that was allotted, in yen; absent if room was withdrawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allotted: Option<String>,
+    /// The room that was withdrawn, in yen; absent if room was allotted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    withdrawn: Option<String>,
+    /// The time of the change.
+    updated_at: String,
+}
+
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/cash-room")
+    .summary("Returns the cash rooms of a merchant.")
+    .permission(Permission::MerchantsRead)
+    .id("merchant_id", "The merchant's id.")
+    .ok::<CashRoomsView>("The cash rooms")
+    .when(Code::NotFound, "no such merchant, or it has no ceiling");
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(merchant): PathId<MerchantId>,
+) -> Result<Json<CashRoomsView>, Problem> {
+    let key = Partition::merchant(who.tenant(), merchant).cash_rooms();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    let rooms = CashRooms::read(&item)?;
+    let terminals = rooms.allotted.iter();
+    let terminals = terminals
+        .map(|(terminal, allotted)| AllottedView { terminal_id: terminal.to_string(), allotted: allotted.text() });
+    Ok(Json(CashRoomsView {
+        merchant_id: merchant.to_string(),
+        ceiling: rooms.ceiling.text(),
+        unallotted: rooms.unallotted.text(),
+        terminals: terminals.collect(),
+    }))
+}
+
+pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/cash-room")
+    .summary("Sets the ceiling of a merchant's cash rooms.")
+    .about("Room that terminals were allotted is not changed.")
+    .permission(Permission::CashRoomsChange)
+    .id("merchant_id", "The merchant's id.")
+    .body::<CeilingBody>()
+    .ok::<CeilingView>("Set")
+    .when(Code::CashRoomExceeded, "terminals were allotted more than the new ceiling")
+    .when(Code::NotFound, "no such merchant")
+    .keyed(Operation::CashCeiling);
+
+pub(crate) async fn set(
+    State(app): State<App>,
+    who: Admin,
+    PathId(merchant): PathId<MerchantId>,
+    KeyedJson(key, body): KeyedJson<CeilingBody>,
+) -> Result<Outcome, Problem> {
+    let ceiling = body.ceiling.to_amount(&AssetSpec::ECOPAY, "ceiling")?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields =
+        Fields::new().with_amount("ceiling", &ceiling).with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = SET.claim(&app, &who, key, &[&merchant], fields).await?;
+    let rooms = Partition::merchant(who.tenant(), merchant).cash_rooms();
+    let plan = async |cx| {
+        let seen = app.ledger().read_for(&claim, std::slice::from_ref(&rooms)).await?.into_iter().flatten().next();
+        let seen = seen.as_ref().map(CashRooms::read).transpose()?;
+        let reason = request::text_of(reason.as_ref())?;
+        let by = (who.actor(), reason.as_ref());
+        Ok(cash_rooms::plan_ceiling((who.tenant(), merchant), seen.as_ref(), &ceiling, by, &cx)?)
+    };
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CeilingView::from(receipt))).await)
+}
+
+pub(crate) const GET_ROOM: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}/cash-room")
+    .summary("Returns the cash room of a terminal.")
+    .permission(Permission::TerminalsRead)
+    .id("terminal_id", "The terminal's id.")
+    .ok::<CashRoomView>("The cash room")
+    .when(Code::NotFound, "no such terminal");
+
+pub(crate) async fn get_room(
+    State(app): State<App>,
+    who: Admin,
+    PathId(terminal): PathId<TerminalId>,
+) -> Result<Json<CashRoomView>, Problem> {
+    let key = Partition::terminal(who.tenant(), terminal).profile();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    let record = TerminalRecord::read(&item)?;
+    let room = cash_rooms::room_of(&item)?;
+    Ok(Json(CashRoomView {
+        terminal_id: terminal.to_string(),
+        merchant_id: record.merchant.to_string(),
+        cash_room: room.map_or_else(|| "0".to_owned(), |room| room.text()),
+    }))
+}
+
+pub(crate) const CHANGE_ROOM: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-room")
+    .summary("Allots cash room of its merchant to a terminal, or withdraws unused room.")
+    .permission(Permission::CashRoomsChange)
+    .id("terminal_id", "The terminal's id.")
+    .body::<RoomBody>()
+    .ok::<RoomChangeView>("Changed")
+    .when(Code::CashRoomExceeded, "the merchant has less unallotted room, or the terminal less unused room")
+    .when(Code::NotFound, "no such terminal")
+    .keyed(Operation::CashRoom);
+
+pub(crate) async fn change_room(
+    State(app): State<App>,
+    who: Admin,
+    PathId(terminal): PathId<TerminalId>,
+    KeyedJson(key, body): KeyedJson<RoomBody>,
+) -> Result<Outcome, Problem> {
+    let amount = |text: &AmountText, field| text.to_amount(&AssetSpec::ECOPAY, field);
+    let change = match (&body.allot, &body.withdraw) {
+        (Some(allot), None) => RoomChange::Allot(amount(allot, "allot")?),
+        (None, Some(withdraw)) => RoomChange::Withdraw(amount(withdraw, "withdraw")?),
+        (Some(_), Some(_)) | (None, None) => return Err(Problem::invalid_field("allot", "allot or withdraw")),
+    };
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields = match &change {
+        RoomChange::Allot(amount) => Fields::new().with_amount("allot", amount),
+        RoomChange::Withdraw(amount) => Fields::new().with_amount("withdraw", amount),
+    };
+    let fields = fields.with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = CHANGE_ROOM.claim(&app, &who, key, &[&terminal], fields).await?;
+    let profile = Partition::terminal(who.tenant(), terminal).profile();
+    let plan = async |cx| {
+        let seen = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?.into_iter().flatten().next();
+        let record = TerminalRecord::read(&seen.ok_or(PlanError::Missing)?)?;
+        let reason = request::text_of(reason.as_ref())?;
+        let by = (who.actor(), reason.as_ref());
+        Ok(cash_rooms::plan_room(who.tenant(), (terminal, record.merchant), &change, by, &cx)?)
+    };
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&RoomChangeView::from(receipt))).await)
+}
+
+impl From<&CeilingReceipt> for CeilingView {
+    fn from(receipt: &CeilingReceipt) -> Self {
+        Self {
+            merchant_id: receipt.merchant.to_string(),
+            ceiling: receipt.ceiling.text(),
+            updated_at: receipt.at.to_string(),
+        }
+    }
+}
+
+impl From<&RoomReceipt> for RoomChangeView {
+    fn from(receipt: &RoomReceipt) -> Self {
+        let (allotted, withdrawn) = match &receipt.change {
+            RoomChange::Allot(amount) => (Some(amount.text()), None),
+            RoomChange::Withdraw(amount) => (None, Some(amount.text())),
+        };
+        Self {
+            terminal_id: receipt.terminal.to_string(),
+            merchant_id: receipt.merchant.to_string(),
+            allotted,
+            withdrawn,
+            updated_at: receipt.at.to_string(),
+        }
+    }
+}

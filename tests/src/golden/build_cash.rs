@@ -1,0 +1,62 @@
+//! Builds the changes of cash rooms, and the switch to cash that merchants owe. Records are read from the state.
+
+use super::build::{Made, NoPlan};
+use super::command::Money;
+use super::decode::{self, World};
+use ledger_core::cash_rooms::{self, CashRooms, RoomChange};
+use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::keys::Partition;
+use ledger_core::tenants;
+use serde::{Deserialize, Serialize};
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum CashDoes {
+    Ceiling {
+        merchant: String,
+        ceiling: Money,
+        actor: String,
+    },
+    Allot {
+        merchant: String,
+        terminal: String,
+        amount: Money,
+        actor: String,
+    },
+    Withdraw {
+        merchant: String,
+        terminal: String,
+        amount: Money,
+        actor: String,
+    },
+    /// The tenant's merchants owe cash from now on.
+    Owe {
+        actor: String,
+    },
+}
+
+pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
+    let (tenant, cx) = (&world.tenant, &world.cx);
+    let room = |merchant: &str, terminal: &str, change: RoomChange, actor: &str| {
+        let of = (TerminalId::parse(terminal).unwrap(), MerchantId::parse(merchant).unwrap());
+        Ok(Made::Draft(cash_rooms::plan_room(tenant, of, &change, (decode::actor(actor), None), cx)?.draft))
+    };
+    match does {
+        CashDoes::Ceiling { merchant, ceiling, actor } => {
+            let merchant = MerchantId::parse(merchant).unwrap();
+            let seen = world.get(&Partition::merchant(tenant, merchant).cash_rooms());
+            let seen = seen.map(|item| CashRooms::read(item).unwrap());
+            let (of, by) = ((tenant, merchant), (decode::actor(actor), None));
+            Ok(Made::Draft(cash_rooms::plan_ceiling(of, seen.as_ref(), &world.amount(ceiling)?, by, cx)?.draft))
+        }
+        CashDoes::Allot { merchant, terminal, amount, actor } => {
+            room(merchant, terminal, RoomChange::Allot(world.amount(amount)?), actor)
+        }
+        CashDoes::Withdraw { merchant, terminal, amount, actor } => {
+            room(merchant, terminal, RoomChange::Withdraw(world.amount(amount)?), actor)
+        }
+        CashDoes::Owe { actor } => Ok(Made::Whole(tenants::owe_cash(tenant, decode::actor(actor), cx).unwrap())),
+    }
+}

@@ -1,0 +1,38 @@
+//! The outcome when one clause of a guard about cash fails alone.
+
+use super::meanings::{EXISTS, NEW, Old};
+use crate::names;
+use ledger_core::transaction::Role;
+use serde_json::json;
+
+const ALLOTTED: &str = "allotted_019a0000-0000-7000-8000-0000000000d1";
+
+pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let (stale, wrong, exceeded) = ("rejected stale_plan", "rejected wrong_state", "rejected cash_room_exceeded");
+    let of_terminal = sk == "PROFILE";
+    Some(match (names::role(role), clause) {
+        ("cash_room", EXISTS) if !of_terminal => vec![(Old::Absent, exceeded)],
+        ("cash_room", NEW) => vec![(Old::KeyOnly, stale)],
+        ("cash_room", "#merchant_id = :merchant_id") => {
+            vec![(Old::With("merchant_id", s("another")), if does == "cash" { stale } else { wrong })]
+        }
+        ("cash_room", "#state = :state") => vec![(Old::With("state", s("frozen")), wrong)],
+        ("cash_room", "#cash_room >= :room" | "#cash_room >= :needed") => {
+            vec![(Old::With("cash_room", n("0")), exceeded)]
+        }
+        ("cash_room", "#unallotted >= :needed") => vec![(Old::Having("unallotted", n("0")), exceeded)],
+        ("cash_room", "#allotted_019a0000_0000_7000_8000_0000000000d1 >= :needed") => {
+            vec![(Old::With(ALLOTTED, n("0")), exceeded)]
+        }
+        ("cash_room", "#ceiling = :seen") => {
+            vec![(Old::Absent, stale), (Old::With("ceiling", n("987654")), stale)]
+        }
+        ("config", "#records >= :records") => {
+            vec![(Old::Without("records"), stale), (Old::With("records", n("3")), stale)]
+        }
+        ("config", "attribute_not_exists(#cash)") => vec![(Old::With("cash", s("owed_by_merchant")), wrong)],
+        _ => return None,
+    })
+}

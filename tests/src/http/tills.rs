@@ -1,0 +1,23 @@
+//! Terminals that take cash which their merchants owe.
+
+use super::people::{Merchant, Terminal};
+use super::world::new_key;
+use super::{Answer, Call, World};
+use serde_json::json;
+
+impl World {
+    /// Registers and enrols a merchant's terminal, and allots cash room to it out of a ceiling of the same size.
+    pub async fn till(&self, merchant: &Merchant, room: &str) -> Terminal {
+        let terminal = self.terminal(merchant).await;
+        let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
+        let _ = self.operator(&path, &json!({"ceiling": room})).await;
+        let _ = self.allot(&terminal, room).await.good();
+        terminal
+    }
+
+    /// Allots cash room to a terminal.
+    pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
+        let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
+        self.api.settle(&Call::post(&path, &self.operator.who, &json!({"allot": room})).key(new_key())).await
+    }
+}
