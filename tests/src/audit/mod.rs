@@ -40,6 +40,7 @@ mod postings;
 mod rows;
 mod seals;
 mod settlements;
+mod staff;
 mod topup_refunds;
 mod topups;
 
@@ -57,7 +58,7 @@ type Checked = Result<(), String>;
 type Rule = fn(&Audit<'_>) -> Checked;
 
 /// The rules that hold at any moment, by name.
-const RULES: [(&str, Rule); 36] = [
+const RULES: [(&str, Rule); 37] = [
     ("entries can be read", postings::entries_can_be_read),
     ("entries sum to zero", postings::entries_sum_to_zero),
     ("references point to entries", postings::references_point_to_entries),
@@ -93,6 +94,7 @@ const RULES: [(&str, Rule); 36] = [
     ("markers have entries", markers::markers_have_entries),
     ("markers are in one state", markers::markers_are_in_one_state),
     ("events' markers expire", markers::events_markers_expire),
+    ("staff counters equal members", staff::counters_equal_members),
     ("both models agree", migration::both_models_agree),
 ];
 

@@ -8,6 +8,7 @@ use super::build_lanes::LanesDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
+use super::build_staff::StaffDoes;
 use super::build_trail::TrailDoes;
 use super::command_hold::{HoldDoes, Maybe};
 use super::command_job::JobAdvance;
@@ -379,6 +380,7 @@ pub enum Does {
     Hold(HoldDoes),
     Scale(ScaleDoes),
     Cash(CashDoes),
+    Staff(StaffDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

@@ -3,7 +3,7 @@
 
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
-use super::{meanings_cash, meanings_limits, meanings_migration};
+use super::{meanings_cash, meanings_limits, meanings_migration, meanings_staff};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
@@ -53,6 +53,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         .or_else(|| outside(does, role, clause))
         .or_else(|| held(role, clause))
         .or_else(|| meanings_limits::limited(role, clause))
+        .or_else(|| meanings_staff::of_staff(role, clause))
     {
         return rows;
     }

@@ -33,6 +33,7 @@ async fn books() -> Books {
     let (_, captured) = stage.held("500").await;
     let _ = stage.world.api.settle(&stage.merchant.captures(&captured, Some("300"))).await.good();
     add_topups(&stage.world).await;
+    ledger_tests::http::staff::with_owners(&stage.world).await;
     stage.world.check_books().await
 }
 
@@ -253,6 +254,9 @@ async fn each_rule_finds_its_disorders() {
         ("markers are in one state", "no lease", in_flight(&good, &[], &["lease_until"])),
         ("markers are in one state", "in flight and not due", in_flight(&good, &[], &["due_pk"])),
         ("counts equal what was counted", "uncounted", set("BALANCE#ECOPAY", &any, "use_pay_20261123", n("5"))),
+        ("staff counters equal members", "an owner more", set("STAFF_COUNTS", &any, "owners", n("9"))),
+        ("staff counters equal members", "no decider", unset("STAFF_COUNTS", &any, "deciders")),
+        ("staff counters equal members", "not counted", without("STAFF_COUNTS", &any)),
         ("markers are in one state", "parked without a reason", in_flight(&good, &[("state", s("PARKED"))], &[])),
     ];
     let mut missed = Vec::new();

@@ -36,6 +36,7 @@ mod settlements;
 mod settlements_admin;
 mod settlements_lanes;
 mod setup;
+mod staff;
 mod topup;
 mod topup_check;
 mod topup_events;
@@ -85,6 +86,7 @@ pub fn all() -> Vec<Case> {
         admin::cases(),
         customers::cases(),
         setup::cases(),
+        staff::cases(),
         rate::cases(),
         limits::cases(),
         topup::cases(),

@@ -1,0 +1,113 @@
+//! Builds the changes of staff records. Members are read from the state.
+
+use super::build::{Made, NoPlan};
+use super::decode::{self, World};
+use crate::wire;
+use ledger_core::ids::{Employer, MerchantId, StaffId};
+use ledger_core::keys;
+use ledger_core::permission::{Permission, Staff};
+use ledger_core::personal::FreeText;
+use ledger_core::staff::{
+    self, FirstOwner, Founder, Founders, Invitation, MemberState, StaffChange, StaffMember, StaffRole,
+};
+use ledger_core::tenants;
+use ledger_core::terms::TenantTerms;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+
+/// A command. Persons are named by their id and e-mail address.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum StaffDoes {
+    Invite {
+        by: String,
+        person: (String, String),
+        roles: Vec<String>,
+    },
+    FirstOwner {
+        by: String,
+        merchant: String,
+        person: (String, String),
+    },
+    Change {
+        by: String,
+        member: String,
+        roles: Option<Vec<String>>,
+        state: Option<String>,
+    },
+    Accept {
+        member: String,
+    },
+    /// Of a tenant that was open before there were records.
+    Add {
+        person: (String, String),
+        roles: Vec<String>,
+    },
+    /// Opens a tenant with its first owners.
+    Open {
+        terms: Json,
+        owners: Vec<(String, String)>,
+    },
+    /// The records decide from then on.
+    Enforce {},
+    Deny {
+        member: String,
+        permission: String,
+    },
+}
+
+fn founder((id, email): &(String, String)) -> Founder {
+    Founder { id: StaffId::parse(id).unwrap(), email: FreeText::email(email).unwrap() }
+}
+
+fn roles(names: &[String]) -> BTreeSet<StaffRole> {
+    names.iter().map(|name| StaffRole::parse(Staff::Operator, name).unwrap()).collect()
+}
+
+pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
+    let (tenant, cx, operator) = (&world.tenant, &world.cx, Employer::Operator);
+    let member = |id: &str| {
+        let key = keys::staff_member(tenant, operator, StaffId::parse(id).unwrap());
+        StaffMember::read(operator, world.must(&key)).unwrap()
+    };
+    let draft = match does {
+        StaffDoes::Invite { by, person, roles: names } => {
+            let (by, person, roles) = (member(by), founder(person), roles(names));
+            let command = Invitation { tenant, by: &by, id: person.id, email: &person.email, roles: &roles };
+            staff::plan_invite(command, cx)?.draft
+        }
+        StaffDoes::FirstOwner { by, merchant, person } => {
+            let (by, person, merchant) = (member(by), founder(person), MerchantId::parse(merchant).unwrap());
+            let command = FirstOwner { tenant, by: &by, merchant, id: person.id, email: &person.email };
+            staff::plan_first_owner(command, cx)?.draft
+        }
+        StaffDoes::Change { by, member: changed, roles: names, state } => {
+            let (by, changed, roles) = (member(by), member(changed), names.as_deref().map(roles));
+            let state = state.as_deref().map(|name| MemberState::parse(name).unwrap());
+            let reason = decode::text("left the team");
+            let command = StaffChange { tenant, member: &changed, roles: roles.as_ref(), state, reason: Some(&reason) };
+            staff::plan_change(command, &by, cx)?.draft
+        }
+        StaffDoes::Accept { member: invited } => staff::plan_accept(tenant, &member(invited), cx)?.draft,
+        StaffDoes::Add { person, roles: names } => {
+            return Ok(Made::Whole(staff::add_member(tenant, operator, &founder(person), &roles(names), cx).unwrap()));
+        }
+        StaffDoes::Open { terms, owners } => {
+            let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
+            let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();
+            let opening = tenants::open(tenant, &terms, cx.now).unwrap();
+            return Ok(Made::Whole(staff::with_founders(opening, tenant, &owners, cx).unwrap()));
+        }
+        StaffDoes::Enforce {} => {
+            return Ok(Made::Whole(staff::enforce_records(tenant, decode::actor("system"), cx).unwrap()));
+        }
+        StaffDoes::Deny { member, permission } => {
+            let permission = *Permission::ALL.iter().find(|known| known.name() == permission).unwrap();
+            let who = (operator, StaffId::parse(member).unwrap());
+            return Ok(Made::Whole(staff::record_denial(tenant, who, permission, cx).unwrap()));
+        }
+    };
+    Ok(Made::Draft(draft))
+}

@@ -1,0 +1,34 @@
+//! The outcomes of clauses about staff records, written by hand.
+
+use super::meanings::Old;
+use crate::names;
+use ledger_core::transaction::Role;
+use serde_json::json;
+
+/// The rows of one clause about staff; `None` for any other clause.
+pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let wrong = "rejected wrong_state";
+    Some(match (names::role(role), clause) {
+        ("staff", "#version = :seen") => {
+            vec![
+                (Old::Without("version"), "rejected stale_plan"),
+                (Old::With("version", n("987")), "rejected stale_plan"),
+            ]
+        }
+        ("staff_counts", "#owners > :min" | "#owners >= :min") => {
+            vec![(Old::Absent, wrong), (Old::With("owners", n("0")), wrong)]
+        }
+        ("staff_counts", "#deciders > :min" | "#deciders >= :min") => {
+            vec![(Old::Absent, wrong), (Old::With("deciders", n("0")), wrong)]
+        }
+        ("denials", "(attribute_not_exists(#recorded) OR #recorded < :max)") => {
+            vec![(Old::Having("recorded", n("10")), "rejected limit_exceeded")]
+        }
+        ("config", "attribute_not_exists(#staff)") => {
+            vec![(Old::With("staff", s("records")), "rejected already_exists")]
+        }
+        _ => return None,
+    })
+}
