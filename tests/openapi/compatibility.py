@@ -357,7 +357,7 @@ def breaks_to_plant():
 def additions_to_plant():
     return [
         ("nothing", lambda d: None),
-        ("an operation", lambda d: d["paths"].update({"/v1/me/limits": {"get": d["paths"][ME]["get"]}})),
+        ("an operation", lambda d: d["paths"].update({"/v1/me/another": {"get": d["paths"][ME]["get"]}})),
         ("an optional field of a request", lambda d: schemas(d)["PayBody"]["properties"].update(
             tip={"type": "string"})),
         ("a field of an answer", lambda d: (schemas(d)["PaymentView"]["properties"].update(tip={"type": "string"}),

@@ -13,6 +13,7 @@ const REFUSALS: Record<Code, true> = {
   idempotency_key_invalid: true,
   idempotency_key_missing: true,
   insufficient_balance: true,
+  limit_exceeded: true,
   invalid_request: true,
   legacy_record_unreadable: true,
   wrong_state: true,
