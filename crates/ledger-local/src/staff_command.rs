@@ -127,26 +127,14 @@ pub async fn run(command: &StaffCommand) -> Result<String, StaffError> {
         let write = staff::enforce_records(&tenant, Actor::System, &cx)?;
         match ledger.apply(&tenant, Operation::TenantConfigure, &write).await {
             Ok(()) => lines.push(format!("{slug}: the staff's records decide, everywhere within a minute")),
-            Err(error) => {
-                return Err(match error.failure() {
-                    Some(Failure::AccountMissing) => StaffError::Missing(slug.clone()),
-                    Some(Failure::AlreadyExists) => StaffError::Enforced(slug.clone()),
-                    Some(Failure::WrongState) => StaffError::TooFew(slug.clone()),
-                    Some(
-                        Failure::StalePlan
-                        | Failure::FourEyes
-                        | Failure::AccountFrozen
-                        | Failure::OverRefund
-                        | Failure::CapExceeded
-                        | Failure::LimitExceeded
-                        | Failure::Insufficient
-                        | Failure::CashRoomExceeded
-                        | Failure::ReversalTooLate
-                        | Failure::RecipientUnavailable,
-                    )
-                    | None => StaffError::Store(error.into()),
-                });
+            Err(error) if error.failure() == Some(Failure::AccountMissing) => {
+                return Err(StaffError::Missing(slug.clone()));
             }
+            Err(error) if error.failure() == Some(Failure::AlreadyExists) => {
+                return Err(StaffError::Enforced(slug.clone()));
+            }
+            Err(error) if error.failure() == Some(Failure::WrongState) => return Err(StaffError::TooFew(slug.clone())),
+            Err(error) => return Err(StaffError::Store(error.into())),
         }
     }
     Ok(lines.join("\n"))

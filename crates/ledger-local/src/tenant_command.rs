@@ -230,24 +230,12 @@ pub async fn raise_records(
             tokio::time::sleep(settles).await;
             Ok(format!("{slug}: every function writes records of version {version}, and reads those of every version"))
         }
-        Err(error) => Err(match error.failure() {
-            Some(Failure::WrongState) => TenantError::VersionNotRaised(slug.to_string()),
-            Some(Failure::AccountMissing) => TenantError::NotOpen(slug.to_string()),
-            Some(Failure::StalePlan) => TenantError::Changed(slug.to_string()),
-            Some(
-                Failure::AlreadyExists
-                | Failure::FourEyes
-                | Failure::AccountFrozen
-                | Failure::CashRoomExceeded
-                | Failure::ReversalTooLate
-                | Failure::OverRefund
-                | Failure::CapExceeded
-                | Failure::LimitExceeded
-                | Failure::Insufficient
-                | Failure::RecipientUnavailable,
-            )
-            | None => TenantError::Store(error.into()),
-        }),
+        Err(error) if error.failure() == Some(Failure::WrongState) => {
+            Err(TenantError::VersionNotRaised(slug.to_string()))
+        }
+        Err(error) if error.failure() == Some(Failure::AccountMissing) => Err(TenantError::NotOpen(slug.to_string())),
+        Err(error) if error.failure() == Some(Failure::StalePlan) => Err(TenantError::Changed(slug.to_string())),
+        Err(error) => Err(TenantError::Store(error.into())),
     }
 }
 

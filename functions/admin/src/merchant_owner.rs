@@ -51,7 +51,7 @@ pub(crate) async fn create(
         let email = email.text()?;
         let by = app.acting_member(&member, Permission::MerchantsOwner).await?;
         let owner = FirstOwner { tenant: who.tenant(), by: &by, merchant, id, email: &email };
-        Ok(staff::plan_first_owner(owner, &cx)?)
+        Ok(staff::plan_first_owner(owner, &cx))
     };
     Ok(app.perform(claim, admission, plan, |member| created_without_path(&StaffChangeView::from(member))).await)
 }

@@ -21,7 +21,7 @@ pub fn email_of(id: &str) -> String {
     format!("{name}@example.com")
 }
 
-/// The owners with whom a test's tenant begins.
+/// The first owners of a test's tenant.
 ///
 /// # Panics
 /// When the ids are no UUIDs or equal.

@@ -108,7 +108,8 @@ impl<'a> UseCounter<'a> {
         }))
     }
 
-    /// What was counted, by asset the names and the amount, as an attribute of the operation's journal entry or record; `None` if nothing was.
+    /// What was counted, by asset and by the count's name, as an attribute of the operation's journal entry or record; `None`
+    /// if nothing was.
     #[must_use]
     pub fn counted(self) -> Option<(String, Value)> {
         (!self.counted.is_empty()).then(|| (COUNTED.to_owned(), Value::M(self.counted)))

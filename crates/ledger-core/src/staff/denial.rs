@@ -1,4 +1,4 @@
-//! Denied requests on the audit trail, at most so many for each member and hour.
+//! Denied requests on the audit trail: at most [`DENIALS_PER_HOUR_MAX`] for each member and hour.
 
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};

@@ -60,10 +60,8 @@ pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<Staf
 
 /// Writes the record of a merchant's first owner, who may act at once. Fails with `AlreadyExists` if the merchant has
 /// an owner or the person a record, and with `AccountMissing` if there is no such merchant.
-///
-/// # Errors
-/// Never, at present; the signature is that of every builder.
-pub fn plan_first_owner(command: FirstOwner<'_>, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
+#[must_use]
+pub fn plan_first_owner(command: FirstOwner<'_>, cx: &Context) -> Planned<StaffMember> {
     let FirstOwner { tenant, by, merchant, id, email } = command;
     let employer = Employer::Merchant(merchant);
     let roles = BTreeSet::from([StaffRole::owner(employer.staff())]);
@@ -76,5 +74,5 @@ pub fn plan_first_owner(command: FirstOwner<'_>, cx: &Context) -> Result<Planned
     items.extend(member.puts(tenant));
     items.push(acting(tenant, by));
     items.push(act.record(tenant, cx));
-    Ok(Planned { draft: Draft { entry: None, items }, receipt: member })
+    Planned { draft: Draft { entry: None, items }, receipt: member }
 }

@@ -1,4 +1,4 @@
-//! Who may change whom, and what the counter keeps.
+//! Which member may change which, and what the counter keeps.
 
 use super::*;
 use crate::failure::Failure;

@@ -143,23 +143,10 @@ fn unread(error: ReadError) -> TenantError {
 }
 
 fn not_applied(slug: &Tenant, error: ApplyError) -> TenantError {
-    match error.failure() {
-        Some(Failure::StalePlan) => TenantError::Changed(slug.to_string()),
-        Some(
-            Failure::AccountMissing
-            | Failure::AlreadyExists
-            | Failure::FourEyes
-            | Failure::AccountFrozen
-            | Failure::WrongState
-            | Failure::OverRefund
-            | Failure::CapExceeded
-            | Failure::LimitExceeded
-            | Failure::Insufficient
-            | Failure::CashRoomExceeded
-            | Failure::ReversalTooLate
-            | Failure::RecipientUnavailable,
-        )
-        | None => TenantError::Store(error.into()),
+    if error.failure() == Some(Failure::StalePlan) {
+        TenantError::Changed(slug.to_string())
+    } else {
+        TenantError::Store(error.into())
     }
 }
 
