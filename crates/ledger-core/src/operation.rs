@@ -172,6 +172,8 @@ operations! {
     StaffAccept = "staff_accept",
     /// The operator sets the first owner of a merchant.
     MerchantOwner = "merchant_owner",
+    /// A staff member sees a customer's personal data; not keyed.
+    CustomerRead = "customer_read",
     /// A staff member lacked a permission; not keyed.
     PermissionDenied = "permission_denied",
     /// A tenant's migration is begun, moved on or continued; not keyed.

@@ -12,6 +12,7 @@ use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
+use ledger_core::terms::StaffSource;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
@@ -133,6 +134,7 @@ pub(crate) async fn create(
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}")
     .summary("Returns a customer and their balances.")
+    .about("The audit trail shows who read them.")
     .permission(Permission::CustomersRead)
     .id("customer_id", "The customer's id.")
     .ok::<WalletDetail>("The customer")
@@ -148,7 +150,25 @@ pub(crate) async fn get(
     let item = app.dynamo().get(&partition.profile()).await.map_err(named)?.ok_or_else(Problem::not_found)?;
     let balances = app.dynamo().balances(&partition).await.map_err(named)?;
     let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
-    Ok(Json(WalletDetail { customer: CustomerView::read(&item)?, balances }))
+    let view = WalletDetail { customer: CustomerView::read(&item)?, balances };
+    record_read(&app, &who, id).await?;
+    Ok(Json(view))
+}
+
+/// Puts on the audit trail who sees the customer's personal data. Without the record the data is not shown.
+///
+/// A tenant whose staff has no records cannot say who its staff is.
+async fn record_read(app: &App, who: &Admin, customer: CustomerId) -> Result<(), Problem> {
+    match app.terms(who.tenant()).await?.staff {
+        StaffSource::Tokens => return Ok(()),
+        StaffSource::Records => {}
+    }
+    let cx = app.ledger().context(app.now())?;
+    let transaction = customers::read::record(who.tenant(), who.actor(), customer, &cx).map_err(|error| {
+        tracing::error!(%error, "a read cannot be put on record");
+        Problem::internal()
+    })?;
+    Ok(app.ledger().apply(who.tenant(), Operation::CustomerRead, &transaction).await?)
 }
 
 pub(crate) const LIMITS: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/limits")

@@ -2,4 +2,5 @@
 
 pub mod open;
 pub mod profile;
+pub mod read;
 pub mod transfer;

@@ -49,6 +49,24 @@ async fn demoted_members_retry_is_refused_and_its_answer_stays() {
     assert_eq!(world.balance(&customer, "POINT").await, "10");
 }
 
+#[tokio::test]
+async fn reads_of_a_customer_are_on_the_trail() {
+    let world = World::with_terms(host::shared(), "reads", records).await;
+    let (customer, card) = (world.customer().await, world.card(None, "0").await);
+    let (id, who) = staff::member(&world, "viewer").await;
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    let _ = world.api.send(&Call::get(&path, &who)).await.good();
+    // What is not found is not recorded, and a card has no personal data.
+    let _ =
+        world.api.send(&Call::get(&format!("/v1/admin/customers/{}", new_id()), &who)).await.problem(404, "not_found");
+    let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}"), &who)).await.good();
+    let books = world.check_books().await;
+    let reads: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "customer_read").collect();
+    let [(_, _, read)] = reads[..] else { panic!("{reads:?}") };
+    assert_eq!(text(read, "actor"), format!("staff:{id}"));
+    assert_eq!(text(read, "subject"), format!("customer:{}", customer.id));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disabled_member_is_locked_out_of_every_process_within_a_minute() {
     let rig = Rig::new().await;
