@@ -10,8 +10,12 @@ use crate::views::{StaffChangeView, words};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{Employer, StaffId};
 use ledger_core::keys;
+use ledger_core::money::Amount;
 use ledger_core::permission::{Permission, Staff};
-use ledger_core::staff::{self, Invitation, MemberState, StaffChange, StaffMember, StaffRole};
+use ledger_core::plan::Context;
+use ledger_core::staff::{self, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole};
+use ledger_core::terms::{StaffSource, TenantTerms};
+use ledger_core::transaction::TransactItem;
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use utoipa::ToSchema;
@@ -65,6 +69,26 @@ impl App {
         let item = self.dynamo().get(&keys::staff_member(who.tenant(), who.employer(), who.id())).await?;
         let item = item.ok_or_else(|| PlanError::Invalid(Problem::permission_missing(permission)))?;
         Ok(StaffMember::read(who.employer(), &item)?)
+    }
+
+    /// Counts what the caller refunds or grants, on the caller's record; `None` if no role of the tenant has a limit of it.
+    ///
+    /// # Errors
+    /// 403 `permission_missing` if the record no longer permits it, `limit_exceeded` if the amount alone is too large.
+    pub async fn counted(
+        &self,
+        who: &Member,
+        terms: &TenantTerms,
+        (what, amount): (StaffAmount, &Amount),
+        cx: &Context,
+    ) -> Result<Option<TransactItem>, PlanError> {
+        let Some(limits) = terms.limits.as_ref().filter(|limits| what.is_limited(limits)) else { return Ok(None) };
+        match terms.staff {
+            StaffSource::Tokens => return Ok(None),
+            StaffSource::Records => {}
+        }
+        let by = self.acting_member(who, what.permission()).await?;
+        Ok(Some(staff::count_amount(who.tenant(), &by, limits, (what, amount), cx)?))
     }
 }
 

@@ -9,10 +9,11 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
+use ledger_core::staff::StaffAmount;
 use ledger_core::{grants, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, accepted, created};
+use ledger_runtime::execute::{Outcome, PlanError, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey, SentText};
@@ -115,7 +116,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
     .accepted::<JobAcceptedView>("Stored as a job")
-    .problems(&[Code::LegacyRecordUnreadable])
+    .problems(&[Code::LimitExceeded, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::Grant);
 
@@ -154,7 +155,8 @@ async fn to_one(
         let amount = request::amount_in(&terms, &amount)?;
         let grant =
             Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason: reason.text()? };
-        Ok(grant::plan(&grant, &terms, &cx)?)
+        let counted = app.counted(&who.member(), &terms, (StaffAmount::Grant, &grant.amount), &cx).await?;
+        Ok(grant::plan(&grant, &terms, &cx)?.and(counted))
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
@@ -191,7 +193,11 @@ async fn to_many(
             amount: request::amount_in(&terms, &amount)?,
             reason: reason.text()?,
         };
-        Ok(grants::bulk::plan(&bulk, &terms, &cx)?)
+        let counted = match bulk.total().map_err(PlanError::Money)? {
+            Some(total) => app.counted(&who.member(), &terms, (StaffAmount::Grant, &total), &cx).await?,
+            None => None,
+        };
+        Ok(grants::bulk::plan(&bulk, &terms, &cx)?.and(counted))
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {

@@ -5,6 +5,7 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::PaymentId;
 use ledger_core::operation::Operation;
+use ledger_core::staff::StaffAmount;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -36,7 +37,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refu
     .id("id", "The payment's id.")
     .body::<RefundBody>()
     .created::<RefundView>("Refunded")
-    .problems(&[Code::OverRefund, Code::WrongState, Code::LegacyRecordUnreadable])
+    .problems(&[Code::OverRefund, Code::LimitExceeded, Code::WrongState, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such payment of this merchant")
     .keyed(Operation::Refund);
 
@@ -63,7 +64,11 @@ pub(crate) async fn create(
             card: None,
             terminal: None,
         };
-        refund.plan(&app, &claim, &debts, &cx).await
+        let planned = refund.plan(&app, &claim, &debts, &cx).await?;
+        let terms = app.terms(who.tenant()).await?;
+        let refunded = (StaffAmount::Refund, &planned.receipt.amount);
+        let counted = app.counted(&who.member(), &terms, refunded, &cx).await?;
+        Ok(planned.and(counted))
     };
     let render = |receipt: &_| created(payments::GET.path(&[&payment]), &RefundView::from(receipt));
     Ok(app.perform(claim.clone(), admission, plan, render).await)

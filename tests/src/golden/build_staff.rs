@@ -1,17 +1,19 @@
 //! Builds the changes of staff records. Members are read from the state.
 
 use super::build::{Made, NoPlan};
+use super::command::Money;
 use super::decode::{self, World};
 use crate::wire;
+use ledger_core::grants::grant::{self, Grant};
 use ledger_core::ids::{Employer, MerchantId, StaffId};
 use ledger_core::keys;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{
-    self, FirstOwner, Founder, Founders, Invitation, MemberState, StaffChange, StaffMember, StaffRole,
+    self, FirstOwner, Founder, Founders, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole,
 };
-use ledger_core::tenants;
 use ledger_core::terms::TenantTerms;
+use ledger_core::{customers, tenants};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
@@ -55,6 +57,18 @@ pub enum StaffDoes {
     Deny {
         member: String,
         permission: String,
+    },
+    /// A member sees a customer's personal data.
+    Read {
+        by: String,
+        customer: String,
+    },
+    /// A grant that is counted on the record of the member who issues it.
+    Grant {
+        by: String,
+        customer: String,
+        amount: Money,
+        reason: String,
     },
 }
 
@@ -107,6 +121,23 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             let permission = *Permission::ALL.iter().find(|known| known.name() == permission).unwrap();
             let who = (operator, StaffId::parse(member).unwrap());
             return Ok(Made::Whole(staff::record_denial(tenant, who, permission, cx).unwrap()));
+        }
+        StaffDoes::Read { by, customer } => {
+            let (actor, customer) = (decode::actor(by), decode::customer(customer));
+            return Ok(Made::Whole(customers::read::record(tenant, actor, customer, cx).unwrap()));
+        }
+        StaffDoes::Grant { by, customer, amount, reason } => {
+            let (by, terms) = (member(by), world.terms());
+            let grant = Grant {
+                tenant: tenant.clone(),
+                actor: by.actor(),
+                customer: decode::customer(customer),
+                amount: world.amount(amount)?,
+                reason: decode::text(reason),
+            };
+            let limits = terms.limits.as_ref().unwrap();
+            let counted = staff::count_amount(tenant, &by, limits, (StaffAmount::Grant, &grant.amount), cx)?;
+            grant::plan(&grant, &terms, cx)?.and(Some(counted)).draft
         }
     };
     Ok(Made::Draft(draft))

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::keys::{self, Work, attr};
-use crate::money::{Amount, Asset, stored_text};
+use crate::money::{Amount, Asset, MoneyError, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -37,6 +37,20 @@ pub struct BulkGrant {
     pub amount: Amount,
     /// The reason.
     pub reason: FreeText,
+}
+
+impl BulkGrant {
+    /// What all recipients get together; `None` if there are none.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the sum does not fit.
+    pub fn total(&self) -> Result<Option<Amount>, MoneyError> {
+        let add = |sum: Option<Amount>, _| match sum {
+            Some(sum) => sum.checked_add(&self.amount).map(Some),
+            None => Ok(Some(self.amount.clone())),
+        };
+        self.customers.iter().try_fold(None, add)
+    }
 }
 
 /// A stored job.

@@ -8,7 +8,7 @@ use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::journal::COUNTED;
 use crate::keys::{attr, sk};
-use crate::money::{Amount, Asset, MoneyError};
+use crate::money::{Amount, Asset, Balance, MoneyError};
 use crate::time::{BusinessDate, BusinessMonth, Timestamp};
 use crate::transaction::{Clause, TransactItem};
 use std::collections::{BTreeMap, BTreeSet};
@@ -76,36 +76,17 @@ impl<'a> UseCounter<'a> {
     pub fn count(&mut self, item: TransactItem, amount: &Amount) -> Result<TransactItem, LimitRefusal> {
         let Some(terms) = self.terms else { return Ok(item) };
         let limits = terms.in_force(self.account, amount.asset(), self.kind);
-        let mut clauses = Vec::from_iter(self.own_limits_as_read(terms, amount.asset()));
-        let (mut added, mut removed) = (Vec::new(), Vec::new());
-        for (period, limit) in limits {
-            let rest = limit.checked_sub(&amount.as_balance())?;
-            if rest.value().is_sign_negative() {
-                return Err(self.exceeded(terms, period, amount.asset()));
+        let item = item.guarded_also(Vec::from_iter(self.own_limits_as_read(terms, amount.asset())));
+        match count(item, (self.kind, ""), amount, limits, self.now)? {
+            Count::Exceeded(period) => Err(self.exceeded(terms, period, amount.asset())),
+            Count::Of(item, added) => {
+                if !added.is_empty() {
+                    let names = added.into_iter().map(|name| (name, Value::N(amount.text()))).collect();
+                    self.counted.insert(amount.asset().to_string(), Value::M(names));
+                }
+                Ok(item)
             }
-            let Some(use_) = Use::at(self.kind, period, self.now) else { continue };
-            let name = use_.name();
-            let most = Condition::compare(name.clone(), Cmp::Le, use_.placeholder(), Value::N(rest.text()));
-            clauses
-                .push(Clause { condition: Condition::absent(name.clone()).or(most), failure: Failure::LimitExceeded });
-            removed.extend(use_.removed());
-            added.push(name);
         }
-        if !added.is_empty() {
-            let names = added.iter().map(|name| (name.clone(), Value::N(amount.text()))).collect();
-            self.counted.insert(amount.asset().to_string(), Value::M(names));
-        }
-        let item = item.guarded_also(clauses);
-        if added.is_empty() {
-            return Ok(item);
-        }
-        Ok(item.changing(|update| {
-            let update =
-                if update.is_empty() { update.set(attr::UPDATED_AT, "ua", Value::s(self.now)) } else { update };
-            let add = |update: Update, name| update.add(name, "counted", Value::N(amount.text()));
-            let update = added.into_iter().fold(update, add);
-            removed.into_iter().fold(update, Update::remove)
-        }))
     }
 
     /// What was counted, by asset and by the count's name, as an attribute of the operation's journal entry or record; `None`
@@ -139,6 +120,48 @@ impl<'a> UseCounter<'a> {
             }),
         }
     }
+}
+
+/// The result of counting an amount.
+pub(super) enum Count {
+    /// The action with the guards and the counts, and the names of the counts.
+    Of(TransactItem, Vec<String>),
+    /// The amount alone exceeds the limit of this period.
+    Exceeded(LimitPeriod),
+}
+
+/// Counts an amount in an action. What follows the date in the names of the counts is `suffix`.
+pub(super) fn count<'a>(
+    item: TransactItem,
+    (kind, suffix): (LimitKind, &str),
+    amount: &Amount,
+    limits: impl IntoIterator<Item = (LimitPeriod, &'a Balance)>,
+    now: Timestamp,
+) -> Result<Count, MoneyError> {
+    let (mut clauses, mut added, mut removed) = (Vec::new(), Vec::new(), Vec::new());
+    for (period, limit) in limits {
+        let rest = limit.checked_sub(&amount.as_balance())?;
+        if rest.value().is_sign_negative() {
+            return Ok(Count::Exceeded(period));
+        }
+        let Some(use_) = Use::at(kind, period, now) else { continue };
+        let name = format!("{}{suffix}", use_.name());
+        let most = Condition::compare(name.clone(), Cmp::Le, use_.placeholder(), Value::N(rest.text()));
+        clauses.push(Clause { condition: Condition::absent(name.clone()).or(most), failure: Failure::LimitExceeded });
+        removed.extend(use_.removed().into_iter().map(|name| format!("{name}{suffix}")));
+        added.push(name);
+    }
+    let item = item.guarded_also(clauses);
+    if added.is_empty() {
+        return Ok(Count::Of(item, added));
+    }
+    let item = item.changing(|update| {
+        let update = if update.is_empty() { update.set(attr::UPDATED_AT, "ua", Value::s(now)) } else { update };
+        let add = |update: Update, name: &String| update.add(name.clone(), "counted", Value::N(amount.text()));
+        let update = added.iter().fold(update, add);
+        removed.into_iter().fold(update, Update::remove)
+    });
+    Ok(Count::Of(item, added))
 }
 
 impl LimitHit {

@@ -5,13 +5,21 @@ use crate::money::{Amount, AssetSpec, Balance};
 use crate::time::Timestamp;
 use std::fmt;
 
-/// Whose account a rule is for.
+/// Whose account a rule is for, or whose role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Holder {
     /// Customers' wallets.
     Customer,
     /// Stored-value cards.
     Card,
+    /// Managers of a merchant.
+    MerchantManager,
+    /// Owners of a merchant.
+    MerchantOwner,
+    /// Treasurers of the operator.
+    Treasurer,
+    /// Owners of the operator.
+    Owner,
 }
 
 /// The operations that a limit counts together.
@@ -25,6 +33,10 @@ pub enum LimitKind {
     Topup,
     /// Cash loaded onto a card.
     CashTopup,
+    /// Refunds that a member of a merchant's staff makes.
+    Refund,
+    /// Grants that a member of the operator's staff issues.
+    Grant,
 }
 
 /// The period that a limit is for.
@@ -69,7 +81,8 @@ pub struct LimitChange {
 
 impl Holder {
     /// Every kind of holder.
-    pub const ALL: [Self; 2] = [Self::Customer, Self::Card];
+    pub const ALL: [Self; 6] =
+        [Self::Customer, Self::Card, Self::MerchantManager, Self::MerchantOwner, Self::Treasurer, Self::Owner];
 
     /// Whose account it is; `None` for accounts of merchants and of the tenant, which have no limits.
     #[must_use]
@@ -87,6 +100,10 @@ impl Holder {
         match self {
             Self::Customer => "customer",
             Self::Card => "card",
+            Self::MerchantManager => "merchant_manager",
+            Self::MerchantOwner => "merchant_owner",
+            Self::Treasurer => "treasurer",
+            Self::Owner => "owner",
         }
     }
 
@@ -102,13 +119,15 @@ impl Holder {
         match self {
             Self::Customer => &[LimitKind::Pay, LimitKind::Transfer, LimitKind::Topup],
             Self::Card => &[LimitKind::Pay, LimitKind::CashTopup],
+            Self::MerchantManager | Self::MerchantOwner => &[LimitKind::Refund],
+            Self::Treasurer | Self::Owner => &[LimitKind::Grant],
         }
     }
 }
 
 impl LimitKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Pay, Self::Transfer, Self::Topup, Self::CashTopup];
+    pub const ALL: [Self; 6] = [Self::Pay, Self::Transfer, Self::Topup, Self::CashTopup, Self::Refund, Self::Grant];
 
     /// The stable name, as attributes have it.
     #[must_use]
@@ -118,6 +137,8 @@ impl LimitKind {
             Self::Transfer => "transfer",
             Self::Topup => "topup",
             Self::CashTopup => "cash_topup",
+            Self::Refund => "refund",
+            Self::Grant => "grant",
         }
     }
 
@@ -182,10 +203,14 @@ impl LimitChange {
     pub fn parse(holder: Holder, spec: &AssetSpec, text: &str) -> Result<Self, &'static str> {
         let (name, value) = text.split_once('=').ok_or("use RULE=AMOUNT, for example pay_day=5000")?;
         let rule = Rule::parse(name).ok_or(
-            "use pay, transfer, topup or cash_topup, then _operation, _day or _month, for example pay_day=5000",
+            "use pay, transfer, topup, cash_topup, refund or grant, then _operation, _day or _month, for example \
+             pay_day=5000",
         )?;
         if !holder.kinds().contains(&rule.kind) {
-            return Err("customers have no limit of cash_topup, and cards none of transfer and topup");
+            return Err(
+                "customers have limits of pay, transfer and topup, cards of pay and cash_topup, a merchant's staff of \
+                 refund, and the operator's of grant",
+            );
         }
         let to = match value {
             "none" => LimitValue::Unlimited,

@@ -97,8 +97,18 @@ impl LimitTerms {
     pub fn most(&self, holder: Holder, asset: &Asset, rule: Rule) -> Option<&Balance> {
         match self.own(asset).and_then(|own| own.get(rule)) {
             Some(own) => own,
-            None => self.rules.get(&(holder, asset.clone()))?.get(&rule),
+            None => self.rules(holder, asset)?.get(&rule),
         }
+    }
+
+    /// The rules of a holder in an asset.
+    pub(super) fn rules(&self, holder: Holder, asset: &Asset) -> Option<&BTreeMap<Rule, Balance>> {
+        self.rules.get(&(holder, asset.clone()))
+    }
+
+    /// The rules that these holders have in any asset.
+    pub(super) fn named(&self, holders: &[Holder]) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter(|((of, _), _)| holders.contains(of)).flat_map(|(_, rules)| rules.keys())
     }
 
     /// The limits of a kind of operation for an account, by period.

@@ -2,6 +2,7 @@
 //!
 //! A token identifies a person. What the person may do follows from the roles on the person's record alone.
 
+mod amounts;
 mod change;
 mod counts;
 mod denial;
@@ -10,6 +11,7 @@ mod invite;
 mod record;
 mod role;
 
+pub use amounts::{StaffAmount, count_amount};
 pub use change::{StaffChange, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, add_member, enforce_records, with_founders};

@@ -51,6 +51,15 @@ pub struct Planned<R> {
     pub receipt: R,
 }
 
+impl<R> Planned<R> {
+    /// Adds an action, for example a count on the record of the person who acts.
+    #[must_use]
+    pub fn and(mut self, item: Option<TransactItem>) -> Self {
+        self.draft.items.extend(item);
+        self
+    }
+}
+
 /// An ordered list of actions that is safe to execute.
 // INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
 // matched by a posting of an entry that sums to zero per asset, or is the sum of the records that the same transaction

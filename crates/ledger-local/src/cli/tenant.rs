@@ -34,16 +34,16 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
-    /// Change the limits of an open tenant's customers or cards, or of one account: for example `tenant limits aoba
+    /// Change the limits of an open tenant's customers, cards or staff, or of one account: for example `tenant limits aoba
     /// pay_day=50000 topup_month=none --table ledger`.
     Limits {
         /// Slug of the tenant.
         slug: String,
-        /// Rules: pay, transfer, topup or cash_topup, then _operation, _day or _month, and the most that is allowed,
-        /// `none`, or for an account `default`.
+        /// Rules: pay, transfer, topup, cash_topup, refund or grant, then _operation, _day or _month, and the most that is
+        /// allowed, `none`, or for an account `default`.
         #[arg(required = true, value_name = "RULE=AMOUNT")]
         rules: Vec<String>,
-        /// Whose limits: customer or card.
+        /// Whose limits: customer, card, or of a role merchant_manager, merchant_owner, treasurer or owner.
         #[arg(long, default_value = "customer")]
         holder: String,
         /// The one account whose own limits are changed: customer:<id> or card:<id>.

@@ -1,4 +1,4 @@
-//! `tenant limits`: changes the limits of a tenant's customers or cards, or those of one account.
+//! `tenant limits`: changes the limits of a tenant's customers, cards or staff, or those of one account.
 
 use super::{TenantError, check_not_migrating, config, ledger};
 use ledger_core::account::Account;
@@ -20,7 +20,7 @@ pub struct LimitsCommand {
     pub slug: String,
     /// The rules to change, `pay_day=50000`.
     pub rules: Vec<String>,
-    /// Whose limits they are: `customer` or `card`.
+    /// Whose limits they are: `customer`, `card`, or a role, `merchant_manager`, `merchant_owner`, `treasurer` or `owner`.
     pub holder: String,
     /// The one account whose limits are changed; `None` for those of all.
     pub account: Option<String>,
@@ -38,8 +38,8 @@ pub enum LimitsError {
     /// A rule is malformed.
     #[error("{0}: {1}")]
     Rule(String, &'static str),
-    /// The holder is neither customers nor cards.
-    #[error("{0} is not a holder of limits: use customer or card")]
+    /// The holder is neither customers, nor cards, nor a role.
+    #[error("{0} is not a holder of limits: use customer, card, merchant_manager, merchant_owner, treasurer or owner")]
     Holder(String),
     /// The account is malformed, or is of a merchant or the tenant.
     #[error("{0} is not an account with limits: use customer:<id> or card:<id>")]

@@ -3,8 +3,8 @@
 use super::Case;
 use super::world::*;
 use crate::golden::build_staff::StaffDoes;
-use crate::golden::command::Does;
-use serde_json::{Value as Json, json};
+use crate::golden::command::{Does, Money};
+use serde_json::{Map, Value as Json, json};
 
 const THIRD: &str = "019a0000-0000-7000-8000-000000000053";
 const EMAIL: &str = "yuki@example.com";
@@ -54,6 +54,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut all = begun();
     all.extend(joined());
     all.extend(changed());
+    all.extend(counted());
     all
 }
 
@@ -87,6 +88,11 @@ fn begun() -> Vec<Case> {
             "staff/denied",
             "The first denial of the hour.",
             StaffDoes::Deny { member: STAFF.to_owned(), permission: "grants.issue".to_owned() },
+        ),
+        without_key(
+            "staff/customer-read",
+            "Who saw a customer's personal data.",
+            StaffDoes::Read { by: BY_STAFF.to_owned(), customer: A.to_owned() },
         ),
     ]
 }
@@ -154,6 +160,68 @@ fn changed() -> Vec<Case> {
         change("staff/changed-meanwhile", "The record is not as it was read.", OTHER_STAFF, Some(&["auditor"]), None)
             .seen([other(&["viewer"])])
             .on([owner(), with(other(&["support"]), "version", n("4"))])
+            .ends("rejected stale_plan by staff"),
+    ]
+}
+
+/// Terms that limit what a treasurer grants.
+fn limiting(rules: &[(&str, &str)]) -> Json {
+    let rules: Map<String, Json> = rules.iter().map(|(rule, most)| ((*rule).to_owned(), n(most))).collect();
+    let limits = json!({
+        "accounts": { "BOOL": false }, "version": n("1"), "treasurer": { "M": { "POINT": { "M": rules } } },
+    });
+    with(config(), "limits", json!({ "M": limits }))
+}
+
+fn treasurer() -> Json {
+    member(STAFF, "hanako@example.com", &["treasurer"], "active")
+}
+
+fn grant(id: &'static str, why: &'static str, amount: Money) -> Case {
+    let claim = by_staff("grant", "/v1/admin/grants", json!({ "customer_id": A, "amount": amount.amount }));
+    let (by, customer, reason) = (STAFF.to_owned(), A.to_owned(), "spring campaign".to_owned());
+    Case::new(id, why, Some(claim), Does::Staff(StaffDoes::Grant { by, customer, amount, reason }))
+        .on([wallet(A, "POINT", "5")])
+}
+
+fn counted() -> Vec<Case> {
+    let granted = [(OF_A, "POINT", "100"), ("points_issued", "POINT", "-100")];
+    let of_points = || money("POINT", "100");
+    let by_day = || limiting(&[("grant_day", "300"), ("grant_month", "2000")]);
+    let used = |points: &str| with(treasurer(), "use_grant_20261121_POINT", n(points));
+    vec![
+        grant("staff/grant-first-of-the-day", "The record begins to count the day and the month.", of_points())
+            .on([by_day(), treasurer()])
+            .moves(&granted)
+            .precedence(),
+        grant("staff/grant-to-the-limit", "Exactly the rest of the day.", of_points())
+            .on([by_day(), used("200")])
+            .moves(&granted),
+        grant("staff/grant-above-the-day", "One point more.", of_points())
+            .on([by_day(), used("201")])
+            .ends("rejected limit_exceeded by staff"),
+        grant("staff/grant-within-one", "A limit of one grant is compared and not counted.", of_points())
+            .on([limiting(&[("grant_operation", "100")]), treasurer()])
+            .moves(&granted),
+        grant("staff/grant-above-one", "One point more.", of_points())
+            .on([limiting(&[("grant_operation", "99")]), treasurer()])
+            .ends("refused limit_exceeded"),
+        grant(
+            "staff/grant-of-another-asset",
+            "A limit of points does not count others.",
+            money("REGIONAL#aoba", "100"),
+        )
+        .on([by_day(), treasurer(), wallet(A, "REGIONAL#aoba", "5")])
+        .moves(&[(OF_A, "REGIONAL#aoba", "100"), ("points_issued", "REGIONAL#aoba", "-100")]),
+        grant("staff/grant-by-two-roles", "A role without a limit decides.", of_points())
+            .on([by_day(), member(STAFF, "hanako@example.com", &["owner", "treasurer"], "active")])
+            .moves(&granted),
+        grant("staff/grant-by-one-who-was-demoted", "The record permits it no longer.", of_points())
+            .on([by_day(), member(STAFF, "hanako@example.com", &["viewer"], "active")])
+            .ends("denied grants.issue"),
+        grant("staff/grant-changed-meanwhile", "The record is not as it was read.", of_points())
+            .seen([treasurer()])
+            .on([by_day(), with(used("0"), "version", n("4"))])
             .ends("rejected stale_plan by staff"),
     ]
 }

@@ -2,6 +2,7 @@
 //! trail of denials.
 #![cfg(feature = "stack")]
 
+mod amounts;
 mod attacks;
 mod matrix;
 mod staff;

@@ -1,0 +1,110 @@
+//! Limits of what a member refunds and grants, by role: many small amounts do not add up to a large one.
+
+use futures::future::join_all;
+use ledger_core::limits::{Holder, LimitChange};
+use ledger_core::money::{Asset, AssetSpec};
+use ledger_core::terms::StaffSource;
+use ledger_tests::audit::number;
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Answer, Call, Merchant, Who, World, host, staff};
+use ledger_tests::limits::limits;
+use serde_json::{Value, json};
+
+/// A tenant whose managers refund at most 500 yen at once and 1,000 a day, and whose treasurers grant at most 300 points
+/// a day.
+async fn world(tenant: &str) -> World {
+    let of_points = LimitChange::parse(Holder::Treasurer, &AssetSpec::POINT, "grant_day=300").unwrap();
+    let limits = limits(&[("merchant_manager", "refund_operation=500"), ("merchant_manager", "refund_day=1000")]);
+    let limits = limits.with(Holder::Treasurer, &Asset::Point, &of_points);
+    let world = World::with_terms(host::shared(), tenant, |terms| {
+        terms.staff = StaffSource::Records;
+        terms.limits = Some(limits);
+    });
+    world.await
+}
+
+/// Payments of 600 yen to a merchant.
+async fn payments(world: &World, merchant: &Merchant, count: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for _ in 0..count {
+        let customer = world.customer_with("600").await;
+        ids.push(world.api.settle(&customer.pays(merchant, "600")).await.good().text("/payment_id"));
+    }
+    ids
+}
+
+fn refund(payment: &str, who: &Who, amount: &str) -> Call {
+    let path = format!("/v1/merchant/payments/{payment}/refunds");
+    Call::post(&path, who, &json!({ "amount": amount })).key(new_key())
+}
+
+fn grant(who: &Who, body: &Value) -> Call {
+    Call::post("/v1/admin/grants", who, body).key(new_key())
+}
+
+fn done(answers: &[Answer]) -> usize {
+    answers.iter().filter(|answer| answer.status == 201).count()
+}
+
+/// The sum that a member's record has counted of a kind.
+async fn counted(world: &World, partition: &str, member: &str, kind: &str) -> String {
+    let books = world.check_books().await;
+    let row = books.row(&format!("{}#{partition}", world.tenant), &format!("STAFF#{member}")).expect("a record");
+    let day = |name: &&String| name.starts_with(&format!("use_{kind}_")) && name.split('_').nth(2).unwrap().len() == 8;
+    let name = row.keys().find(day).expect("a count");
+    number(row, name).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_small_refunds_in_parallel_end_at_the_limit_of_the_role() {
+    let world = world("amounts-refunds").await;
+    staff::with_owners(&world).await;
+    let shop = staff::owned_merchant(&world).await;
+    let (id, manager) = staff::shop_member(&world, &shop, "manager").await;
+    let paid = payments(&world, &shop, 16).await;
+    let above = refund(&paid[0], &manager, "501");
+    let refused = world.api.settle(&above).await.problem(400, "limit_exceeded");
+    for secret in ["500", "1000"] {
+        assert!(!refused.body.contains(secret), "{refused:?}");
+    }
+    let calls: Vec<Call> = paid.iter().map(|payment| refund(payment, &manager, "90")).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(done(&answers), 11, "{answers:?}");
+    let partition = format!("merchant#{}", shop.id);
+    assert_eq!(counted(&world, &partition, &id, "refund").await, "990");
+    // The stored answers are repeated, whatever was counted since.
+    for (call, first) in calls.iter().zip(&answers) {
+        let again = world.api.settle(call).await;
+        assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
+    }
+    let _ = world.api.settle(&refund(&paid[0], &manager, "11")).await.problem(400, "limit_exceeded");
+    let _ = world.api.settle(&refund(&paid[0], &manager, "10")).await.good();
+    // The merchant's owner has no limit.
+    let _ = world.api.settle(&refund(&paid[1], &shop.who, "510")).await.good();
+    assert_eq!(counted(&world, &partition, &id, "refund").await, "1000");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_to_one_and_to_many_count_together() {
+    let world = world("amounts-grants").await;
+    let (id, treasurer) = staff::member(&world, "treasurer").await;
+    let customers = [world.customer().await.id, world.customer().await.id];
+    let one =
+        |points: &str| json!({"customer_id": customers[0], "asset": "POINT", "amount": points, "reason": "spring"});
+    let many = json!({"customer_ids": customers, "asset": "POINT", "amount": "75", "reason": "spring"});
+    let above = json!({"customer_ids": customers, "asset": "POINT", "amount": "151", "reason": "spring"});
+    let _ = world.api.settle(&grant(&treasurer, &above)).await.problem(400, "limit_exceeded");
+    let _ = world.api.settle(&grant(&treasurer, &many)).await.good();
+    let calls: Vec<Call> = (0..8).map(|_| grant(&treasurer, &one("40"))).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(done(&answers), 3, "{answers:?}");
+    assert_eq!(counted(&world, "tenant#root", &id, "grant").await, "270");
+    let _ = world.api.settle(&grant(&treasurer, &many)).await.problem(400, "limit_exceeded");
+    // A change of the record keeps what was counted.
+    let roles = json!({"roles": ["treasurer", "auditor"]});
+    let change = Call::patch(&format!("/v1/admin/staff/{id}"), &world.operator.who, &roles).key(new_key());
+    let _ = world.api.settle(&change).await.good();
+    let _ = world.api.settle(&grant(&treasurer, &one("31"))).await.problem(400, "limit_exceeded");
+    let _ = world.api.settle(&grant(&treasurer, &one("30"))).await.good();
+    assert_eq!(counted(&world, "tenant#root", &id, "grant").await, "300");
+}
