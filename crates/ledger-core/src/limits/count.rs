@@ -84,7 +84,7 @@ impl<'a> UseCounter<'a> {
                     let names = added.into_iter().map(|name| (name, Value::N(amount.text()))).collect();
                     self.counted.insert(amount.asset().to_string(), Value::M(names));
                 }
-                Ok(item)
+                Ok(*item)
             }
         }
     }
@@ -125,7 +125,7 @@ impl<'a> UseCounter<'a> {
 /// The result of counting an amount.
 pub(super) enum Count {
     /// The action with the guards and the counts, and the names of the counts.
-    Of(TransactItem, Vec<String>),
+    Of(Box<TransactItem>, Vec<String>),
     /// The amount alone exceeds the limit of this period.
     Exceeded(LimitPeriod),
 }
@@ -153,7 +153,7 @@ pub(super) fn count<'a>(
     }
     let item = item.guarded_also(clauses);
     if added.is_empty() {
-        return Ok(Count::Of(item, added));
+        return Ok(Count::Of(Box::new(item), added));
     }
     let item = item.changing(|update| {
         let update = if update.is_empty() { update.set(attr::UPDATED_AT, "ua", Value::s(now)) } else { update };
@@ -161,7 +161,7 @@ pub(super) fn count<'a>(
         let update = added.iter().fold(update, add);
         removed.into_iter().fold(update, Update::remove)
     });
-    Ok(Count::Of(item, added))
+    Ok(Count::Of(Box::new(item), added))
 }
 
 impl LimitHit {

@@ -40,7 +40,7 @@ pub(crate) fn count_of_member(
     let limits = terms.of_roles(roles, amount.asset(), kind);
     let suffix = format!("_{}", amount.asset());
     Ok(match count(item, (kind, &suffix), amount, limits, now)? {
-        Count::Of(item, _) => Some(item),
+        Count::Of(item, _) => Some(*item),
         Count::Exceeded(_) => None,
     })
 }
