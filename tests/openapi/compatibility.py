@@ -20,6 +20,16 @@ BOUNDS = {"minLength": True, "minItems": True, "minimum": True, "exclusiveMinimu
           "maxLength": False, "maxItems": False, "maximum": False, "exclusiveMaximum": False, "maxProperties": False}
 
 
+# The response 202 of a command that another person must approve.
+PENDING_APPROVAL = "#/components/schemas/PendingApprovalView"
+
+
+def without_pending(schema):
+    """The schema of a success that may also be a pending approval, without that."""
+    pending, parts = {"$ref": PENDING_APPROVAL}, schema.get("oneOf", [])
+    return next(one for one in parts if one != pending) if pending in parts and len(parts) == 2 else schema
+
+
 class Comparison:
     """The breaks between two documents."""
 
@@ -65,8 +75,13 @@ class Comparison:
             else:
                 self.response(f"{at} {status}", response, new["responses"][status])
         for status in new["responses"].keys() - old["responses"].keys():
-            if status.startswith(("2", "3")):
+            if status.startswith(("2", "3")) and not self.is_pending_approval(new["responses"][status]):
                 self.say(at, f"the success {status} is added: a client does not know it as a success")
+
+    def is_pending_approval(self, response):
+        """Only a tenant that has switched to approvals gets this success."""
+        content = response.get("content", {}).get("application/json", {})
+        return content.get("schema") == {"$ref": PENDING_APPROVAL}
 
     def security(self, at, old, new):
         def of(document, operation):
@@ -131,11 +146,12 @@ class Comparison:
             if media_type not in new.get("content", {}):
                 self.say(at, f"it is not answered as {media_type}")
             else:
-                schema = new["content"][media_type].get("schema", {})
+                before = without_pending(content.get("schema", {}))
+                schema = without_pending(new["content"][media_type].get("schema", {}))
                 # Problem documents of an operation get another name when a code is added.
                 if media_type == "application/json":
-                    self.names(f"{at} body", content.get("schema", {}), schema)
-                self.answer(f"{at} body", content.get("schema", {}), schema)
+                    self.names(f"{at} body", before, schema)
+                self.answer(f"{at} body", before, schema)
 
     def names(self, at, old, new):
         """Generators name a client's types by the schemas."""
@@ -371,6 +387,8 @@ def additions_to_plant():
         ("a longer memo", lambda d: field(d, "PayBody", "memo").update(maxLength=500)),
         ("a header of an answer", lambda d: d["paths"][ME]["get"]["responses"]["200"]["headers"].update(
             {"ETag": {"schema": {"type": "string"}}})),
+        ("a pending approval", lambda d: d["paths"][PAY]["post"]["responses"].update({"202": {"content": {
+            "application/json": {"schema": {"$ref": PENDING_APPROVAL}}}}})),
         ("another text", lambda d: d["paths"][ME]["get"].update(summary="Another text.")),
     ]
 

@@ -15,6 +15,7 @@ pub fn failure(failure: Failure) -> &'static str {
         Failure::AccountFrozen => "account_frozen",
         Failure::WrongState => "wrong_state",
         Failure::CashRoomExceeded => "cash_room_exceeded",
+        Failure::ApprovalExpired => "approval_expired",
         Failure::ReversalTooLate => "reversal_too_late",
         Failure::OverRefund => "over_refund",
         Failure::CapExceeded => "cap_exceeded",
@@ -70,6 +71,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Person => "person",
         Role::StaffCounts => "staff_counts",
         Role::Denials => "denials",
+        Role::Approval => "approval",
     }
 }
 

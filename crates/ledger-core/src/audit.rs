@@ -7,7 +7,7 @@ use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::Context;
-use crate::transaction::{Role, TransactItem};
+use crate::transaction::{Action, Role, TransactItem};
 use std::fmt::Display;
 
 /// The content of an audit record. It has no personal data: subjects are ids.
@@ -59,5 +59,21 @@ impl<'a> Act<'a> {
             item.insert("reason".to_owned(), Value::s(reason.expose()));
         }
         TransactItem::put_new(Role::Audit, keys::audit(tenant, cx.audit_id), item, Failure::AlreadyExists)
+    }
+}
+
+/// The audit record of a command that another person's approval executes: the decider acts, and the record names the
+/// approval and who requested it.
+pub(crate) fn of_decider(record: TransactItem, decider: Actor, details: [(&str, String); 2]) -> TransactItem {
+    let (role, key) = (record.role(), record.key().clone());
+    match record.action {
+        Action::Put(mut item) => {
+            item.insert("actor".to_owned(), Value::s(decider));
+            if let Some(Value::M(all)) = item.get_mut("details") {
+                all.extend(details.map(|(name, value)| (name.to_owned(), Value::S(value))));
+            }
+            TransactItem::put_new(role, key, item, Failure::AlreadyExists)
+        }
+        Action::Update(_) | Action::Check => record,
     }
 }

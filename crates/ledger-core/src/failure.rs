@@ -16,6 +16,8 @@ pub enum Failure {
     AccountFrozen,
     /// The record's state does not allow it.
     WrongState,
+    /// The time to decide on the request has passed.
+    ApprovalExpired,
     /// The terminal's cash room is too small, or the merchant's unallotted room.
     CashRoomExceeded,
     /// The terminal may no longer reverse its cash top-up.
@@ -41,6 +43,7 @@ impl Failure {
         Self::FourEyes,
         Self::AccountFrozen,
         Self::WrongState,
+        Self::ApprovalExpired,
         Self::CashRoomExceeded,
         Self::ReversalTooLate,
         Self::OverRefund,
@@ -59,6 +62,7 @@ impl Failure {
             | Self::LimitExceeded
             | Self::OverRefund
             | Self::WrongState
+            | Self::ApprovalExpired
             | Self::CashRoomExceeded
             | Self::ReversalTooLate
             | Self::AccountFrozen
@@ -77,6 +81,7 @@ impl Failure {
             Self::FourEyes => "four_eyes_required",
             Self::AccountFrozen => "account_frozen",
             Self::WrongState => "wrong_state",
+            Self::ApprovalExpired => "approval_expired",
             Self::CashRoomExceeded => "cash_room_exceeded",
             Self::ReversalTooLate => "reversal_too_late",
             Self::OverRefund => "over_refund",

@@ -112,6 +112,8 @@ id! {
     RunId;
     /// A break that a run found.
     FindingId;
+    /// A command that another person must approve.
+    ApprovalId;
 }
 
 /// Parses a UUID from its canonical text: hyphenated, in lower case.

@@ -11,8 +11,15 @@ use crate::plan::{Context, PlanRefusal};
 use crate::settlements::Destination;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use std::time::Duration;
 
 const PAYOUT: &str = "payout";
+/// The attribute with the time from which a merchant may be paid to a destination that was changed under approval.
+const PAYOUT_FROM: &str = "payout_from";
+
+/// How long after an approved change of a destination no settlement is opened that pays to it: time in which the merchant
+/// and the staff can notice it.
+pub const DESTINATION_COOLING_OFF: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The payout destination in a merchant's `PROFILE`; `None` if it has none yet.
 ///
@@ -20,6 +27,29 @@ const PAYOUT: &str = "payout";
 /// [`ItemError`] if an attribute is missing or malformed.
 pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
     profile.opt_map(PAYOUT)?.map(Destination::read).transpose()
+}
+
+/// The time from which a merchant may be paid to its destination; `None`: at any time.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn pay_from(profile: &Item) -> Result<Option<Timestamp>, ItemError> {
+    profile.opt_timestamp(PAYOUT_FROM)
+}
+
+/// Requires that a merchant's destination is as it was read. Fails with `StalePlan`.
+pub(crate) fn destination_as_read(profile: &Item) -> Clause {
+    let condition = match profile.get(PAYOUT) {
+        Some(seen) => Condition::compare(PAYOUT, Cmp::Eq, "seen_payout", seen.clone()),
+        None => Condition::absent(PAYOUT),
+    };
+    Clause { condition, failure: Failure::StalePlan }
+}
+
+/// Begins the cooling-off time of a destination in the change of a merchant.
+pub(crate) fn cooling_off(change: TransactItem, now: Timestamp) -> TransactItem {
+    let from = now.plus(DESTINATION_COOLING_OFF);
+    change.changing(|update| update.set(PAYOUT_FROM, PAYOUT_FROM, Value::s(from)))
 }
 
 /// Whether a merchant may take payments.

@@ -174,6 +174,14 @@ operations! {
     MerchantOwner = "merchant_owner",
     /// A staff member sees a customer's personal data; not keyed.
     CustomerRead = "customer_read",
+    /// A command is stored until another person decides on it; not keyed, since the key is that of the command.
+    ApprovalRequest = "approval_request",
+    /// Another person approves a command, which is executed.
+    ApprovalApprove = "approval_approve",
+    /// Another person rejects a command.
+    ApprovalReject = "approval_reject",
+    /// A command is withdrawn before another person has decided on it.
+    ApprovalWithdraw = "approval_withdraw",
     /// A staff member lacked a permission; not keyed.
     PermissionDenied = "permission_denied",
     /// A tenant's migration is begun, moved on or continued; not keyed.

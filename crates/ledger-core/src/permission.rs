@@ -72,7 +72,11 @@ permissions! {
         AdjustmentsRead = "adjustments.read",
         /// Requests adjustments.
         AdjustmentsRequest = "adjustments.request",
-        /// Decides on requests of others: adjustments, top-ups, files and returned transfers.
+        /// Sees commands that await approval, and those that were decided on.
+        ApprovalsRead = "approvals.read",
+        /// Withdraws its own commands that await approval.
+        ApprovalsRequest = "approvals.request",
+        /// Decides on requests of others: commands, adjustments, top-ups, files and returned transfers.
         ApprovalsDecide = "approvals.decide",
         /// Sees top-ups, their refunds and decisions.
         TopupsRead = "topups.read",

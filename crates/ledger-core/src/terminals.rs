@@ -6,7 +6,7 @@ use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
+use crate::ids::{Actor, MerchantId, StaffId, Tenant, TerminalId};
 use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
@@ -17,8 +17,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
 
-/// How long an enrolment code is valid.
+/// How long an enrolment code is valid, and how long one may be issued after its approval.
 pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The attributes of a permit: who may issue one code, and until when.
+const CODE_FOR: &str = "code_for";
+const CODE_UNTIL: &str = "code_until";
 
 /// A stored terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct TerminalRecord {
     pub epoch: u32,
     /// Its public key as PEM, after the first enrolment.
     pub public_key: Option<String>,
+    /// The staff member who may issue one enrolment code, as another person has approved, and until when.
+    pub code_for: Option<(StaffId, Timestamp)>,
     /// When it was registered.
     pub created_at: Timestamp,
 }
@@ -77,8 +83,17 @@ impl TerminalRecord {
             status: item.named("state", Status::parse)?,
             epoch: item.int("epoch")?,
             public_key: item.opt_string("public_key")?,
+            code_for: item.opt_parsed(CODE_FOR, StaffId::parse)?.zip(item.opt_timestamp(CODE_UNTIL)?),
             created_at: item.timestamp(attr::CREATED_AT)?,
         })
+    }
+}
+
+impl TerminalRecord {
+    /// Whether this staff member may issue a code, as another person has approved.
+    #[must_use]
+    pub fn permits_code(&self, staff: StaffId, now: Timestamp) -> bool {
+        self.code_for.is_some_and(|(permitted, until)| permitted == staff && until > now)
     }
 }
 
@@ -177,22 +192,57 @@ pub fn plan_status(
     Ok(planned(terminal, items, cx))
 }
 
-/// Issues a one-time enrolment code. It replaces an earlier one.
+/// Permits a staff member to issue one enrolment code for a terminal of this merchant, as another person approves. A code
+/// makes another device the terminal, with its cash room.
+pub(crate) fn permit_code(
+    tenant: &Tenant,
+    (terminal, merchant): (TerminalId, MerchantId),
+    (staff, actor): (StaffId, Actor),
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Draft {
+    let until = cx.now.plus(ENROLMENT_LIFETIME);
+    let permit = Update::new()
+        .set(CODE_FOR, CODE_FOR, Value::s(staff))
+        .set(CODE_UNTIL, CODE_UNTIL, Value::s(until))
+        .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let of_merchant = Condition::compare("merchant_id", Cmp::Eq, "merchant", Value::s(merchant));
+    let guards = vec![exists(), Clause { condition: of_merchant, failure: Failure::StalePlan }];
+    let act =
+        Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).because(reason).with(CODE_FOR, staff);
+    let profile = Partition::terminal(tenant, terminal).profile();
+    let items = vec![TransactItem::update(Role::Profile, profile, permit, guards), act.record(tenant, cx)];
+    Draft { entry: None, items }
+}
+
+/// Issues a one-time enrolment code. It replaces an earlier one. `permit` is the staff member whose permit it uses up, if
+/// it needs one; the plan is stale if the permit was used since it was read.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
 pub fn plan_code(
     tenant: &Tenant,
     terminal: TerminalId,
+    permit: Option<StaffId>,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
     let text = format!("{tenant}.{terminal}.{}", URL_SAFE_NO_PAD.encode(cx.secret));
     let code = EnrolmentCode { tenant: tenant.clone(), terminal, text: Masked::new(text) };
     let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
-    let profile = Partition::terminal(tenant, terminal).profile();
+    let key = Partition::terminal(tenant, terminal).profile();
+    let profile = match permit {
+        None => TransactItem::check(Role::Profile, key, vec![exists()]),
+        Some(staff) => {
+            let own = Condition::compare(CODE_FOR, Cmp::Eq, "me", Value::s(staff));
+            let in_time = Condition::compare(CODE_UNTIL, Cmp::Gt, "now", Value::s(cx.now));
+            let guard = |condition| Clause { condition, failure: Failure::StalePlan };
+            let used = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(CODE_FOR).remove(CODE_UNTIL);
+            TransactItem::update(Role::Profile, key, used, vec![exists(), guard(own), guard(in_time)])
+        }
+    };
     let items = vec![
-        TransactItem::check(Role::Profile, profile, vec![exists()]),
+        profile,
         forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
     ];

@@ -108,6 +108,9 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Cash(command) => {
             tenant_command::owe_cash(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::Approvals(command) => {
+            tenant_command::require_approvals(&command, SETTLES, print).await.map_err(|error| error.to_string())
+        }
         TenantCommand::Staff(command) => staff_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())

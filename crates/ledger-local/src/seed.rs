@@ -28,8 +28,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource, TenantTerms,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource,
+    TenantTerms, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -100,6 +100,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
         staff: StaffSource::Tokens,
+        approvals: ApprovalTerms::NotRequired,
     })
 }
 
@@ -302,7 +303,7 @@ impl<'a> Seeder<'a> {
         }
         let now = self.ledger.clock().now();
         let cx = self.ledger.context(now).map_err(failed)?;
-        let planned = terminals::plan_code(&self.tenant, id, Actor::Staff(self.staff), &cx).map_err(failed)?;
+        let planned = terminals::plan_code(&self.tenant, id, None, Actor::Staff(self.staff), &cx).map_err(failed)?;
         let code: EnrolmentCode = planned.receipt.code.clone();
         let key = format!("enrol-{}", cx.resource_id);
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;

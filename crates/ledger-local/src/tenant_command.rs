@@ -1,9 +1,11 @@
 //! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
-//! one, makes its merchants owe cash, and changes its limits. It uses the builders of the ledger.
+//! one, makes its merchants owe cash, requires approvals, and changes its limits. It uses the builders of the ledger.
 
+mod approvals;
 mod cash;
 mod limits;
 
+pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
 pub use cash::{CashCommand, owe_cash};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 
@@ -17,7 +19,7 @@ use ledger_core::migration::{self, Layout, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{CashTerms, RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{ApprovalTerms, CashTerms, GrantLimits, RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::execute::Ledger;
@@ -137,6 +139,9 @@ pub enum TenantError {
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
+    /// Approvals cannot be required.
+    #[error(transparent)]
+    Approvals(#[from] ApprovalsError),
     /// Limits cannot be changed.
     #[error(transparent)]
     Limits(#[from] LimitsError),
@@ -169,7 +174,8 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
         Some(_) => (RecordVersion::V1, CashTerms::Clearing),
         None => (RecordVersion::NEWEST, CashTerms::OwedByMerchant),
     };
-    let terms = TenantTerms { records, cash, staff: StaffSource::Records, ..terms };
+    let approvals = ApprovalTerms::Required(GrantLimits::default());
+    let terms = TenantTerms { records, cash, staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -292,7 +298,8 @@ mod tests {
         assert_eq!(open(&command("aoba", file.clone())).await.unwrap(), "aoba is open in ledger");
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
-        let opened = TenantTerms { staff: StaffSource::Records, ..terms.clone() };
+        let approvals = ApprovalTerms::Required(GrantLimits::default());
+        let opened = TenantTerms { staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item).unwrap(), opened);
         assert_eq!(opened.records, RecordVersion::NEWEST);
         // The legacy model has no place for what version 2 writes.

@@ -6,8 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource,
-    TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints,
+    StaffSource, TenantTerms, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -149,6 +149,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
         staff: StaffSource::Tokens,
+        approvals: ApprovalTerms::NotRequired,
     })
 }
 

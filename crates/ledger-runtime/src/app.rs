@@ -22,7 +22,7 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::terms::{KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::Planned;
+use ledger_core::transaction::{Planned, Provenance};
 use std::fmt;
 use std::sync::Arc;
 
@@ -217,6 +217,26 @@ impl App {
             plan(cx).await
         };
         self.ledger().perform(claim, admission, plan, render).await
+    }
+
+    /// Answers a request as [`App::perform`], where the request executes a command that was stored before.
+    pub async fn perform_as<R, P, F>(
+        &self,
+        claim: Claim,
+        admission: Admission,
+        plan: P,
+        render: impl Fn(&R) -> Answer,
+    ) -> Outcome
+    where
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<(Planned<R>, Provenance), PlanError>>,
+    {
+        let tenant = claim.tenant.clone();
+        let plan = async |cx| {
+            let _ = self.terms(&tenant).await?;
+            plan(cx).await
+        };
+        self.ledger().perform_as(claim, admission, plan, render).await
     }
 
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.

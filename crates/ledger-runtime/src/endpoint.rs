@@ -72,6 +72,8 @@ pub struct Endpoint<A = Declared> {
     problems: &'static [Code],
     conditions: [Option<(Code, &'static str)>; DECLARED_MAX],
     waits: Option<Code>,
+    /// Whether the command is stored, for another person to approve, if the tenant requires that.
+    is_approvable: bool,
 }
 
 /// An endpoint whose requests carry an idempotency key.
@@ -148,6 +150,7 @@ impl Endpoint<Undeclared> {
             problems: &[],
             conditions: [None; DECLARED_MAX],
             waits: None,
+            is_approvable: false,
         }
     }
 
@@ -184,6 +187,7 @@ impl Endpoint<Undeclared> {
             problems: self.problems,
             conditions: self.conditions,
             waits: self.waits,
+            is_approvable: self.is_approvable,
         }
     }
 }
@@ -269,6 +273,13 @@ impl<A: Copy> Endpoint<A> {
 
     const fn success(mut self, success: Success) -> Self {
         self.successes = with_one_more(self.successes, success);
+        self
+    }
+
+    /// Adds the response 202 of a command that another person must approve, as tenants may require it.
+    #[must_use]
+    pub const fn approvable(mut self) -> Self {
+        self.is_approvable = true;
         self
     }
 

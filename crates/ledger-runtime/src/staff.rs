@@ -1,12 +1,15 @@
 //! Requests about staff that the operator and merchant APIs share: list, invite, change, accept.
 
 use crate::app::App;
+use crate::approvals::Requested;
 use crate::endpoint::{Endpoint, Keyed};
 use crate::execute::{Outcome, PlanError, created, ok};
 use crate::identity::{Caller, Member};
 use crate::problem::Problem;
 use crate::request::{self, RequestKey, SentText};
 use crate::views::{StaffChangeView, words};
+use ledger_core::account::Account;
+use ledger_core::approvals::Command;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{Employer, StaffId};
 use ledger_core::keys;
@@ -34,6 +37,9 @@ pub struct StaffInviteBody {
     /// The roles: at least one.
     #[schema(value_type = Vec<words::StaffRoleWord>)]
     pub roles: Vec<String>,
+    /// The person's own accounts, `customer:<id>` or `merchant:<id>`: the person decides on no command that is about one
+    /// of them. Of the operator's staff only.
+    pub beneficiary_of: Option<Vec<String>>,
 }
 
 /// A change of a staff member. An absent field keeps its value.
@@ -43,6 +49,8 @@ pub struct StaffChangeBody {
     /// All roles that the member has from now on: at least one.
     #[schema(value_type = Option<Vec<words::StaffRoleWord>>)]
     pub roles: Option<Vec<String>>,
+    /// All accounts that are the person's own from now on, as in an invitation. An empty list removes all.
+    pub beneficiary_of: Option<Vec<String>>,
     /// `disabled` stops everything that the member may do, within a minute; `active` allows it again.
     #[schema(value_type = Option<words::StaffStatusChange>)]
     pub status: Option<String>,
@@ -92,28 +100,41 @@ impl App {
     }
 }
 
-/// Invites a person. `at` is the endpoint that returns the member.
+/// Invites a person. `at` is the endpoint that returns the member, and `approvals` the one that returns approvals, for
+/// staff whose roles that decide or pay another person must approve.
 ///
 /// # Errors
 /// 400 that names the field; otherwise as [`Keyed::claim`].
 pub async fn invite<C: Caller + Sync>(
     app: &App,
-    (endpoint, at): (&Keyed, &Endpoint),
+    (endpoint, at, approvals): (&Keyed, &Endpoint, Option<&Endpoint>),
     (caller, who): (&C, &Member),
     (key, body): (RequestKey, &StaffInviteBody),
 ) -> Result<Outcome, Problem> {
     let id = request::id("staff_id", &body.staff_id, StaffId::parse)?;
     let email = request::email("email", &body.email);
     let roles = roles(who.employer(), &body.roles)?;
+    let own = body.beneficiary_of.as_deref().map(accounts).transpose()?;
     let fields = Fields::new().with("staff_id", id).with("email", email.as_sent()).with("roles", names(&roles));
+    let fields = fields.with_some("beneficiary_of", own.as_ref().map(names));
+    let own = own.unwrap_or_default();
     let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
     let plan = async |cx| {
         let email = email.text()?;
+        let terms = app.terms(who.tenant()).await?;
+        let gives_power = roles.iter().any(|role| role.decides_or_pays());
+        if approvals.is_some() && terms.approvals.are_required() && gives_power {
+            let (roles, beneficiary_of) = (roles.clone(), own.clone());
+            let command = Command::StaffInvite { id, email, roles, beneficiary_of };
+            return app.request_approval(who, (command, None), &terms, &[], &cx).await;
+        }
         let by = app.acting_member(who, managing(who)).await?;
-        let invitation = Invitation { tenant: who.tenant(), by: &by, id, email: &email, roles: &roles };
-        Ok(staff::plan_invite(invitation, &cx)?)
+        let invitation =
+            Invitation { tenant: who.tenant(), by: &by, id, email: &email, roles: &roles, beneficiary_of: &own };
+        Ok(Requested::executed(staff::plan_invite(invitation, &cx)?))
     };
-    let render = |member: &StaffMember| created(at.path(&[&member.id]), &StaffChangeView::from(member));
+    let invited = |member: &StaffMember| created(at.path(&[&member.id]), &StaffChangeView::from(member));
+    let render = |requested: &Requested<StaffMember>| requested.answer(approvals.unwrap_or(at), invited);
     Ok(app.perform(claim, admission, plan, render).await)
 }
 
@@ -123,7 +144,7 @@ pub async fn invite<C: Caller + Sync>(
 /// As [`invite`].
 pub async fn change<C: Caller + Sync>(
     app: &App,
-    endpoint: &Keyed,
+    (endpoint, at, approvals): (&Keyed, &Endpoint, Option<&Endpoint>),
     (caller, who): (&C, &Member),
     id: StaffId,
     (key, body): (RequestKey, &StaffChangeBody),
@@ -133,25 +154,38 @@ pub async fn change<C: Caller + Sync>(
     let parse = |word: &str| MemberState::parse(word).filter(|state| *state != MemberState::Invited);
     let state = state.map(|word| request::word("status", word, parse, "active or disabled")).transpose()?;
     let reason = body.reason.as_deref().map(|reason| request::memo("reason", reason));
+    let own = body.beneficiary_of.as_deref().map(accounts).transpose()?;
     let fields = Fields::new()
         .with_some("roles", roles.as_ref().map(names))
+        .with_some("beneficiary_of", own.as_ref().map(names))
         .with_some("status", state.map(MemberState::name))
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = endpoint.claim(app, caller, key, &[&id], fields).await?;
     let plan = async |cx| {
         let reason = request::text_of(reason.as_ref())?;
-        let by = app.acting_member(who, managing(who)).await?;
-        let member = app.staff_member(who, id).await?;
+        let key = keys::staff_member(who.tenant(), who.employer(), id);
+        let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
+        let member = StaffMember::read(who.employer(), &item)?;
         let change = StaffChange {
             tenant: who.tenant(),
             member: &member,
             roles: roles.as_ref(),
+            beneficiary_of: own.as_ref(),
             state,
             reason: reason.as_ref(),
         };
-        Ok(staff::plan_change(change, &by, &cx)?)
+        let terms = app.terms(who.tenant()).await?;
+        if approvals.is_some() && terms.approvals.are_required() && change.gives_power() {
+            let (roles, beneficiary_of) = (roles.clone(), own.clone());
+            let command = Command::StaffChange { id, roles, beneficiary_of, state, seen: member.version };
+            return app.request_approval(who, (command, reason.as_ref()), &terms, &[Some(item)], &cx).await;
+        }
+        let by = app.acting_member(who, managing(who)).await?;
+        Ok(Requested::executed(staff::plan_change(change, &by, &cx)?))
     };
-    let outcome = app.perform(claim, admission, plan, |member| ok(&StaffChangeView::from(member))).await;
+    let changed = |member: &StaffMember| ok(&StaffChangeView::from(member));
+    let render = |requested: &Requested<StaffMember>| requested.answer(approvals.unwrap_or(at), changed);
+    let outcome = app.perform(claim, admission, plan, render).await;
     app.records().forget_staff(who.tenant(), (who.employer(), id));
     Ok(outcome)
 }
@@ -194,7 +228,12 @@ fn roles(employer: Employer, given: &[String]) -> Result<BTreeSet<StaffRole>, Pr
     given.iter().map(|name| StaffRole::parse(employer.staff(), name).ok_or_else(unknown)).collect()
 }
 
-/// The roles for the key's fingerprint, in their order.
-fn names(roles: &BTreeSet<StaffRole>) -> String {
-    roles.iter().map(|role| role.name()).collect::<Vec<_>>().join("+")
+fn accounts(given: &[String]) -> Result<BTreeSet<Account>, Problem> {
+    let wrong = || Problem::invalid_field("beneficiary_of", "must be customer:<id> or merchant:<id>");
+    given.iter().map(|name| Account::parse(name).map_err(|_| wrong())).collect()
+}
+
+/// The roles or accounts for the key's fingerprint, in their order.
+fn names<T: ToString>(all: &BTreeSet<T>) -> String {
+    all.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

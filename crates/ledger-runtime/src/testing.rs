@@ -22,7 +22,7 @@ use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
-use ledger_core::terms::{Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms};
+use ledger_core::terms::{ApprovalTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
 use serde_json::{Value, json};
@@ -269,6 +269,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         records: RecordVersion::V1,
         cash: ledger_core::terms::CashTerms::Clearing,
         staff: StaffSource::Tokens,
+        approvals: ApprovalTerms::NotRequired,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))
 }

@@ -1,5 +1,6 @@
 //! JSON shapes that several APIs answer with. Amounts are canonical decimal strings, times RFC 3339 in UTC, ids UUIDs.
 
+mod approval;
 mod balance;
 mod directory;
 mod history;
@@ -12,6 +13,7 @@ mod staff;
 mod topup;
 pub mod words;
 
+pub use approval::{ApprovalView, PendingApprovalView};
 pub use balance::{BalanceView, MetricsView};
 pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView};
 pub use history::{HistoryView, OperationView, Page};

@@ -1,8 +1,10 @@
 //! `/v1/admin/merchants/{merchant_id}/cash-room` and `/v1/admin/terminals/{terminal_id}/cash-room`: how much cash that it
 //! owes a merchant's terminals may take.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::approvals::Command;
 use ledger_core::cash_rooms::{self, CashRooms, CeilingReceipt, RoomChange, RoomReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, TerminalId};
@@ -11,6 +13,7 @@ use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::terminals::TerminalRecord;
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
@@ -141,6 +144,7 @@ pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/
     .id("merchant_id", "The merchant's id.")
     .body::<CeilingBody>()
     .ok::<CeilingView>("Set")
+    .approvable()
     .when(Code::CashRoomExceeded, "terminals were allotted more than the new ceiling")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::CashCeiling);
@@ -158,13 +162,22 @@ pub(crate) async fn set(
     let (claim, admission) = SET.claim(&app, &who, key, &[&merchant], fields).await?;
     let rooms = Partition::merchant(who.tenant(), merchant).cash_rooms();
     let plan = async |cx| {
-        let seen = app.ledger().read_for(&claim, std::slice::from_ref(&rooms)).await?.into_iter().flatten().next();
-        let seen = seen.as_ref().map(CashRooms::read).transpose()?;
+        let items = app.ledger().read_for(&claim, std::slice::from_ref(&rooms)).await?;
+        let seen = items.iter().flatten().next().map(CashRooms::read).transpose()?;
         let reason = request::text_of(reason.as_ref())?;
+        let terms = app.terms(who.tenant()).await?;
+        if terms.approvals.are_required() {
+            let seen = seen.map(|rooms| rooms.ceiling);
+            let command = Command::CashCeiling { merchant, ceiling: ceiling.clone(), seen };
+            return app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &items, &cx).await;
+        }
         let by = (who.actor(), reason.as_ref());
-        Ok(cash_rooms::plan_ceiling((who.tenant(), merchant), seen.as_ref(), &ceiling, by, &cx)?)
+        let planned = cash_rooms::plan_ceiling((who.tenant(), merchant), seen.as_ref(), &ceiling, by, &cx)?;
+        Ok(Requested::executed(planned))
     };
-    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CeilingView::from(receipt))).await)
+    let set = |receipt: &CeilingReceipt| ok(&CeilingView::from(receipt));
+    let render = |requested: &Requested<CeilingReceipt>| requested.answer(&approvals::GET, set);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 pub(crate) const GET_ROOM: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}/cash-room")
@@ -192,10 +205,12 @@ pub(crate) async fn get_room(
 
 pub(crate) const CHANGE_ROOM: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-room")
     .summary("Allots cash room of its merchant to a terminal, or withdraws unused room.")
+    .about("Withdrawing needs no approval.")
     .permission(Permission::CashRoomsChange)
     .id("terminal_id", "The terminal's id.")
     .body::<RoomBody>()
     .ok::<RoomChangeView>("Changed")
+    .approvable()
     .when(Code::CashRoomExceeded, "the merchant has less unallotted room, or the terminal less unused room")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::CashRoom);
@@ -224,10 +239,21 @@ pub(crate) async fn change_room(
         let seen = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?.into_iter().flatten().next();
         let record = TerminalRecord::read(&seen.ok_or(PlanError::Missing)?)?;
         let reason = request::text_of(reason.as_ref())?;
+        let terms = app.terms(who.tenant()).await?;
+        match &change {
+            RoomChange::Allot(room) if terms.approvals.are_required() => {
+                let command = Command::CashRoom { terminal, merchant: record.merchant, room: room.clone() };
+                return app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &[], &cx).await;
+            }
+            RoomChange::Allot(_) | RoomChange::Withdraw(_) => {}
+        }
         let by = (who.actor(), reason.as_ref());
-        Ok(cash_rooms::plan_room(who.tenant(), (terminal, record.merchant), &change, by, &cx)?)
+        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.merchant), &change, by, &cx)?;
+        Ok(Requested::executed(planned))
     };
-    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&RoomChangeView::from(receipt))).await)
+    let changed = |receipt: &RoomReceipt| ok(&RoomChangeView::from(receipt));
+    let render = |requested: &Requested<RoomReceipt>| requested.answer(&approvals::GET, changed);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 impl From<&CeilingReceipt> for CeilingView {

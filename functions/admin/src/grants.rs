@@ -1,10 +1,11 @@
 //! `/v1/admin/grants`: grants of points and regional currency, to one customer at once or to many by a job.
 
-use crate::customers;
+use crate::{approvals, customers};
 use axum::Json;
 use axum::extract::State;
-use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob};
-use ledger_core::grants::grant::{self, Grant};
+use ledger_core::approvals::Command;
+use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, JobReceipt};
+use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::money::RequestedAmount;
@@ -12,6 +13,7 @@ use ledger_core::operation::Operation;
 use ledger_core::staff::StaffAmount;
 use ledger_core::{grants, keys};
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
@@ -116,6 +118,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
     .accepted::<JobAcceptedView>("Stored as a job")
+    .approvable()
     .problems(&[Code::LimitExceeded, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::Grant);
@@ -152,25 +155,28 @@ async fn to_one(
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
-        let amount = request::amount_in(&terms, &amount)?;
-        let grant =
-            Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason: reason.text()? };
+        let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
+        if terms.approvals.covers_grant(&amount) {
+            let command = Command::Grant { customer, amount };
+            return app.request_approval(&who.member(), (command, Some(&reason)), &terms, &[], &cx).await;
+        }
+        let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
         let counted = app.counted(&who.member(), &terms, (StaffAmount::Grant, &grant.amount), &cx).await?;
-        Ok(grant::plan(&grant, &terms, &cx)?.and(counted))
+        Ok(Requested::executed(grant::plan(&grant, &terms, &cx)?.and(counted)))
     };
-    Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            let view = GrantView {
-                transaction_id: receipt.transaction_id.to_string(),
-                status: "completed",
-                customer_id: receipt.customer.to_string(),
-                asset: receipt.amount.asset().to_string(),
-                amount: receipt.amount.text(),
-                created_at: receipt.created_at.to_string(),
-            };
-            created(customers::GET.path(&[&receipt.customer]), &view)
-        })
-        .await)
+    let granted = |receipt: &GrantReceipt| {
+        let view = GrantView {
+            transaction_id: receipt.transaction_id.to_string(),
+            status: "completed",
+            customer_id: receipt.customer.to_string(),
+            asset: receipt.amount.asset().to_string(),
+            amount: receipt.amount.text(),
+            created_at: receipt.created_at.to_string(),
+        };
+        created(customers::GET.path(&[&receipt.customer]), &view)
+    };
+    let render = |requested: &Requested<GrantReceipt>| requested.answer(&approvals::GET, granted);
+    Ok(app.perform(claim, admission, plan, render).await)
 }
 
 async fn to_many(
@@ -186,30 +192,30 @@ async fn to_many(
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
     let plan = async |cx| {
         let terms = app.terms(who.tenant()).await?;
-        let bulk = BulkGrant {
-            tenant: who.tenant().clone(),
-            staff: who.staff_id(),
-            customers: customers.clone(),
-            amount: request::amount_in(&terms, &amount)?,
-            reason: reason.text()?,
-        };
+        let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
+        if terms.approvals.are_required() {
+            let command = Command::BulkGrant { customers: customers.clone(), amount };
+            return app.request_approval(&who.member(), (command, Some(&reason)), &terms, &[], &cx).await;
+        }
+        let (tenant, staff) = (who.tenant().clone(), who.staff_id());
+        let bulk = BulkGrant { tenant, staff, customers: customers.clone(), amount, reason };
         let counted = match bulk.total().map_err(PlanError::Money)? {
             Some(total) => app.counted(&who.member(), &terms, (StaffAmount::Grant, &total), &cx).await?,
             None => None,
         };
-        Ok(grants::bulk::plan(&bulk, &terms, &cx)?.and(counted))
+        Ok(Requested::executed(grants::bulk::plan(&bulk, &terms, &cx)?.and(counted)))
     };
-    Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            let view = JobAcceptedView {
-                job_id: receipt.job_id.to_string(),
-                status: "accepted",
-                customers: receipt.customers,
-                created_at: receipt.created_at.to_string(),
-            };
-            accepted(GET.path(&[&receipt.job_id]), &view)
-        })
-        .await)
+    let stored = |receipt: &JobReceipt| {
+        let view = JobAcceptedView {
+            job_id: receipt.job_id.to_string(),
+            status: "accepted",
+            customers: receipt.customers,
+            created_at: receipt.created_at.to_string(),
+        };
+        accepted(GET.path(&[&receipt.job_id]), &view)
+    };
+    let render = |requested: &Requested<JobReceipt>| requested.answer(&approvals::GET, stored);
+    Ok(app.perform(claim, admission, plan, render).await)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")

@@ -1,9 +1,10 @@
-//! The operator API: staff, customers, merchants, cards, terminals, grants, adjustments, settlements, reconciliations,
+//! The operator API: staff, customers, merchants, cards, terminals, grants, adjustments, approvals, settlements, reconciliations,
 //! top-ups, attention, audit and its seals, rollout, migration.
 //!
 //! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
 
 mod adjustments;
+mod approvals;
 mod attention;
 mod audit;
 mod cards;
@@ -74,6 +75,11 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(adjustments::GET.on(adjustments::get))
         .route(adjustments::APPROVE.on(adjustments::approve))
         .route(adjustments::REJECT.on(adjustments::reject))
+        .route(approvals::LIST.on(approvals::list))
+        .route(approvals::GET.on(approvals::get))
+        .route(approvals::APPROVE.on(approvals::approve))
+        .route(approvals::REJECT.on(approvals::reject))
+        .route(approvals::WITHDRAW.on(approvals::withdraw))
         .route(reconciliation::LIST.on(reconciliation::list))
         .route(reconciliation::CREATE.on(reconciliation::create))
         .route(reconciliation::GET.on(reconciliation::get))

@@ -1,11 +1,14 @@
 //! `POST /v1/admin/merchants/{merchant_id}/staff`: the first owner of a merchant, who then invites its staff.
 
+use crate::approvals;
 use axum::extract::State;
+use ledger_core::approvals::Command;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, StaffId};
 use ledger_core::operation::Operation;
-use ledger_core::staff::{self, FirstOwner};
+use ledger_core::staff::{self, FirstOwner, StaffMember};
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created_without_path};
 use ledger_runtime::identity::{Admin, Caller};
@@ -32,6 +35,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .id("merchant_id", "The merchant's id.")
     .body::<MerchantOwnerBody>()
     .created_without_path::<StaffChangeView>("Set")
+    .approvable()
     .when(Code::AlreadyExists, "the merchant has an owner, or the person has a record")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::MerchantOwner);
@@ -49,9 +53,16 @@ pub(crate) async fn create(
     let member = who.member();
     let plan = async |cx| {
         let email = email.text()?;
+        let terms = app.terms(who.tenant()).await?;
+        if terms.approvals.are_required() {
+            let command = Command::MerchantOwner { merchant, id, email };
+            return app.request_approval(&member, (command, None), &terms, &[], &cx).await;
+        }
         let by = app.acting_member(&member, Permission::MerchantsOwner).await?;
         let owner = FirstOwner { tenant: who.tenant(), by: &by, merchant, id, email: &email };
-        Ok(staff::plan_first_owner(owner, &cx))
+        Ok(Requested::executed(staff::plan_first_owner(owner, &cx)))
     };
-    Ok(app.perform(claim, admission, plan, |member| created_without_path(&StaffChangeView::from(member))).await)
+    let set = |member: &StaffMember| created_without_path(&StaffChangeView::from(member));
+    let render = |requested: &Requested<StaffMember>| requested.answer(&approvals::GET, set);
+    Ok(app.perform(claim, admission, plan, render).await)
 }

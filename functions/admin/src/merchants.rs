@@ -1,8 +1,10 @@
 //! `/v1/admin/merchants`: registers, shows, changes and suspends merchants.
 
+use crate::approvals;
 use crate::destination::DestinationBody;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::approvals::{Command, destination_digest};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
@@ -10,8 +12,9 @@ use ledger_core::merchants::{self, MerchantChange, MerchantReceipt, MerchantStat
 use ledger_core::operation::Operation;
 use ledger_core::settlements::Destination;
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
@@ -109,11 +112,15 @@ pub(crate) async fn get(
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_id}")
     .summary("Changes a merchant.")
-    .about("A new payout destination also needs the permission `destinations.change`.")
+    .about(
+        "A new payout destination also needs the permission `destinations.change`. Where it needs approval, it is sent \
+         without other changes, and no settlement pays to it in the 24 hours after the approval.",
+    )
     .permission(Permission::MerchantsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<MerchantPatchBody>()
     .ok::<MerchantChangeView>("Changed")
+    .approvable()
     .when(Code::WrongState, "the merchant has more shards than requested")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::MerchantPatch);
@@ -141,12 +148,32 @@ pub(crate) async fn patch(
         permission::require(&app, &who.member(), Permission::DestinationsChange).await?;
     }
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
+    let profile = Partition::merchant(who.tenant(), id).profile();
     let plan = async |cx| {
         let (name, reason) = (request::text_of(name.as_ref())?, request::text_of(reason.as_ref())?);
         let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
-        Ok(merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?)
+        let terms = app.terms(who.tenant()).await?;
+        match &destination {
+            Some(destination) if terms.approvals.are_required() => {
+                if name.is_some() || status.is_some() || shards.is_some() {
+                    let why = "needs approval: send it without other changes";
+                    return Err(Problem::invalid_field("payout_destination", why).into());
+                }
+                let items = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?;
+                let seen = items.iter().flatten().next().ok_or(PlanError::Missing)?;
+                let seen = destination_digest(merchants::destination(seen)?.as_ref());
+                let command = Command::Destination { merchant: id, destination: destination.clone(), seen };
+                app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &items, &cx).await
+            }
+            Some(_) | None => {
+                let planned = merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?;
+                Ok(Requested::executed(planned))
+            }
+        }
     };
-    let outcome = app.perform(claim, admission, plan, |receipt| ok(&MerchantChangeView::from(receipt))).await;
+    let changed = |receipt: &MerchantReceipt| ok(&MerchantChangeView::from(receipt));
+    let render = |requested: &Requested<MerchantReceipt>| requested.answer(&approvals::GET, changed);
+    let outcome = app.perform(claim.clone(), admission, plan, render).await;
     app.records().forget_merchant(who.tenant(), id);
     Ok(outcome)
 }

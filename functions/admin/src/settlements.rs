@@ -1,8 +1,10 @@
 //! `/v1/admin/settlements` closes a merchant's period. Listing settlements and resuming a stopped one are under the
 //! merchant's path.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::approvals::{Command, destination_digest};
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::keys::{self, Partition};
@@ -14,6 +16,7 @@ use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
@@ -49,6 +52,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
     .permission(Permission::SettlementsOpen)
     .body::<SettlementBody>()
     .created::<SettlementView>("Opened")
+    .approvable()
     .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from")
     .when(Code::NotFound, "no such merchant")
     .when(Code::AlreadyExists, "the merchant has an open settlement")
@@ -66,7 +70,8 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| plan_open(&app, &who, (id, pay_on), &claim, &cx).await;
     let location = |settlement: &Settlement| GET.path(&[&id, &settlement.id]);
-    let render = |settlement: &Settlement| created(location(settlement), &SettlementView::from(settlement));
+    let opened = |settlement: &Settlement| created(location(settlement), &SettlementView::from(settlement));
+    let render = |requested: &Requested<Settlement>| requested.answer(&approvals::GET, opened);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
@@ -76,28 +81,35 @@ async fn plan_open(
     (id, pay_on): (MerchantId, Option<BusinessDate>),
     claim: &Claim,
     cx: &Context,
-) -> Result<Planned<Settlement>, PlanError> {
+) -> Result<Planned<Requested<Settlement>>, PlanError> {
     let terms = app.terms(who.tenant()).await?;
     let keys = [Partition::merchant(who.tenant(), id).profile(), keys::settling(who.tenant(), id)];
-    let mut items = app.ledger().read_for(claim, &keys).await?.into_iter();
-    let profile = items.next().flatten().ok_or(PlanError::Missing)?;
-    let destination = merchants::destination(&profile)?;
+    let items = app.ledger().read_for(claim, &keys).await?;
+    let mut all = items.iter().map(Option::as_ref);
+    let profile = all.next().flatten().ok_or(PlanError::Missing)?;
+    let destination = merchants::destination(profile)?;
+    if terms.approvals.are_required() {
+        let seen = destination_digest(destination.as_ref());
+        let command = Command::SettlementOpen { merchant: id, pay_on, seen };
+        return app.request_approval(&who.member(), (command, None), &terms, &items, cx).await;
+    }
     // Stripe is needed only for a merchant that is paid through it.
     let provider = match &destination {
         Some(Destination::Stripe { .. }) => app.provider_if_any().await,
         Some(Destination::Bank(_)) | None => None,
     };
-    let settling = Settling::read(items.next().flatten().as_ref())?;
+    let settling = Settling::read(all.next().flatten())?;
     let command = Open {
         tenant: who.tenant(),
-        merchant: &MerchantTerms::read(&profile)?,
+        merchant: &MerchantTerms::read(profile)?,
         destination: destination.as_ref(),
+        pay_from: merchants::pay_from(profile)?,
         psp: provider.as_ref().map(|provider| provider.psp_executor().terms()),
         settling: &settling,
         staff: who.staff_id(),
         pay_on,
     };
-    Ok(settlements::plan_open(&command, &terms, cx)?)
+    Ok(Requested::executed(settlements::plan_open(&command, &terms, cx)?))
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements")

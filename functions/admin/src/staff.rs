@@ -1,5 +1,6 @@
 //! `/v1/admin/staff`: the operator's staff: list, invite, change, disable, accept.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::ids::StaffId;
@@ -28,10 +29,14 @@ pub(crate) async fn list(
 
 pub(crate) const INVITE: Keyed = Endpoint::post("/v1/admin/staff")
     .summary("Invites a person to the operator's staff.")
-    .about("The person may act once they accept. Only an owner gives roles that decide on requests or move money.")
+    .about(
+        "The person may act once they accept. Only an owner gives roles that decide on requests or move money, and \
+         those alone may need approval.",
+    )
     .permission(Permission::StaffManage)
     .body::<StaffInviteBody>()
     .created::<StaffChangeView>("Invited")
+    .approvable()
     .when(Code::AlreadyExists, "the person has a record")
     .keyed(Operation::StaffInvite);
 
@@ -40,7 +45,7 @@ pub(crate) async fn invite(
     who: Admin,
     KeyedJson(key, body): KeyedJson<StaffInviteBody>,
 ) -> Result<Outcome, Problem> {
-    staff::invite(&app, (&INVITE, &GET), (&who, &who.member()), (key, &body)).await
+    staff::invite(&app, (&INVITE, &GET, Some(&approvals::GET)), (&who, &who.member()), (key, &body)).await
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/staff/{staff_id}")
@@ -65,6 +70,7 @@ pub(crate) const CHANGE: Keyed = Endpoint::patch("/v1/admin/staff/{staff_id}")
     .id("staff_id", "The member's id.")
     .body::<StaffChangeBody>()
     .ok::<StaffChangeView>("Changed")
+    .approvable()
     .when(Code::WrongState, "fewer than two owners or deciders would remain, or an invited member would be enabled")
     .when(Code::FourEyesRequired, "members give themselves a role")
     .when(Code::NotFound, "no such member")
@@ -76,7 +82,7 @@ pub(crate) async fn change(
     PathId(id): PathId<StaffId>,
     KeyedJson(key, body): KeyedJson<StaffChangeBody>,
 ) -> Result<Outcome, Problem> {
-    staff::change(&app, &CHANGE, (&who, &who.member()), id, (key, &body)).await
+    staff::change(&app, (&CHANGE, &GET, Some(&approvals::GET)), (&who, &who.member()), id, (key, &body)).await
 }
 
 pub(crate) const ACCEPT: Keyed = Endpoint::post("/v1/admin/staff/accept")

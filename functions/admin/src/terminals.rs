@@ -1,17 +1,22 @@
 //! `/v1/admin/terminals`: registers, shows and freezes terminals, and issues enrolment codes.
 
+use crate::approvals;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::approvals::Command;
 use ledger_core::customers::profile::Status;
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::idempotency::Fields;
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, TerminalId};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::terminals::{self, TerminalReceipt, TerminalRecord};
+use ledger_core::plan::Context;
+use ledger_core::terminals::{self, EnrolmentReceipt, TerminalReceipt, TerminalRecord};
+use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, PathId, SentText, StatusBody};
@@ -146,9 +151,14 @@ pub(crate) async fn patch(
 
 pub(crate) const ENROLMENT: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/enrolment")
     .summary("Issues a one-time enrolment code, valid for 24 hours.")
+    .about(
+        "Where it needs approval, the first request is stored. After the approval the same staff member issues one code \
+         within 24 hours, by another request.",
+    )
     .permission(Permission::TerminalsManage)
     .id("terminal_id", "The terminal's id.")
     .created::<EnrolmentView>("Issued")
+    .approvable()
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::EnrolmentCode);
 
@@ -159,17 +169,40 @@ pub(crate) async fn enrolment(
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
     let (claim, admission) = ENROLMENT.claim(&app, &who, key, &[&id], Fields::new()).await?;
-    let plan = async |cx| Ok(terminals::plan_code(who.tenant(), id, who.actor(), &cx)?);
-    Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            let view = EnrolmentView {
-                terminal_id: id.to_string(),
-                code: receipt.code.expose().to_owned(),
-                expires_at: receipt.expires_at.to_string(),
-            };
-            created(GET.path(&[&id]), &view)
-        })
-        .await)
+    let plan = async |cx| plan_code(&app, &who, id, &claim, &cx).await;
+    let issued = |receipt: &EnrolmentReceipt| {
+        let view = EnrolmentView {
+            terminal_id: id.to_string(),
+            code: receipt.code.expose().to_owned(),
+            expires_at: receipt.expires_at.to_string(),
+        };
+        created(GET.path(&[&id]), &view)
+    };
+    let render = |requested: &Requested<EnrolmentReceipt>| requested.answer(&approvals::GET, issued);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+/// Plans a code, or the request for one where another person must approve it first.
+async fn plan_code(
+    app: &App,
+    who: &Admin,
+    id: TerminalId,
+    claim: &Claim,
+    cx: &Context,
+) -> Result<Planned<Requested<EnrolmentReceipt>>, PlanError> {
+    let terms = app.terms(who.tenant()).await?;
+    let mut permit = None;
+    if terms.approvals.are_required() {
+        let profile = Partition::terminal(who.tenant(), id).profile();
+        let items = app.ledger().read_for(claim, &[profile]).await?;
+        let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        if !record.permits_code(who.staff_id(), cx.now) {
+            let command = Command::EnrolmentCode { terminal: id, merchant: record.merchant };
+            return app.request_approval(&who.member(), (command, None), &terms, &[], cx).await;
+        }
+        permit = Some(who.staff_id());
+    }
+    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, permit, who.actor(), cx)?))
 }
 
 impl TerminalView {

@@ -40,7 +40,7 @@ pub(crate) async fn invite(
     who: Merchant,
     KeyedJson(key, body): KeyedJson<StaffInviteBody>,
 ) -> Result<Outcome, Problem> {
-    staff::invite(&app, (&INVITE, &GET), (&who, &who.member()), (key, &body)).await
+    staff::invite(&app, (&INVITE, &GET, None), (&who, &who.member()), (key, &body)).await
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/staff/{staff_id}")
@@ -76,7 +76,7 @@ pub(crate) async fn change(
     PathId(id): PathId<StaffId>,
     KeyedJson(key, body): KeyedJson<StaffChangeBody>,
 ) -> Result<Outcome, Problem> {
-    staff::change(&app, &CHANGE, (&who, &who.member()), id, (key, &body)).await
+    staff::change(&app, (&CHANGE, &GET, None), (&who, &who.member()), id, (key, &body)).await
 }
 
 pub(crate) const ACCEPT: Keyed = Endpoint::post("/v1/merchant/staff/accept")

@@ -2,6 +2,7 @@
 
 use super::Checked;
 use super::index::Audit;
+use super::postings::Entry;
 use super::rows::{Row, opt_text};
 use ledger_core::dynamo::Item;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,9 @@ const BY_EVENTS: [(&str, Option<&str>); 6] = [
     ("clawback_returned", None),
     ("settlement_returned", None),
 ];
+
+/// The key of an entry that the approval of a stored command wrote; the approval's id follows.
+const BY_APPROVAL: &str = "approval:";
 
 /// Attributes that a marker in flight has.
 const IN_FLIGHT: [&str; 8] =
@@ -45,6 +49,10 @@ pub(super) fn keys_move_money_once(audit: &Audit<'_>) -> Checked {
             let marker = audit.marker(principal, operation, key);
             marker.ok_or_else(|| format!("{row} has no marker of `{operation}` {key} of {principal}"))
         };
+        if let Some(approval) = key.strip_prefix(BY_APPROVAL) {
+            approved(audit, entry, approval)?;
+            continue;
+        }
         match (BY_EVENTS.iter().find(|(of, _)| *of == operation), events.get(entry.id)) {
             (Some(_), Some(event)) => {
                 ensure_eq!(row.text("created_at")?, event.text("processed_at")?, "{row}: `created_at`");
@@ -61,6 +69,22 @@ pub(super) fn keys_move_money_once(audit: &Audit<'_>) -> Checked {
             }
         }
     }
+    Ok(())
+}
+
+/// Checks that the entry of an approved command is that of its approval, and of the marker of who approved it.
+fn approved(audit: &Audit<'_>, entry: &Entry<'_>, approval: &str) -> Checked {
+    let row = entry.row;
+    let home = format!("{}#tenant#root", audit.tenant);
+    let record = audit.row(&home, &format!("APPROVAL#{approval}"));
+    let record = record.ok_or_else(|| format!("{row} has no approval {approval}"))?;
+    ensure_eq!(record.text("state")?, "approved", "{record}: its state");
+    ensure_eq!(record.opt_text("transaction_id"), Some(entry.id), "{record}: its entry");
+    ensure_eq!(row.text("principal")?, format!("staff:{}", record.text("requested_by")?), "{row}: its principal");
+    ensure_eq!(row.text("actor")?, format!("staff:{}", record.text("decided_by")?), "{row}: its actor");
+    ensure!(record.text("decided_by")? != record.text("requested_by")?, "{record} was approved by its requester");
+    let mut markers = audit.under("card_op_idem#approval_approve#");
+    ensure!(markers.any(|marker| marker.opt_text("entry_id") == Some(entry.id)), "{row} has no marker of an approval");
     Ok(())
 }
 

@@ -15,7 +15,8 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource,
+    TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -342,5 +343,6 @@ fn terms() -> TenantTerms {
         records: RecordVersion::V3,
         cash: CashTerms::Clearing,
         staff: StaffSource::Tokens,
+        approvals: ApprovalTerms::NotRequired,
     }
 }

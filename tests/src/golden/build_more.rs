@@ -121,8 +121,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
             terminals::plan_status(tenant, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
         }
-        Does::EnrolmentCode { terminal: id, actor } => {
-            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), decode::actor(actor), cx)?.draft
+        Does::EnrolmentCode { terminal: id, actor, permit } => {
+            let permit = permit.as_deref().map(staff);
+            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), permit, decode::actor(actor), cx)?.draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();

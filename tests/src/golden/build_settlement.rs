@@ -185,6 +185,7 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
                 tenant,
                 merchant: &MerchantTerms::read(profile).map_err(PlanRefusal::from)?,
                 destination: destination.as_ref(),
+                pay_from: ledger_core::merchants::pay_from(profile).unwrap(),
                 psp: psp.as_ref(),
                 settling: &settling,
                 staff,

@@ -88,8 +88,15 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
     };
     let draft = match does {
         StaffDoes::Invite { by, person, roles: names } => {
-            let (by, person, roles) = (member(by), founder(person), roles(names));
-            let command = Invitation { tenant, by: &by, id: person.id, email: &person.email, roles: &roles };
+            let (by, person, roles, none) = (member(by), founder(person), roles(names), BTreeSet::new());
+            let command = Invitation {
+                tenant,
+                by: &by,
+                id: person.id,
+                email: &person.email,
+                roles: &roles,
+                beneficiary_of: &none,
+            };
             staff::plan_invite(command, cx)?.draft
         }
         StaffDoes::FirstOwner { by, merchant, person } => {
@@ -101,7 +108,14 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             let (by, changed, roles) = (member(by), member(changed), names.as_deref().map(roles));
             let state = state.as_deref().map(|name| MemberState::parse(name).unwrap());
             let reason = decode::text("left the team");
-            let command = StaffChange { tenant, member: &changed, roles: roles.as_ref(), state, reason: Some(&reason) };
+            let command = StaffChange {
+                tenant,
+                member: &changed,
+                roles: roles.as_ref(),
+                beneficiary_of: None,
+                state,
+                reason: Some(&reason),
+            };
             staff::plan_change(command, &by, cx)?.draft
         }
         StaffDoes::Accept { member: invited } => staff::plan_accept(tenant, &member(invited), cx)?.draft,

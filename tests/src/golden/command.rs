@@ -1,6 +1,7 @@
 //! A vector's command as JSON: the claim, the stored response, and what is to happen. Ids, times and randomness are
 //! given, so that a command always builds the same request.
 
+use super::build_approvals::ApprovalDoes;
 use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
@@ -267,6 +268,9 @@ pub enum Does {
     EnrolmentCode {
         terminal: String,
         actor: String,
+        /// The staff member whose permit is used up.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        permit: Option<String>,
     },
     Enrol {
         code: String,
@@ -381,6 +385,7 @@ pub enum Does {
     Scale(ScaleDoes),
     Cash(CashDoes),
     Staff(StaffDoes),
+    Approval(ApprovalDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

@@ -3,7 +3,7 @@
 
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
-use super::{meanings_cash, meanings_limits, meanings_migration, meanings_staff};
+use super::{meanings_approvals, meanings_cash, meanings_limits, meanings_migration, meanings_staff};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
@@ -54,6 +54,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         .or_else(|| held(role, clause))
         .or_else(|| meanings_limits::limited(role, clause))
         .or_else(|| meanings_staff::of_staff(role, clause))
+        .or_else(|| meanings_approvals::of_approvals(does, role, clause))
     {
         return rows;
     }
@@ -283,13 +284,14 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "stale_plan",
     "account_missing",
     "already_exists",
     "four_eyes",
     "account_frozen",
     "wrong_state",
+    "approval_expired",
     "cash_room_exceeded",
     "reversal_too_late",
     "over_refund",

@@ -3,6 +3,7 @@
 
 mod balances;
 pub mod build;
+pub mod build_approvals;
 pub mod build_cash;
 pub mod build_crediting;
 pub mod build_decision;
@@ -31,6 +32,7 @@ mod file;
 pub mod judge;
 pub mod manifest;
 mod meanings;
+mod meanings_approvals;
 mod meanings_cash;
 mod meanings_limits;
 mod meanings_migration;

@@ -5,7 +5,7 @@ use super::migrating::last;
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, breaks, parked, staff};
+use super::{Call, Customer, Merchant, Terminal, World, approvals, breaks, parked, staff, tills};
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
@@ -89,6 +89,9 @@ endpoints! {
     AdjustmentRequest = "post_admin_adjustments",
     AdjustmentApprove = "post_admin_adjustments_id_approve",
     AdjustmentReject = "post_admin_adjustments_id_reject",
+    ApprovalApprove = "post_admin_approvals_approval_id_approve",
+    ApprovalReject = "post_admin_approvals_approval_id_reject",
+    ApprovalWithdraw = "post_admin_approvals_approval_id_withdraw",
     CardTopup = "post_terminal_cards_card_id_topup",
     CardPay = "post_terminal_cards_card_id_pay",
     CardRefund = "post_terminal_cards_card_id_refund",
@@ -248,18 +251,9 @@ impl Endpoint {
                 let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
                 make(world, &path(one), &json!({})).with_other_path(path(other))
             }
-            Self::CashCeiling => {
-                let path = format!("/v1/admin/merchants/{}/cash-room", world.merchant().await.id);
-                let set = make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001");
-                Prepared { status: 200, ..set }
-            }
-            Self::CashRoom => {
-                let merchant = world.merchant().await;
-                let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
-                let _ = world.operator(&path, &json!({"ceiling": "3000"})).await;
-                let path = format!("/v1/admin/terminals/{}/cash-room", world.terminal(&merchant).await.id);
-                let allot = make(world, &path, &json!({"allot": "300"})).with_other("allot", "301");
-                Prepared { status: 200, ..allot }
+            Self::CashCeiling | Self::CashRoom => tills::prepare(self, world).await,
+            Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
+                approvals::prepare(self, world).await
             }
             Self::Grant => {
                 let body = grant("customer_id", json!(world.customer().await.id));
@@ -442,7 +436,7 @@ impl Prepared {
     }
 
     /// Sets the other request: the same one at another path.
-    fn with_other_path(mut self, path: String) -> Self {
+    pub(super) fn with_other_path(mut self, path: String) -> Self {
         self.other = Some(self.call.clone().at(path));
         self
     }

@@ -1,6 +1,7 @@
 //! The local stack over HTTP as clients see it: calls, responses, a world per tenant, and an audit of the raw table.
 
 pub mod answer;
+pub mod approvals;
 pub mod books;
 pub mod breaks;
 pub mod call;

@@ -1,5 +1,6 @@
 //! Terminals that take cash which their merchants owe.
 
+use super::endpoints::{Endpoint, Prepared, make};
 use super::people::{Merchant, Terminal};
 use super::world::new_key;
 use super::{Answer, Call, World};
@@ -20,4 +21,20 @@ impl World {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
         self.api.settle(&Call::post(&path, &self.operator.who, &json!({"allot": room})).key(new_key())).await
     }
+}
+
+/// The request of an endpoint of cash rooms.
+pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
+    let merchant = world.merchant().await;
+    let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
+    let made = match endpoint {
+        Endpoint::CashCeiling => make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001"),
+        Endpoint::CashRoom => {
+            let _ = world.operator(&path, &json!({"ceiling": "3000"})).await;
+            let path = format!("/v1/admin/terminals/{}/cash-room", world.terminal(&merchant).await.id);
+            make(world, &path, &json!({"allot": "300"})).with_other("allot", "301")
+        }
+        other => panic!("{other:?} is not of cash rooms"),
+    };
+    Prepared { status: 200, ..made }
 }

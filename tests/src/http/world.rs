@@ -4,7 +4,7 @@
 use super::books;
 use super::host::{self, Host};
 use super::people::{Customer, Merchant, Operator, Terminal};
-use super::{Api, Call, Who, staff};
+use super::{Api, Call, Who, approvals, staff};
 use crate::audit::Books;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
@@ -236,7 +236,7 @@ impl World {
     /// Enrols a terminal with a new key pair, which begins its next epoch.
     pub async fn enrol(&self, id: &str) -> Terminal {
         let path = format!("/v1/admin/terminals/{id}/enrolment");
-        let code = self.operator(&path, &json!({})).await.text("/code");
+        let code = approvals::issued(self, &path).await.text("/code");
         let (private_key, public_key) = Credential::key_pair().expect("a key pair");
         let body = json!({"code": code, "public_key": public_key});
         let enrolled = self.api.send(&Call::post("/v1/terminal/enrolments", &Who::Anonymous, &body)).await.good();
@@ -271,14 +271,16 @@ impl World {
         let _ = self.operator("/v1/admin/grants", &body).await;
     }
 
-    /// Sends a POST of the operator that must succeed.
+    /// Sends a POST of the operator that must succeed, and approves it as the second one if that is needed.
     pub async fn operator(&self, path: &str, body: &Value) -> super::Answer {
-        self.api.settle(&Call::post(path, &self.operator.who, body).key(new_key())).await.good()
+        let answer = self.api.settle(&Call::post(path, &self.operator.who, body).key(new_key())).await.good();
+        approvals::approve(self, answer).await
     }
 
-    /// Sends a PATCH of the operator that must succeed.
+    /// Sends a PATCH of the operator that must succeed, and approves it as the second one if that is needed.
     pub async fn change(&self, path: &str, body: &Value) {
-        let _ = self.api.settle(&Call::patch(path, &self.operator.who, body).key(new_key())).await.good();
+        let answer = self.api.settle(&Call::patch(path, &self.operator.who, body).key(new_key())).await.good();
+        let _ = approvals::approve(self, answer).await;
     }
 
     /// A customer's balance of an asset in the customer API.

@@ -316,6 +316,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     match failure {
         Failure::StalePlan
         | Failure::CashRoomExceeded
+        | Failure::ApprovalExpired
         | Failure::ReversalTooLate
         | Failure::OverRefund
         | Failure::LimitExceeded
@@ -336,7 +337,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 13);
+    assert_eq!(Failure::ALL.len(), 14);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -399,6 +400,7 @@ fn only_failures_that_may_be_stored_are_terminal() {
     let stored = [
         "account_frozen",
         "wrong_state",
+        "approval_expired",
         "cash_room_exceeded",
         "reversal_too_late",
         "over_refund",

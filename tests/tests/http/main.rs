@@ -1,6 +1,7 @@
 //! Requests of the customer, merchant, operator and terminal APIs over HTTP to the local stack.
 
 mod abuse;
+mod approvals;
 mod attention;
 mod audit;
 mod compact;

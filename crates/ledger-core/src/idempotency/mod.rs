@@ -12,6 +12,7 @@ mod window;
 pub use event_claim::EventClaim;
 pub use fingerprint::{CURRENT_FINGERPRINT, CanonicalRequest, Fields, Fingerprint};
 pub use flight::{CLAIM_LEASE, Flight, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER, Parked, Phase, RESEND_WITHIN};
+pub(crate) use key::OF_APPROVAL;
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
 pub use marker::{Answer, Claim, KeyVerdict, Marker, MarkerState, StoredState};
 pub use planned_call::PlannedCall;

@@ -26,6 +26,16 @@ impl Transaction {
         Self::marked(claim.marker(answer, link), draft, &claim.into())
     }
 
+    /// Builds a draft's transaction as [`Transaction::seal`], with an entry that is under another operation and key than
+    /// the marker: that of a command which was stored before, and which the claim's request executes.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the transaction breaks a rule of the builder.
+    pub fn seal_as(draft: Draft, claim: &Claim, answer: &Answer, from: &Provenance) -> Result<Self, BuildError> {
+        let link = draft.entry.as_ref().map(Entry::link);
+        Self::marked(claim.marker(answer, link), draft, from)
+    }
+
     /// Builds a draft's transaction with a marker in flight: the claim of an operation that calls the payment
     /// provider. The outflow or inflow is reserved here, before the provider is called.
     ///

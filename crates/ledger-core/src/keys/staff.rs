@@ -1,9 +1,14 @@
-//! The keys of staff: records of members, in the partition of the tenant or of the merchant.
+//! The keys of staff: records of members, in the partition of the tenant or of the merchant, and commands that await
+//! approval.
 
 use super::{Key, Partition, sk};
-use crate::ids::{Employer, StaffId, Tenant};
+use crate::ids::{ApprovalId, Employer, StaffId, Tenant};
 use crate::personal::FreeText;
+use crate::time::Timestamp;
 use sha2::{Digest, Sha256};
+
+/// The prefix of commands that another person must approve.
+pub const APPROVAL: &str = "APPROVAL#";
 
 impl Partition {
     /// The partition of a staff member's idempotency markers.
@@ -46,4 +51,16 @@ pub fn staff_counts(tenant: &Tenant, employer: Employer) -> Key {
 #[must_use]
 pub fn denials(tenant: &Tenant, employer: Employer, id: StaffId, hour: i64) -> Key {
     Partition::employer(tenant, employer).item(format!("DENIED#{id}#{hour}"))
+}
+
+/// A command that another person must approve.
+#[must_use]
+pub fn approval(tenant: &Tenant, id: ApprovalId) -> Key {
+    Partition::tenant(tenant).item(format!("{APPROVAL}{id}"))
+}
+
+/// The smallest and the largest sort key of the commands that were requested at `from` or later.
+#[must_use]
+pub fn approvals_from(from: Timestamp) -> (String, String) {
+    (format!("{APPROVAL}{}", crate::ids::least_born_at(from)), format!("{APPROVAL}~"))
 }

@@ -3,7 +3,7 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{Employer, RunId, StaffId, Tenant};
+use crate::ids::{ApprovalId, Employer, RunId, StaffId, Tenant};
 use crate::keys::{self, Partition, sk};
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -45,4 +45,20 @@ pub fn migration_passes(tenant: &Tenant) -> Query {
 #[must_use]
 pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {
     newest(&Partition::employer(tenant, employer), sk::STAFF, after.map(StaffId::uuid))
+}
+
+/// The commands of a tenant that await approval or were decided on, newest first, after the command `after`: all of them,
+/// or those that were requested at `from` or later.
+#[must_use]
+pub fn approvals(tenant: &Tenant, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
+    let tenant = Partition::tenant(tenant);
+    let after = after.map(ApprovalId::uuid);
+    match from {
+        None => newest(&tenant, keys::APPROVAL, after),
+        Some(from) => {
+            let (low, high) = keys::approvals_from(from);
+            let after = after.map(|id| format!("{}{id}", keys::APPROVAL));
+            Query::partition(&tenant, SortRange::between(low, high)).newest_first().after(after)
+        }
+    }
 }

@@ -50,6 +50,8 @@ pub struct Open<'a> {
     pub merchant: &'a MerchantTerms,
     /// The merchant's payout destination, as it was read.
     pub destination: Option<&'a Destination>,
+    /// The time from which the destination may be paid, if it was changed under approval.
+    pub pay_from: Option<Timestamp>,
     /// The account of the payment provider that pays, if there is one.
     pub psp: Option<&'a PspTerms>,
     /// The merchant's `SETTLING` item, as it was read.
@@ -82,6 +84,9 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
     let destination =
         command.destination.ok_or_else(|| refused("has no payout destination: PATCH the merchant first"))?;
+    if command.pay_from.is_some_and(|pay_from| pay_from > cx.now) {
+        return Err(refused("has a payout destination that was changed in the last 24 hours"));
+    }
     let agreed = terms.settlement.clone().unwrap_or_else(SettlementTerms::free);
     let psp = match destination {
         Destination::Bank(_) if agreed.sender.is_none() => {

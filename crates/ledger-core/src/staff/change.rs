@@ -1,8 +1,10 @@
 //! Changing a staff member: roles, disabling, enabling, accepting an invitation.
 
 use super::counts;
-use super::record::{MemberState, ROLES, STATE, StaffMember, VERSION, role_list};
+use super::record::{BENEFICIARY_OF, MemberState, ROLES, STATE, StaffMember, VERSION};
+use super::record::{account_list, account_names, role_list};
 use super::role::StaffRole;
+use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -15,6 +17,9 @@ use crate::plan::{Context, PlanRefusal};
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeSet;
 
+/// The most accounts of one person.
+const ACCOUNTS_MAX: usize = 20;
+
 /// A change of a member. `None` keeps a value.
 #[derive(Clone, Copy, Debug)]
 pub struct StaffChange<'a> {
@@ -24,10 +29,25 @@ pub struct StaffChange<'a> {
     pub member: &'a StaffMember,
     /// The new roles.
     pub roles: Option<&'a BTreeSet<StaffRole>>,
+    /// The person's own accounts. Only an owner changes them, and not the own record's.
+    pub beneficiary_of: Option<&'a BTreeSet<Account>>,
     /// Whether the member may act: `Active` or `Disabled`.
     pub state: Option<MemberState>,
     /// The reason.
     pub reason: Option<&'a FreeText>,
+}
+
+impl StaffChange<'_> {
+    /// Whether the member gets a role that decides on requests or moves money, may use one again, or may use it for other
+    /// accounts.
+    #[must_use]
+    pub fn gives_power(&self) -> bool {
+        let roles = self.roles.unwrap_or(&self.member.roles);
+        let is_enabled = self.state == Some(MemberState::Active) && self.member.state != MemberState::Active;
+        let has_others = self.beneficiary_of.is_some_and(|accounts| *accounts != self.member.beneficiary_of);
+        let gives = |role: &&StaffRole| is_enabled || has_others || !self.member.roles.contains(role);
+        roles.iter().filter(|role| role.decides_or_pays()).any(|role| gives(&role))
+    }
 }
 
 /// Changes a member's record. `by` is the acting person's record, as read: it must be unchanged when the change is
@@ -41,15 +61,24 @@ pub fn plan_change(
     by: &StaffMember,
     cx: &Context,
 ) -> Result<Planned<StaffMember>, PlanRefusal> {
-    let StaffChange { tenant, member, roles, state, reason } = command;
+    let StaffChange { tenant, member, roles, beneficiary_of, state, reason } = command;
     let new_roles = roles.unwrap_or(&member.roles);
     permitted(by, member.roles.union(new_roles))?;
     let is_own = by.id == member.id;
     if is_own && new_roles.difference(&member.roles).next().is_some() {
         return Err(PlanRefusal::Refused(Failure::FourEyes));
     }
+    let accounts = beneficiary_of.unwrap_or(&member.beneficiary_of);
+    let are_other = *accounts != member.beneficiary_of;
+    if are_other {
+        own_accounts_permitted(by, accounts)?;
+        if is_own {
+            return Err(PlanRefusal::Refused(Failure::FourEyes));
+        }
+    }
     let after = StaffMember {
         roles: new_roles.clone(),
+        beneficiary_of: accounts.clone(),
         state: next_state(member, state)?,
         version: member.version.saturating_add(1),
         updated_at: cx.now,
@@ -61,6 +90,7 @@ pub fn plan_change(
         .with("roles", after.role_names())
         .with("state_before", member.state.name())
         .with("state", after.state.name());
+    let act = if are_other { act.with(BENEFICIARY_OF, account_names(accounts)) } else { act };
     let mut items = vec![replacing(tenant, member, &after)];
     items.extend(counts::counting(tenant, Some(member), &after, cx.now));
     if !is_own {
@@ -109,9 +139,27 @@ pub(super) fn permitted<'a>(
     if by.may(manages) && (by.is_owner() || !needs_owner) { Ok(()) } else { Err(PlanRefusal::Denied(manages)) }
 }
 
+/// Checks that `by` may say which accounts are a person's own: an owner of the operator's staff, of accounts of customers
+/// and merchants.
+pub(super) fn own_accounts_permitted(by: &StaffMember, accounts: &BTreeSet<Account>) -> Result<(), PlanRefusal> {
+    let invalid = |why| Err(PlanRefusal::Invalid { field: BENEFICIARY_OF, why });
+    let fits = |account: &Account| match account {
+        Account::Customer(_) | Account::Merchant(_) => true,
+        Account::Card(_) | Account::Tenant(_) => false,
+    };
+    if accounts.len() > ACCOUNTS_MAX || !accounts.iter().all(fits) {
+        return invalid("must be at most 20 accounts of customers and merchants");
+    }
+    match by.staff() {
+        Staff::Merchant => invalid("is of the operator's staff only"),
+        Staff::Operator if by.is_owner() => Ok(()),
+        Staff::Operator => Err(PlanRefusal::Denied(Permission::StaffManage)),
+    }
+}
+
 /// Requires that the acting person's record is as it was read: a person who was demoted or disabled since changes
 /// nothing.
-pub(super) fn acting(tenant: &Tenant, by: &StaffMember) -> TransactItem {
+pub(crate) fn acting(tenant: &Tenant, by: &StaffMember) -> TransactItem {
     TransactItem::check(Role::Staff, keys::staff_member(tenant, by.employer, by.id), vec![exists(), as_read(by)])
 }
 
@@ -138,6 +186,11 @@ fn replacing(tenant: &Tenant, before: &StaffMember, after: &StaffMember) -> Tran
         .set(STATE, "state", Value::s(after.state.name()))
         .set(VERSION, "version", Value::int(after.version))
         .set(attr::UPDATED_AT, "ua", Value::s(after.updated_at));
+    let update = match (before.beneficiary_of == after.beneficiary_of, after.beneficiary_of.is_empty()) {
+        (true, _) => update,
+        (false, true) => update.remove(BENEFICIARY_OF),
+        (false, false) => update.set(BENEFICIARY_OF, BENEFICIARY_OF, account_list(&after.beneficiary_of)),
+    };
     let key = keys::staff_member(tenant, before.employer, before.id);
     TransactItem::update(Role::Staff, key, update, vec![exists(), as_read(before)])
 }

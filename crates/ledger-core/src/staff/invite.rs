@@ -1,9 +1,10 @@
 //! Inviting a staff member, and setting the first owner of a merchant.
 
-use super::change::{acting, permitted};
+use super::change::{acting, own_accounts_permitted, permitted};
 use super::counts;
-use super::record::{MemberState, StaffMember};
+use super::record::{BENEFICIARY_OF, MemberState, StaffMember, account_names};
 use super::role::StaffRole;
+use crate::account::Account;
 use crate::audit::Act;
 use crate::ids::{Employer, MerchantId, StaffId, Tenant};
 use crate::keys::Partition;
@@ -26,6 +27,8 @@ pub struct Invitation<'a> {
     pub email: &'a FreeText,
     /// The roles.
     pub roles: &'a BTreeSet<StaffRole>,
+    /// The person's own accounts, of customers and merchants.
+    pub beneficiary_of: &'a BTreeSet<Account>,
 }
 
 /// The first owner of a merchant, set by the operator.
@@ -48,10 +51,16 @@ pub struct FirstOwner<'a> {
 /// # Errors
 /// [`PlanRefusal::Denied`] if `by` may not give these roles, [`PlanRefusal::Invalid`] for roles of other staff.
 pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
-    let Invitation { tenant, by, id, email, roles } = command;
+    let Invitation { tenant, by, id, email, roles, beneficiary_of } = command;
     permitted(by, roles.iter())?;
-    let member = StaffMember::new((by.employer, id), email, roles.clone(), MemberState::Invited, cx.now);
-    let act = Act::new(by.actor(), Operation::StaffInvite, by.employer.subject(id)).with("roles", member.role_names());
+    let mut member = StaffMember::new((by.employer, id), email, roles.clone(), MemberState::Invited, cx.now);
+    let mut act =
+        Act::new(by.actor(), Operation::StaffInvite, by.employer.subject(id)).with("roles", member.role_names());
+    if !beneficiary_of.is_empty() {
+        own_accounts_permitted(by, beneficiary_of)?;
+        member.beneficiary_of.clone_from(beneficiary_of);
+        act = act.with(BENEFICIARY_OF, account_names(beneficiary_of));
+    }
     let mut items = Vec::from(member.puts(tenant));
     items.push(acting(tenant, by));
     items.push(act.record(tenant, cx));

@@ -12,6 +12,7 @@ mod record;
 mod role;
 
 pub use amounts::{StaffAmount, count_amount};
+pub(crate) use change::acting;
 pub use change::{StaffChange, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, add_member, enforce_records, with_founders};

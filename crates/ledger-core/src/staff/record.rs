@@ -1,9 +1,10 @@
 //! The stored form of a staff member.
 
 use super::role::StaffRole;
+use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, Employer, StaffId, Tenant};
+use crate::ids::{Actor, CustomerId, Employer, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
@@ -17,6 +18,8 @@ pub(super) const VERSION: &str = "version";
 pub(super) const STATE: &str = "state";
 /// The attribute that lists the roles.
 pub(super) const ROLES: &str = "roles";
+/// The attribute that lists the person's own accounts.
+pub(super) const BENEFICIARY_OF: &str = "beneficiary_of";
 
 /// The states of a staff member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +64,9 @@ pub struct StaffMember {
     pub email: FreeText,
     /// The roles.
     pub roles: BTreeSet<StaffRole>,
+    /// The person's own accounts, of customers and merchants. The customer with the person's id is one without being
+    /// named.
+    pub beneficiary_of: BTreeSet<Account>,
     /// Whether the member may act.
     pub state: MemberState,
     /// The number of the record's changes, from 1.
@@ -80,7 +86,17 @@ impl StaffMember {
         state: MemberState,
         now: Timestamp,
     ) -> Self {
-        Self { employer, id, email: email.clone(), roles, state, version: 1, created_at: now, updated_at: now }
+        Self {
+            employer,
+            id,
+            email: email.clone(),
+            roles,
+            beneficiary_of: BTreeSet::new(),
+            state,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        }
     }
 
     /// Whether the member is active and has a role with this permission.
@@ -96,6 +112,12 @@ impl StaffMember {
     #[must_use]
     pub fn is_owner(&self) -> bool {
         self.state == MemberState::Active && self.roles.contains(&StaffRole::owner(self.staff()))
+    }
+
+    /// Whether the account is the person's own.
+    #[must_use]
+    pub fn is_beneficiary_of(&self, account: Account) -> bool {
+        account == Account::Customer(CustomerId::new(self.id.uuid())) || self.beneficiary_of.contains(&account)
     }
 
     /// The kind of staff.
@@ -127,6 +149,7 @@ impl StaffMember {
             id: item.parsed("staff_id", StaffId::parse)?,
             email: item.parsed("email", FreeText::email)?,
             roles: item.texts(ROLES, role)?.into_iter().collect(),
+            beneficiary_of: item.texts(BENEFICIARY_OF, Account::parse)?.into_iter().collect(),
             state: item.named(STATE, MemberState::parse)?,
             version: item.int(VERSION)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
@@ -137,7 +160,7 @@ impl StaffMember {
     /// The attributes of the item.
     #[must_use]
     pub fn item(&self) -> Item {
-        Item::from([
+        let mut item = Item::from([
             ("staff_id".to_owned(), Value::s(self.id)),
             ("email".to_owned(), Value::s(self.email.expose())),
             (ROLES.to_owned(), role_list(&self.roles)),
@@ -145,7 +168,11 @@ impl StaffMember {
             (VERSION.to_owned(), Value::int(self.version)),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.updated_at)),
-        ])
+        ]);
+        if !self.beneficiary_of.is_empty() {
+            item.insert(BENEFICIARY_OF.to_owned(), account_list(&self.beneficiary_of));
+        }
+        item
     }
 
     /// Writes the record and the item that keeps the person from having a second one.
@@ -165,4 +192,13 @@ impl StaffMember {
 
 pub(super) fn role_list(roles: &BTreeSet<StaffRole>) -> Value {
     Value::L(roles.iter().map(|role| Value::s(role.name())).collect())
+}
+
+pub(super) fn account_list(accounts: &BTreeSet<Account>) -> Value {
+    Value::L(accounts.iter().map(Value::s).collect())
+}
+
+/// The accounts' names, joined by `+`, for the audit trail.
+pub(super) fn account_names(accounts: &BTreeSet<Account>) -> String {
+    accounts.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

@@ -42,7 +42,7 @@ fn change<'a>(
     roles: Option<&'a BTreeSet<StaffRole>>,
     state: Option<MemberState>,
 ) -> StaffChange<'a> {
-    StaffChange { tenant, member, roles, state, reason: None }
+    StaffChange { tenant, member, roles, beneficiary_of: None, state, reason: None }
 }
 
 fn refusal(planned: Result<Planned<StaffMember>, PlanRefusal>) -> PlanRefusal {

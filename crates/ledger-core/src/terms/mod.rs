@@ -1,10 +1,12 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
+mod approvals;
 mod cash;
 mod settlement;
 mod staff;
 
 pub use crate::records::RecordVersion;
+pub use approvals::{ApprovalTerms, GrantLimits};
 pub use cash::CashTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
@@ -56,6 +58,8 @@ pub struct TenantTerms {
     pub cash: CashTerms,
     /// What decides which permissions the staff has.
     pub staff: StaffSource,
+    /// Which commands another person must approve.
+    pub approvals: ApprovalTerms,
 }
 
 /// How many hours a merchant may hold a customer's money.
@@ -201,6 +205,7 @@ impl TenantTerms {
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
         let records = RecordVersion::read(item)?;
+        let staff = StaffSource::read(item)?;
         Ok(Self {
             key_phase: item.named("key_phase", KeyPhase::parse)?,
             assets,
@@ -221,7 +226,8 @@ impl TenantTerms {
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records,
             cash: CashTerms::read(item, records)?,
-            staff: StaffSource::read(item)?,
+            staff,
+            approvals: ApprovalTerms::read(item, staff)?,
         })
     }
 
@@ -259,6 +265,7 @@ impl TenantTerms {
         item.extend(self.records.item());
         item.extend(self.cash.item());
         item.extend(self.staff.item());
+        item.extend(self.approvals.item());
         item
     }
 }

@@ -12,7 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -65,6 +66,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         staff: StaffSource::Tokens,
+        approvals: ApprovalTerms::NotRequired,
     }
 }
 

@@ -96,6 +96,8 @@ pub enum Role {
     StaffCounts,
     /// The number of a person's denials that are recorded in an hour.
     Denials,
+    /// A command that another person must approve.
+    Approval,
 }
 
 /// A part of a condition, with the failure that it means.

@@ -3,7 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::staff_command::StaffCommand;
-use crate::tenant_command::{CashCommand, LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
+use crate::tenant_command::{ApprovalsCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -86,6 +86,21 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
+    /// Require another person's approval of grants, destinations, settlements, cash rooms and roles: for example `tenant
+    /// approvals aoba --grant-limit POINT=1000 --table ledger`. It is never taken back. Waits until every function uses it.
+    Approvals {
+        /// Slug of the tenant.
+        slug: String,
+        /// Most that one request grants without approval; an asset without a limit always needs it.
+        #[arg(long = "grant-limit", value_name = "ASSET=AMOUNT")]
+        grant_limits: Vec<String>,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
     /// Write the records of the staff of an open tenant, and let them decide what the staff may do: for example
     /// `tenant staff aoba --member <id>:<e-mail>:owner --enforce --table ledger`. A member with a record is not changed.
     Staff {
@@ -139,6 +154,8 @@ pub enum TenantCommand {
     Records(RecordsCommand),
     /// Make a tenant's merchants owe cash.
     Cash(CashCommand),
+    /// Require approvals of a tenant's staff.
+    Approvals(ApprovalsCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
     /// Write the records of a tenant's staff.
@@ -163,6 +180,9 @@ impl TenantSub {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
             }
             Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
+            Self::Approvals { slug, grant_limits, table, endpoint_url } => {
+                TenantCommand::Approvals(ApprovalsCommand { slug, grant_limits, table, endpoint_url })
+            }
             Self::Shards { slug, due, table, endpoint_url } => {
                 TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })
             }

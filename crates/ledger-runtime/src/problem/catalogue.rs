@@ -39,6 +39,7 @@ impl Problem {
             Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
             Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
             Failure::WrongState => "The state of the resource does not allow the request.",
+            Failure::ApprovalExpired => "The time to decide on it has passed: request it again.",
             Failure::AccountFrozen => "The account is frozen: debits are refused.",
             Failure::AccountMissing => return Self::not_found(),
             Failure::FourEyes => "The person who requested it cannot approve it: ask a colleague.",
@@ -46,6 +47,15 @@ impl Problem {
             Failure::StalePlan => return Self::busy(),
         };
         Self::of(failure.into(), detail)
+    }
+
+    /// 400: what a command was requested against has changed. It was not executed, and never will be.
+    #[must_use]
+    pub fn approval_stale() -> Self {
+        Self::of(
+            Code::ApprovalStale,
+            "It was not executed: what it was requested against has changed since. Request it again.",
+        )
     }
 
     /// 400: the state does not allow the request yet; `why` says what has to be done first.
@@ -81,6 +91,7 @@ impl Problem {
             KeyError::FromTheFuture { now } => invalid().with("server_time", now.rfc3339()),
             KeyError::Malformed
             | KeyError::CardNumber
+            | KeyError::OfApproval
             | KeyError::Several
             | KeyError::Differ
             | KeyError::NotThisTerminals => invalid(),

@@ -39,6 +39,10 @@ macro_rules! codes {
 codes! {
     /// The account is frozen: debits are refused.
     AccountFrozen = BAD_REQUEST "account_frozen", "The account is frozen";
+    /// The time to decide on the request has passed.
+    ApprovalExpired = BAD_REQUEST "approval_expired", "The request has expired";
+    /// What the request was made against has changed.
+    ApprovalStale = BAD_REQUEST "approval_stale", "The request is stale";
     /// The recipient's balance would exceed the cap.
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
     /// The cash room of the terminal, or the unallotted room of its merchant, is too small.
@@ -133,6 +137,7 @@ impl From<Failure> for Code {
             Failure::FourEyes => Self::FourEyesRequired,
             Failure::AccountFrozen => Self::AccountFrozen,
             Failure::WrongState => Self::WrongState,
+            Failure::ApprovalExpired => Self::ApprovalExpired,
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
             Failure::ReversalTooLate => Self::ReversalTooLate,
             Failure::OverRefund => Self::OverRefund,

@@ -7,8 +7,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId, RunId,
-    SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId,
+    RunId, SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::UtcDay;
 use serde::de::DeserializeOwned;
@@ -60,6 +60,7 @@ macro_rules! parse_id {
 
 parse_id!(
     AdjustmentId,
+    ApprovalId,
     AuditId,
     CardId,
     CustomerId,

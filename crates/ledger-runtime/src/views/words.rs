@@ -44,6 +44,10 @@ words! {
     AdjustmentStatus: "pending" | "approved" | "rejected";
     /// Whether a request that needs a second person's approval has it.
     ApprovalStatus: "pending" | "approved";
+    /// The state of a command that another person must approve.
+    ApprovalStateWord: "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "stale";
+    /// The state of a command that awaits approval.
+    PendingWord: "pending";
     /// The kind of a record of the audit trail.
     AuditKind: "act" | "entry" | "step";
     /// The kind of a bank account.

@@ -2,6 +2,7 @@
 //! written by hand.
 
 mod admin;
+mod approvals;
 mod attention;
 mod card_reverse;
 mod cards;
@@ -87,6 +88,7 @@ pub fn all() -> Vec<Case> {
         customers::cases(),
         setup::cases(),
         staff::cases(),
+        approvals::cases(),
         rate::cases(),
         limits::cases(),
         topup::cases(),

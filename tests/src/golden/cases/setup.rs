@@ -64,7 +64,20 @@ fn terminal_status(id: &'static str, why: &'static str, status: &str) -> Case {
 
 fn enrolment(id: &'static str, why: &'static str) -> Case {
     let claim = by_staff("enrolment_code", &format!("/v1/admin/terminals/{TERMINAL}/enrolment"), json!({}));
-    Case::new(id, why, Some(claim), Does::EnrolmentCode { terminal: TERMINAL.to_owned(), actor: BY_STAFF.to_owned() })
+    let (terminal, actor) = (TERMINAL.to_owned(), BY_STAFF.to_owned());
+    Case::new(id, why, Some(claim), Does::EnrolmentCode { terminal, actor, permit: None })
+}
+
+fn permit(staff: &str) -> Json {
+    with(with(terminal(), "code_for", s(staff)), "code_until", s("2026-11-22T02:00:00.000Z"))
+}
+
+/// A code that needs the permit of an approval.
+fn permitted(id: &'static str, why: &'static str) -> Case {
+    let mut case = enrolment(id, why);
+    let (terminal, actor) = (TERMINAL.to_owned(), BY_STAFF.to_owned());
+    case.given.command.does = Does::EnrolmentCode { terminal, actor, permit: Some(STAFF.to_owned()) };
+    case
 }
 
 fn enrol(id: &'static str, why: &'static str) -> Case {
@@ -139,6 +152,16 @@ fn enrolments() -> Vec<Case> {
     vec![
         enrolment("enrolment_code/issued", "The table holds the code's hash only.").on([terminal()]),
         enrolment("enrolment_code/missing", "There is no such terminal.").ends("rejected account_missing by profile"),
+        permitted("enrolment_code/permitted", "The permit of the approval is used up.").on([permit(STAFF)]),
+        permitted("enrolment_code/permitted-to-another", "The permit is another person's.")
+            .on([permit(OTHER_STAFF)])
+            .ends("rejected stale_plan by profile"),
+        permitted("enrolment_code/permit-used", "One permit, one code.")
+            .on([terminal()])
+            .ends("rejected stale_plan by profile"),
+        permitted("enrolment_code/permit-expired", "At the instant of its end.")
+            .on([with(permit(STAFF), "code_until", s(NOW))])
+            .ends("rejected stale_plan by profile"),
         enrol("enrol/enrolled", "The code is consumed and a new epoch begins.").on([terminal(), slot()]),
         enrol("enrol/first", "The first epoch.").on([with(terminal(), "epoch", n("0")), slot()]),
         enrol("enrol/used", "A code works once.")

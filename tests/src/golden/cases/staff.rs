@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 const THIRD: &str = "019a0000-0000-7000-8000-000000000053";
 const EMAIL: &str = "yuki@example.com";
 
-fn member(id: &str, email: &str, roles: &[&str], state: &str) -> Json {
+pub(super) fn member(id: &str, email: &str, roles: &[&str], state: &str) -> Json {
     let roles: Vec<Json> = roles.iter().map(s).collect();
     let attributes = json!({
         "staff_id": s(id), "email": s(email), "roles": { "L": roles }, "state": s(state), "version": n("3"),

@@ -1,13 +1,12 @@
 //! A vector's question, and the requests that the core builds for it.
 
+use super::arguments::{after, at, day, id, key, keys, merchant, owner_index, partition, slug};
 use crate::wire;
-use ledger_core::ids::{Employer, MerchantId, PaymentId, RunId, SettlementId, StaffId, Tenant, TerminalId, TopupId};
-use ledger_core::keys::{Key, OwnerIndex, Partition, tenant_of};
+use ledger_core::ids::{ApprovalId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId};
 use ledger_core::reads::{self, Query, Request, Segment};
-use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
+use ledger_core::time::BusinessDate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use uuid::Uuid;
 
 /// An item's primary key.
 pub type ItemKey = (String, String);
@@ -195,6 +194,11 @@ pub enum Question {
         merchant: Option<String>,
         after: Option<String>,
     },
+    Approvals {
+        tenant: String,
+        from: Option<String>,
+        after: Option<String>,
+    },
     ActsFrom {
         tenant: String,
         from: String,
@@ -275,46 +279,6 @@ pub enum ReadPlan {
     Requests(Vec<Request>),
     /// A query, whose later requests depend on what has been read.
     Query(Box<Query>),
-}
-
-fn slug(text: &str) -> Tenant {
-    Tenant::parse(text).unwrap()
-}
-
-fn at(text: &str) -> Timestamp {
-    Timestamp::parse(text).unwrap()
-}
-
-fn day(text: &str) -> UtcDay {
-    UtcDay::parse(text).unwrap()
-}
-
-fn key((pk, sk): &ItemKey) -> Key {
-    Key::stored(&tenant_of(pk).unwrap(), pk, sk).unwrap()
-}
-
-fn keys(keys: &[ItemKey]) -> Vec<Key> {
-    keys.iter().map(key).collect()
-}
-
-fn partition(pk: &str) -> Partition {
-    key(&(pk.to_owned(), "x".to_owned())).partition()
-}
-
-fn id(text: &str) -> Uuid {
-    Uuid::parse_str(text).unwrap()
-}
-
-fn after(text: Option<&String>) -> Option<Uuid> {
-    text.map(|text| id(text))
-}
-
-fn owner_index(name: Option<&str>) -> OwnerIndex {
-    name.map_or(OwnerIndex::ByOwner, |name| OwnerIndex::parse(name).unwrap())
-}
-
-fn merchant(text: &str) -> MerchantId {
-    MerchantId::parse(text).unwrap()
 }
 
 impl Question {
@@ -423,6 +387,10 @@ impl Question {
             Self::StaffMembers { tenant, merchant: of, after: from } => {
                 let employer = of.as_ref().map_or(Employer::Operator, |of| Employer::Merchant(merchant(of)));
                 reads::staff_members(&slug(tenant), employer, after(from.as_ref()).map(StaffId::new))
+            }
+            Self::Approvals { tenant, from, after: than } => {
+                let after = after(than.as_ref()).map(ApprovalId::new);
+                reads::approvals(&slug(tenant), from.as_deref().map(at), after)
             }
             Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
             Self::Reconciliations { tenant, after: from } => {

@@ -116,6 +116,10 @@ async fn views(stage: &Stage) {
     ledger_tests::http::staff::with_owners(world).await;
     view("/v1/admin/staff".to_owned(), staff).await;
     view(format!("/v1/admin/staff/{}", world.operator.id), staff).await;
+    let approval = ledger_tests::http::approvals::stored_grant(world, &customer.id, "300").await;
+    for path in ["".to_owned(), "?state=pending".to_owned(), format!("/{approval}")] {
+        view(format!("/v1/admin/approvals{path}"), staff).await;
+    }
     let owned = ledger_tests::http::staff::owned_merchant(world).await;
     let members = world.api.send(&Call::get("/v1/merchant/staff", &owned.who)).await.good();
     view(format!("/v1/merchant/staff/{}", members.text("/items/0/staff_id")), &owned.who).await;

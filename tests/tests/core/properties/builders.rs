@@ -244,7 +244,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             terminals::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
             Operation::TerminalPatch,
         ),
-        sealed(terminals::plan_code(&t, terminal(), actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
+        sealed(terminals::plan_code(&t, terminal(), None, actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
     ]
 }
 

@@ -18,7 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -105,6 +106,7 @@ impl Handler {
                 records: RecordVersion::NEWEST,
                 cash: CashTerms::Clearing,
                 staff: StaffSource::Tokens,
+                approvals: ApprovalTerms::NotRequired,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }

@@ -73,6 +73,24 @@ pub(super) fn cases() -> Vec<Case> {
             json!({ "tenant": "demo", "merchant": MERCHANT, "after": null }),
             &["M member"],
         )),
+        of_approvals(case(
+            "approvals/all",
+            "every command, newest first",
+            json!({ "tenant": "demo", "from": null, "after": null }),
+            &["approval 3", "approval 2", "approval 1"],
+        )),
+        of_approvals(case(
+            "approvals/from",
+            "those that can still be pending: requested at an instant or later",
+            json!({ "tenant": "demo", "from": "2026-11-20T15:00:00.000Z", "after": null }),
+            &["approval 3", "approval 2"],
+        )),
+        of_approvals(case(
+            "approvals/after",
+            "the next page of them",
+            json!({ "tenant": "demo", "from": "2026-11-20T15:00:00.000Z", "after": "01a1fe68-2300-7000-8000-000000000003" }),
+            &["approval 2"],
+        )),
         case("settlements/after", "older than one", after(Some(SETTLEMENTS[1])), &["M settlement 1"]),
         case(
             "settled_batches/settlement",
@@ -102,6 +120,11 @@ pub(super) fn of_periods() -> Vec<Case> {
         paged(json!({ "limit": 1 }), case("periods_to_settle/one", "one at most", merchant, &["period 2"])),
     ];
     all.into_iter().map(|case| Case { world: "periods", ..case }).collect()
+}
+
+/// A case of the world with commands that another person must approve.
+fn of_approvals(case: Case) -> Case {
+    Case { world: "approvals", ..case }
 }
 
 /// A case of the world with staff.

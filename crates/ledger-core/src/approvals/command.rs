@@ -1,0 +1,273 @@
+//! The closed list of commands that another person must approve, and what each would do, in figures.
+
+use crate::account::Account;
+use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId};
+use crate::money::{Amount, Asset, Balance};
+use crate::operation::Operation;
+use crate::permission::Permission;
+use crate::personal::FreeText;
+use crate::settlements::Destination;
+use crate::staff::{MemberState, StaffMember, StaffRole};
+use crate::time::BusinessDate;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+
+/// A command that another person must approve. Fields named `seen` are the versions that it was requested against: if
+/// one differs when it is approved, the command is stale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Grants to one customer.
+    Grant {
+        /// The recipient.
+        customer: CustomerId,
+        /// The amount.
+        amount: Amount,
+    },
+    /// Grants to many customers, by a job whose id is that of the approval.
+    BulkGrant {
+        /// The recipients, each named once.
+        customers: Vec<CustomerId>,
+        /// The amount for each.
+        amount: Amount,
+    },
+    /// Sets the ceiling of a merchant's cash rooms.
+    CashCeiling {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The new ceiling, in yen.
+        ceiling: Amount,
+        /// The ceiling that was seen.
+        seen: Option<Balance>,
+    },
+    /// Allots cash room to a terminal.
+    CashRoom {
+        /// The terminal.
+        terminal: TerminalId,
+        /// Its merchant.
+        merchant: MerchantId,
+        /// The room, in yen.
+        room: Amount,
+    },
+    /// Changes where a merchant is paid.
+    Destination {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The new destination.
+        destination: Destination,
+        /// The digest of the destination that was seen.
+        seen: Option<String>,
+    },
+    /// Closes a merchant's period, by a settlement whose id is that of the approval.
+    SettlementOpen {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The day of the payout; `None`: the day of the approval.
+        pay_on: Option<BusinessDate>,
+        /// The digest of the destination that was seen.
+        seen: Option<String>,
+    },
+    /// Permits the requester to issue one enrolment code of a terminal.
+    EnrolmentCode {
+        /// The terminal.
+        terminal: TerminalId,
+        /// Its merchant.
+        merchant: MerchantId,
+    },
+    /// Invites a person to the operator's staff.
+    StaffInvite {
+        /// The person.
+        id: StaffId,
+        /// The person's verified e-mail address.
+        email: FreeText,
+        /// The roles.
+        roles: BTreeSet<StaffRole>,
+        /// The person's own accounts.
+        beneficiary_of: BTreeSet<Account>,
+    },
+    /// Changes a member of the operator's staff.
+    StaffChange {
+        /// The member.
+        id: StaffId,
+        /// All roles from then on; `None` keeps them.
+        roles: Option<BTreeSet<StaffRole>>,
+        /// The person's own accounts; `None` keeps them.
+        beneficiary_of: Option<BTreeSet<Account>>,
+        /// Whether the member may act; `None` keeps it.
+        state: Option<MemberState>,
+        /// The version of the record that was seen.
+        seen: i64,
+    },
+    /// Sets the first owner of a merchant.
+    MerchantOwner {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The person.
+        id: StaffId,
+        /// The person's verified e-mail address.
+        email: FreeText,
+    },
+}
+
+/// What a command would do, in figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Effect {
+    /// The account that it is about; `None` if there are many or none.
+    pub account: Option<Account>,
+    /// The asset, if it is about an amount.
+    pub asset: Option<Asset>,
+    /// The amount; for each customer, if there are many.
+    pub amount: Option<Amount>,
+    /// The number of customers, if there may be many.
+    pub count: Option<usize>,
+}
+
+impl Command {
+    /// The operation that it executes.
+    #[must_use]
+    pub const fn operation(&self) -> Operation {
+        match self {
+            Self::Grant { .. } => Operation::Grant,
+            Self::BulkGrant { .. } => Operation::BulkGrant,
+            Self::CashCeiling { .. } => Operation::CashCeiling,
+            Self::CashRoom { .. } => Operation::CashRoom,
+            Self::Destination { .. } => Operation::MerchantPatch,
+            Self::SettlementOpen { .. } => Operation::SettlementOpen,
+            Self::EnrolmentCode { .. } => Operation::EnrolmentCode,
+            Self::StaffInvite { .. } => Operation::StaffInvite,
+            Self::StaffChange { .. } => Operation::StaffChange,
+            Self::MerchantOwner { .. } => Operation::MerchantOwner,
+        }
+    }
+
+    /// The permission that the requester needs, at the request and still at the approval.
+    #[must_use]
+    pub const fn permission(&self) -> Permission {
+        match self {
+            Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
+            Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
+            Self::Destination { .. } => Permission::DestinationsChange,
+            Self::SettlementOpen { .. } => Permission::SettlementsOpen,
+            Self::EnrolmentCode { .. } => Permission::TerminalsManage,
+            Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
+            Self::MerchantOwner { .. } => Permission::MerchantsOwner,
+        }
+    }
+
+    /// What it would do, in figures.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        let of = |account: Account, amount: Option<&Amount>| Effect {
+            account: Some(account),
+            asset: amount.map(|amount| amount.asset().clone()),
+            amount: amount.cloned(),
+            count: None,
+        };
+        let merchant = |id: &MerchantId, amount| of(Account::Merchant(*id), amount);
+        match self {
+            Self::Grant { customer, amount } => of(Account::Customer(*customer), Some(amount)),
+            Self::BulkGrant { customers, amount } => Effect {
+                account: None,
+                asset: Some(amount.asset().clone()),
+                amount: Some(amount.clone()),
+                count: Some(customers.len()),
+            },
+            Self::CashCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
+            Self::CashRoom { merchant: id, room, .. } => merchant(id, Some(room)),
+            Self::Destination { merchant: id, .. }
+            | Self::SettlementOpen { merchant: id, .. }
+            | Self::EnrolmentCode { merchant: id, .. }
+            | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
+            Self::StaffInvite { .. } | Self::StaffChange { .. } => Effect::default(),
+        }
+    }
+
+    /// What it would do beside the figures, by name. Bank accounts are masked.
+    #[must_use]
+    pub fn details(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Grant { .. } | Self::BulkGrant { .. } | Self::CashCeiling { .. } => Vec::new(),
+            Self::CashRoom { terminal, .. } | Self::EnrolmentCode { terminal, .. } => {
+                vec![("terminal_id", terminal.to_string())]
+            }
+            Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
+            Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
+            Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
+                ("staff_id", id.to_string()),
+                ("email", email.expose().to_owned()),
+                ("roles", joined(roles)),
+                ("beneficiary_of", joined(beneficiary_of)),
+            ],
+            Self::StaffChange { id, roles, beneficiary_of, state, .. } => {
+                let roles = roles.as_ref().map(|roles| ("roles", joined(roles)));
+                let accounts = beneficiary_of.as_ref().map(|accounts| ("beneficiary_of", joined(accounts)));
+                let state = state.map(|state| ("status", state.name().to_owned()));
+                [Some(("staff_id", id.to_string())), roles, accounts, state].into_iter().flatten().collect()
+            }
+            Self::MerchantOwner { id, email, .. } => {
+                vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]
+            }
+        }
+    }
+
+    /// The accounts whose owners may not decide on it.
+    #[must_use]
+    pub fn beneficiaries(&self) -> Vec<Account> {
+        match self {
+            Self::BulkGrant { customers, .. } => customers.iter().map(|id| Account::Customer(*id)).collect(),
+            Self::Grant { .. }
+            | Self::CashCeiling { .. }
+            | Self::CashRoom { .. }
+            | Self::Destination { .. }
+            | Self::SettlementOpen { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::StaffInvite { .. }
+            | Self::StaffChange { .. }
+            | Self::MerchantOwner { .. } => self.effect().account.into_iter().collect(),
+        }
+    }
+
+    /// Whether it changes this member's record, or writes one for the same e-mail address: then the member may not decide
+    /// on it.
+    #[must_use]
+    pub fn is_about(&self, member: &StaffMember) -> bool {
+        match self {
+            Self::StaffInvite { id, email, .. } | Self::MerchantOwner { id, email, .. } => {
+                *id == member.id || email.expose().to_lowercase() == member.email.expose().to_lowercase()
+            }
+            Self::StaffChange { id, .. } => *id == member.id,
+            Self::Grant { .. }
+            | Self::BulkGrant { .. }
+            | Self::CashCeiling { .. }
+            | Self::CashRoom { .. }
+            | Self::Destination { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::SettlementOpen { .. } => false,
+        }
+    }
+
+    /// What the audit trail names it by.
+    pub(super) fn subject(&self) -> String {
+        match self {
+            Self::StaffInvite { id, .. } | Self::StaffChange { id, .. } | Self::MerchantOwner { id, .. } => {
+                format!("staff:{id}")
+            }
+            Self::BulkGrant { .. } => self.operation().name().to_owned(),
+            Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
+            Self::CashCeiling { merchant, .. }
+            | Self::CashRoom { merchant, .. }
+            | Self::Destination { merchant, .. }
+            | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
+        }
+    }
+}
+
+/// What a command keeps of the destination that was seen: a digest, so that the bank account is not stored again.
+#[must_use]
+pub fn destination_digest(destination: Option<&Destination>) -> Option<String> {
+    destination.map(|seen| hex::encode(Sha256::digest(seen.text())))
+}
+
+fn joined<T: ToString>(names: &BTreeSet<T>) -> String {
+    names.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
+}

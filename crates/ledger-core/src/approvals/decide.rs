@@ -1,0 +1,228 @@
+//! Another person decides on a command: an approval executes it in the same transaction. The requester or an owner
+//! withdraws it.
+
+use super::draft::{Drafted, Seen};
+use super::record::{Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TRANSACTION_ID};
+use super::request::act;
+use crate::account::Account;
+use crate::audit::of_decider;
+use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Employer, Principal, Tenant};
+use crate::keys::{self, Key, attr};
+use crate::operation::Operation;
+use crate::permission::Permission;
+use crate::plan::{Context, PlanRefusal};
+use crate::staff::{StaffMember, acting};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
+use std::collections::BTreeMap;
+
+/// An approval of a command.
+#[derive(Clone, Copy, Debug)]
+pub struct Approve<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The stored command, as read.
+    pub approval: &'a Approval,
+    /// The record of the member who approves, as read.
+    pub decider: &'a StaffMember,
+    /// The record of the member who requested it, as read.
+    pub requester: &'a StaffMember,
+    /// What the command is planned from.
+    pub seen: Seen<'a>,
+}
+
+/// Approves a command and executes it, in one transaction. If a version that the command names differs, the transaction
+/// stores that the command is stale, and does nothing else: the receipt's state says which of the two it is.
+///
+/// The journal entry, if there is one, has the command's own operation, the principal of the requester and the key
+/// `approval:<id>`: of whatever writes it twice, the check for duplicates finds the second.
+///
+/// # Errors
+/// [`PlanRefusal`] if `decider` may not decide, the command's state does not allow it, or it cannot be executed now. The
+/// command is pending after that.
+pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
+    let Approve { tenant, approval, decider, requester, seen } = command;
+    may_decide(approval, decider, cx)?;
+    let beneficiaries = approval.command.beneficiaries();
+    let is_own = approval.command.is_about(decider);
+    if is_own || beneficiaries.iter().any(|account| decider.is_beneficiary_of(*account)) {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    // A requester who was disabled or lost the permission since requests nothing.
+    if requester.id != approval.requested_by || !requester.may(approval.command.permission()) {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let from = Provenance {
+        tenant: (*tenant).clone(),
+        operation: approval.command.operation(),
+        principal: Principal::Staff(approval.requested_by),
+        actor: decider.actor(),
+        key: approval.entry_key(),
+        now: cx.now,
+    };
+    // What the command creates has the id of the approval, and keys of further steps are derived from that.
+    let of_command = Context { resource_id: approval.id.uuid(), ..*cx };
+    let drafted = approval.command.draft((tenant, requester), approval.reason.as_ref(), seen, &of_command)?;
+    let Drafted::Ready(draft) = drafted else {
+        return Ok((changed(tenant, approval, (ApprovalState::Stale, Operation::ApprovalApprove), decider, cx), from));
+    };
+    let decision = Decision {
+        state: ApprovalState::Approved,
+        by: decider.id,
+        at: cx.now,
+        transaction_id: draft.entry.as_ref().map(|entry| entry.id),
+    };
+    let known = || [("approval_id", approval.id.to_string()), ("requested_by", approval.requested_by.to_string())];
+    let of_draft = draft
+        .items
+        .into_iter()
+        .map(|item| if item.role() == Role::Audit { of_decider(item, decider.actor(), known()) } else { item });
+    let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
+    let outside = beneficiaries.into_iter().filter_map(|account| is_outside(tenant, decider, account));
+    let items =
+        merged(own.into_iter().chain(outside).chain(of_draft)).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+    let receipt = approval.decided(&decision);
+    Ok((Planned { draft: Draft { entry: draft.entry, items }, receipt }, from))
+}
+
+/// Rejects a command.
+///
+/// # Errors
+/// As [`plan_approve`].
+pub fn plan_reject(
+    tenant: &Tenant,
+    approval: &Approval,
+    decider: &StaffMember,
+    cx: &Context,
+) -> Result<Planned<Approval>, PlanRefusal> {
+    may_decide(approval, decider, cx)?;
+    Ok(changed(tenant, approval, (ApprovalState::Rejected, Operation::ApprovalReject), decider, cx))
+}
+
+/// Withdraws a command, as its requester or as an owner.
+///
+/// # Errors
+/// [`PlanRefusal::Denied`] for another person, otherwise as [`plan_approve`].
+pub fn plan_withdraw(
+    tenant: &Tenant,
+    approval: &Approval,
+    by: &StaffMember,
+    cx: &Context,
+) -> Result<Planned<Approval>, PlanRefusal> {
+    if !by.may(Permission::ApprovalsRequest) {
+        return Err(PlanRefusal::Denied(Permission::ApprovalsRequest));
+    }
+    if by.id != approval.requested_by && !by.is_owner() {
+        return Err(PlanRefusal::Denied(Permission::StaffManage));
+    }
+    is_pending(approval, cx)?;
+    let decision = Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None };
+    let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
+    let update = update(&decision);
+    let key = keys::approval(tenant, approval.id);
+    let items = vec![
+        TransactItem::update(Role::Approval, key, update, vec![exists(), pending, in_time(cx.now)]),
+        acting(tenant, by),
+        act(by, Operation::ApprovalWithdraw, approval).record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) })
+}
+
+/// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.
+fn may_decide(approval: &Approval, decider: &StaffMember, cx: &Context) -> Result<(), PlanRefusal> {
+    if !decider.may(Permission::ApprovalsDecide) {
+        return Err(PlanRefusal::Denied(Permission::ApprovalsDecide));
+    }
+    if decider.id == approval.requested_by {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
+    is_pending(approval, cx)
+}
+
+fn is_pending(approval: &Approval, cx: &Context) -> Result<(), PlanRefusal> {
+    match approval.state(cx.now) {
+        ApprovalState::Pending => Ok(()),
+        ApprovalState::Expired => Err(PlanRefusal::Refused(Failure::ApprovalExpired)),
+        ApprovalState::Approved | ApprovalState::Rejected | ApprovalState::Withdrawn | ApprovalState::Stale => {
+            Err(PlanRefusal::Refused(Failure::WrongState))
+        }
+    }
+}
+
+/// A decision that executes nothing.
+fn changed(
+    tenant: &Tenant,
+    approval: &Approval,
+    (state, operation): (ApprovalState, Operation),
+    decider: &StaffMember,
+    cx: &Context,
+) -> Planned<Approval> {
+    let decision = Decision { state, by: decider.id, at: cx.now, transaction_id: None };
+    let items = vec![
+        decided(tenant, approval, &decision),
+        acting(tenant, decider),
+        act(decider, operation, approval).with(STATE, state.name()).record(tenant, cx),
+    ];
+    Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) }
+}
+
+/// The change of the record by another person.
+// INVARIANT: the state changes once, before the expiry, by a person who did not request it.
+fn decided(tenant: &Tenant, approval: &Approval, decision: &Decision) -> TransactItem {
+    let mut guards = forms::pending_of_another(decision.by);
+    guards.push(in_time(decision.at));
+    TransactItem::update(Role::Approval, keys::approval(tenant, approval.id), update(decision), guards)
+}
+
+fn update(decision: &Decision) -> Update {
+    let update = Update::new()
+        .set(STATE, "state", Value::s(decision.state.name()))
+        .set(DECIDED_BY, "me", Value::s(decision.by))
+        .set(DECIDED_AT, "now", Value::s(decision.at));
+    match decision.transaction_id {
+        Some(id) => update.set(TRANSACTION_ID, TRANSACTION_ID, Value::s(id)),
+        None => update,
+    }
+}
+
+fn in_time(now: Timestamp) -> Clause {
+    let condition = Condition::compare(EXPIRES_AT, Cmp::Gt, "now", Value::s(now));
+    Clause { condition, failure: Failure::ApprovalExpired }
+}
+
+fn state_is_pending() -> Condition {
+    let pending = ApprovalState::Pending.name();
+    Condition::compare(STATE, Cmp::Eq, "pending", Value::s(pending))
+}
+
+/// Requires that a merchant has no record of the decider as its staff; `None` for an account that has no staff.
+// INVARIANT: a person with the same e-mail address, under another id, does not decide on what the own employer gets.
+fn is_outside(tenant: &Tenant, decider: &StaffMember, account: Account) -> Option<TransactItem> {
+    let merchant = match account {
+        Account::Merchant(id) => id,
+        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => return None,
+    };
+    let key = keys::person(tenant, Employer::Merchant(merchant), &decider.email);
+    let absent = Clause { condition: Condition::absent(attr::PK), failure: Failure::FourEyes };
+    Some(TransactItem::check(Role::Person, key, vec![absent]))
+}
+
+/// Merges actions on one item, such as two checks of one person's record; `None` if two of them conflict.
+fn merged(items: impl Iterator<Item = TransactItem>) -> Option<Vec<TransactItem>> {
+    let (mut order, mut by_key) = (Vec::<Key>::new(), BTreeMap::<Key, TransactItem>::new());
+    for item in items {
+        let key = item.key().clone();
+        let whole = match by_key.remove(&key) {
+            Some(other) => other.and(item)?,
+            None => {
+                order.push(key.clone());
+                item
+            }
+        };
+        by_key.insert(key, whole);
+    }
+    Some(order.into_iter().filter_map(|key| by_key.remove(&key)).collect())
+}

@@ -1,0 +1,187 @@
+//! What a command reads, and the draft of what it does.
+
+use super::command::{Command, destination_digest};
+use crate::cash_rooms::{self, CashRooms, RoomChange};
+use crate::dynamo::Item;
+use crate::failure::Failure;
+use crate::grants::bulk::{self, BulkGrant};
+use crate::grants::grant::{self, Grant};
+use crate::ids::{Employer, MerchantId, Tenant};
+use crate::keys::{self, Key, Partition};
+use crate::merchants::{self, MerchantChange};
+use crate::money::Amount;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::psp::PspTerms;
+use crate::settlements::{self, Open, Settling};
+use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
+use crate::terminals;
+use crate::terms::{MerchantTerms, TenantTerms};
+use crate::time::BusinessDate;
+use crate::transaction::{Draft, Role, TransactItem};
+
+/// What a command is planned from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The tenant's terms.
+    pub terms: &'a TenantTerms,
+    /// The account of the payment provider that pays, if there is one.
+    pub psp: Option<&'a PspTerms>,
+    /// The items of [`Command::keys`], as read, in their order.
+    pub items: &'a [Option<Item>],
+}
+
+/// The draft of a command.
+#[derive(Clone, Debug)]
+pub enum Drafted {
+    /// What it does.
+    Ready(Draft),
+    /// What it was requested against has changed: it must not be executed.
+    Stale,
+}
+
+impl Seen<'_> {
+    fn item(&self, at: usize) -> Option<&Item> {
+        self.items.get(at).and_then(Option::as_ref)
+    }
+
+    /// An item that must exist.
+    fn must(&self, at: usize) -> Result<&Item, PlanRefusal> {
+        self.item(at).ok_or(PlanRefusal::Refused(Failure::AccountMissing))
+    }
+}
+
+impl Command {
+    /// The items that it is planned from.
+    #[must_use]
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        match self {
+            Self::CashCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).cash_rooms()],
+            Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
+            Self::SettlementOpen { merchant, .. } => {
+                vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
+            }
+            Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
+            Self::Grant { .. }
+            | Self::BulkGrant { .. }
+            | Self::CashRoom { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::StaffInvite { .. }
+            | Self::MerchantOwner { .. } => Vec::new(),
+        }
+    }
+
+    /// Drafts what it does, as requested by `by`. What it creates has the id of `cx.resource_id`.
+    pub(super) fn draft(
+        &self,
+        (tenant, by): (&Tenant, &StaffMember),
+        reason: Option<&FreeText>,
+        seen: &Seen<'_>,
+        cx: &Context,
+    ) -> Result<Drafted, PlanRefusal> {
+        let ready = |draft: Draft| Ok(Drafted::Ready(draft));
+        let actor = by.actor();
+        match self {
+            Self::Grant { customer, amount } => {
+                let Some(amount) = in_terms(seen.terms, amount) else { return Ok(Drafted::Stale) };
+                let (customer, reason) = (*customer, stated(reason)?);
+                let grant = Grant { tenant: tenant.clone(), actor, customer, amount, reason };
+                ready(grant::plan(&grant, seen.terms, cx)?.draft)
+            }
+            Self::BulkGrant { customers, amount } => {
+                let Some(amount) = in_terms(seen.terms, amount) else { return Ok(Drafted::Stale) };
+                let (customers, reason) = (customers.clone(), stated(reason)?);
+                let grant = BulkGrant { tenant: tenant.clone(), staff: by.id, customers, amount, reason };
+                ready(bulk::plan(&grant, seen.terms, cx)?.draft)
+            }
+            Self::CashCeiling { merchant, ceiling, seen: before } => {
+                let rooms = seen.item(0).map(CashRooms::read).transpose()?;
+                if rooms.as_ref().map(|rooms| &rooms.ceiling) != before.as_ref() {
+                    return Ok(Drafted::Stale);
+                }
+                let of = (tenant, *merchant);
+                ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?.draft)
+            }
+            Self::CashRoom { terminal, merchant, room } => {
+                let change = RoomChange::Allot(room.clone());
+                ready(cash_rooms::plan_room(tenant, (*terminal, *merchant), &change, (actor, reason), cx)?.draft)
+            }
+            Self::Destination { merchant, destination, seen: before } => {
+                let profile = seen.must(0)?;
+                if destination_digest(merchants::destination(profile)?.as_ref()) != *before {
+                    return Ok(Drafted::Stale);
+                }
+                let change = MerchantChange { destination: Some(destination), ..MerchantChange::default() };
+                let draft = merchants::plan_patch(tenant, *merchant, change, actor, reason, cx)?.draft;
+                let as_read = || vec![merchants::destination_as_read(profile)];
+                let items = draft.items.into_iter().map(|item| {
+                    let is_merchant = item.role() == Role::Profile;
+                    if is_merchant { merchants::cooling_off(item, cx.now).guarded_also(as_read()) } else { item }
+                });
+                ready(Draft { entry: draft.entry, items: items.collect() })
+            }
+            Self::SettlementOpen { merchant, pay_on, seen: before } => {
+                settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
+            }
+            Self::EnrolmentCode { terminal, merchant } => {
+                ready(terminals::permit_code(tenant, (*terminal, *merchant), (by.id, actor), reason, cx))
+            }
+            Self::StaffInvite { id, email, roles, beneficiary_of } => {
+                let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of };
+                ready(staff::plan_invite(invitation, cx)?.draft)
+            }
+            Self::StaffChange { id: _, roles, beneficiary_of, state, seen: version } => {
+                let member = StaffMember::read(Employer::Operator, seen.must(0)?)?;
+                if member.version != *version {
+                    return Ok(Drafted::Stale);
+                }
+                let (roles, beneficiary_of) = (roles.as_ref(), beneficiary_of.as_ref());
+                let change = StaffChange { tenant, member: &member, roles, beneficiary_of, state: *state, reason };
+                ready(staff::plan_change(change, by, cx)?.draft)
+            }
+            Self::MerchantOwner { merchant, id, email } => {
+                let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };
+                ready(staff::plan_first_owner(owner, cx).draft)
+            }
+        }
+    }
+}
+
+/// Opens a settlement that pays to the destination that was seen.
+fn settlement(
+    (tenant, by): (&Tenant, &StaffMember),
+    (merchant, pay_on, before): (MerchantId, Option<BusinessDate>, Option<&String>),
+    seen: &Seen<'_>,
+    cx: &Context,
+) -> Result<Drafted, PlanRefusal> {
+    let profile = seen.must(0)?;
+    let destination = merchants::destination(profile)?;
+    if destination_digest(destination.as_ref()).as_ref() != before {
+        return Ok(Drafted::Stale);
+    }
+    let settling = Settling::read(seen.item(1))?;
+    let open = Open {
+        tenant,
+        merchant: &MerchantTerms::read(profile)?,
+        destination: destination.as_ref(),
+        pay_from: merchants::pay_from(profile)?,
+        psp: seen.psp,
+        settling: &settling,
+        staff: by.id,
+        pay_on,
+    };
+    let mut draft = settlements::plan_open(&open, seen.terms, cx)?.draft;
+    let key = Partition::merchant(tenant, merchant).profile();
+    // INVARIANT: what two people saw is where the money goes.
+    draft.items.push(TransactItem::check(Role::Profile, key, vec![merchants::destination_as_read(profile)]));
+    Ok(Drafted::Ready(draft))
+}
+
+/// The amount under the tenant's present terms; `None` if they do not allow it any more.
+fn in_terms(terms: &TenantTerms, amount: &Amount) -> Option<Amount> {
+    Amount::parse(terms.spec(amount.asset())?, &amount.text()).ok()
+}
+
+fn stated(reason: Option<&FreeText>) -> Result<FreeText, PlanRefusal> {
+    reason.cloned().ok_or(PlanRefusal::Invalid { field: "reason", why: "is missing" })
+}

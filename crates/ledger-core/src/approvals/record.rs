@@ -1,0 +1,191 @@
+//! The stored form of an approval.
+
+use super::command::Command;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::idempotency::OF_APPROVAL;
+use crate::ids::{ApprovalId, StaffId, TransactionId};
+use crate::keys::attr;
+use crate::personal::FreeText;
+use crate::time::Timestamp;
+use std::time::Duration;
+
+/// How long a command may be decided on.
+pub const APPROVAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The longest reason, in characters.
+const REASON_CHARS_MAX: usize = 140;
+
+pub(super) const STATE: &str = "state";
+pub(super) const REQUESTED_BY: &str = "requested_by";
+pub(super) const EXPIRES_AT: &str = "expires_at";
+pub(super) const DECIDED_BY: &str = "decided_by";
+pub(super) const DECIDED_AT: &str = "decided_at";
+pub(super) const TRANSACTION_ID: &str = "transaction_id";
+
+/// The states of an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ApprovalState {
+    /// Another person has not decided yet.
+    Pending,
+    /// It was approved, and its command was executed or started.
+    Approved,
+    /// It was rejected.
+    Rejected,
+    /// The requester or an owner withdrew it.
+    Withdrawn,
+    /// The time to decide has passed. Never stored: it follows from `expires_at`.
+    Expired,
+    /// What it was requested against has changed.
+    Stale,
+}
+
+impl ApprovalState {
+    /// Every state.
+    pub const ALL: [Self; 6] =
+        [Self::Pending, Self::Approved, Self::Rejected, Self::Withdrawn, Self::Expired, Self::Stale];
+
+    /// The stable name, as stored and in responses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Approved => "approved",
+            Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
+            Self::Expired => "expired",
+            Self::Stale => "stale",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    fn stored(name: &str) -> Option<Self> {
+        Self::parse(name).filter(|state| *state != Self::Expired)
+    }
+}
+
+/// A command that another person must approve. Its content never changes; its state changes once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    /// Its id.
+    pub id: ApprovalId,
+    /// The command.
+    pub command: Command,
+    /// The reason, if one was given.
+    pub reason: Option<FreeText>,
+    /// The staff member who requested it.
+    pub requested_by: StaffId,
+    /// When it was requested.
+    pub created_at: Timestamp,
+    /// When the time to decide ends.
+    pub expires_at: Timestamp,
+    /// The stored state.
+    state: ApprovalState,
+    /// Who decided on it or withdrew it.
+    pub decided_by: Option<StaffId>,
+    /// When it was decided on or withdrawn.
+    pub decided_at: Option<Timestamp>,
+    /// The journal entry of the command, if it was approved and moved value.
+    pub transaction_id: Option<TransactionId>,
+}
+
+/// The change of an approval's state.
+pub(super) struct Decision {
+    pub(super) state: ApprovalState,
+    pub(super) by: StaffId,
+    pub(super) at: Timestamp,
+    pub(super) transaction_id: Option<TransactionId>,
+}
+
+impl Approval {
+    pub(super) fn new(
+        id: ApprovalId,
+        command: Command,
+        reason: Option<&FreeText>,
+        requested_by: StaffId,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            command,
+            reason: reason.cloned(),
+            requested_by,
+            created_at: now,
+            expires_at: now.plus(APPROVAL_LIFETIME),
+            state: ApprovalState::Pending,
+            decided_by: None,
+            decided_at: None,
+            transaction_id: None,
+        }
+    }
+
+    /// The state at an instant.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> ApprovalState {
+        match self.state {
+            ApprovalState::Pending if self.expires_at <= now => ApprovalState::Expired,
+            ApprovalState::Pending
+            | ApprovalState::Approved
+            | ApprovalState::Rejected
+            | ApprovalState::Withdrawn
+            | ApprovalState::Expired
+            | ApprovalState::Stale => self.state,
+        }
+    }
+
+    /// The key of what the command writes in the journal.
+    #[must_use]
+    pub fn entry_key(&self) -> String {
+        format!("{OF_APPROVAL}{}", self.id)
+    }
+
+    pub(super) fn decided(&self, decision: &Decision) -> Self {
+        Self {
+            state: decision.state,
+            decided_by: Some(decision.by),
+            decided_at: Some(decision.at),
+            transaction_id: decision.transaction_id,
+            ..self.clone()
+        }
+    }
+
+    /// Reads a stored approval.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            id: item.parsed("approval_id", ApprovalId::parse)?,
+            command: Command::read(item.map("command")?)?,
+            reason: item.opt_parsed("reason", |text| FreeText::parse(text, REASON_CHARS_MAX))?,
+            requested_by: item.parsed(REQUESTED_BY, StaffId::parse)?,
+            created_at: item.timestamp(attr::CREATED_AT)?,
+            expires_at: item.timestamp(EXPIRES_AT)?,
+            state: item.named(STATE, ApprovalState::stored)?,
+            decided_by: item.opt_parsed(DECIDED_BY, StaffId::parse)?,
+            decided_at: item.opt_timestamp(DECIDED_AT)?,
+            transaction_id: item.opt_parsed(TRANSACTION_ID, TransactionId::parse)?,
+        })
+    }
+
+    /// The attributes of a new approval.
+    pub(super) fn item(&self) -> Item {
+        let mut item = Item::from([
+            ("approval_id".to_owned(), Value::s(self.id)),
+            ("command".to_owned(), Value::M(self.command.item())),
+            (REQUESTED_BY.to_owned(), Value::s(self.requested_by)),
+            (STATE.to_owned(), Value::s(self.state.name())),
+            (EXPIRES_AT.to_owned(), Value::s(self.expires_at)),
+            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
+        ]);
+        if let Some(reason) = &self.reason {
+            item.insert("reason".to_owned(), Value::s(reason.expose()));
+        }
+        item
+    }
+}

@@ -1,0 +1,75 @@
+//! A staff member requests a command. It is stored, and nothing is executed.
+
+use super::command::{Command, Effect};
+use super::draft::{Drafted, Seen};
+use super::record::Approval;
+use crate::audit::Act;
+use crate::failure::Failure;
+use crate::ids::{ApprovalId, Tenant};
+use crate::keys;
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::staff::{StaffMember, acting};
+use crate::transaction::{Draft, Planned, Role, TransactItem};
+
+/// A request for a command.
+#[derive(Clone, Debug)]
+pub struct ApprovalRequest<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The record of the member who requests it, as read.
+    pub by: &'a StaffMember,
+    /// The command.
+    pub command: Command,
+    /// The reason, if one was given.
+    pub reason: Option<&'a FreeText>,
+    /// What the command is planned from. A command that could not be executed at the time of the request is not stored.
+    pub seen: Seen<'a>,
+}
+
+/// Stores a command as pending.
+///
+/// # Errors
+/// [`PlanRefusal`] if `by` lacks the permission, or if the command could not be executed.
+pub fn plan_request(request: &ApprovalRequest<'_>, cx: &Context) -> Result<Planned<Approval>, PlanRefusal> {
+    let ApprovalRequest { tenant, by, command, reason, seen } = request;
+    let needed = command.permission();
+    if !by.may(needed) {
+        return Err(PlanRefusal::Denied(needed));
+    }
+    let approval = Approval::new(ApprovalId::new(cx.resource_id), command.clone(), *reason, by.id, cx.now);
+    match command.draft((tenant, by), *reason, seen, cx)? {
+        Drafted::Ready(_) => {}
+        // What was read for the command has changed since.
+        Drafted::Stale => return Err(PlanRefusal::Refused(Failure::StalePlan)),
+    }
+    let items = vec![
+        TransactItem::put_new(
+            Role::Approval,
+            keys::approval(tenant, approval.id),
+            approval.item(),
+            Failure::AlreadyExists,
+        ),
+        acting(tenant, by),
+        act(by, Operation::ApprovalRequest, &approval).because(*reason).record(tenant, cx),
+    ];
+    Ok(Planned { draft: Draft { entry: None, items }, receipt: approval })
+}
+
+/// An act of a member on an approval.
+pub(super) fn act<'a>(by: &StaffMember, operation: Operation, approval: &Approval) -> Act<'a> {
+    let act = Act::new(by.actor(), operation, approval.command.subject())
+        .with("approval_id", approval.id)
+        .with("command", approval.command.operation())
+        .with("requested_by", approval.requested_by);
+    let Effect { amount, count, .. } = approval.command.effect();
+    let act = match amount {
+        Some(amount) => act.with("amount", amount.text()).with("asset", amount.asset()),
+        None => act,
+    };
+    match count {
+        Some(count) => act.with("customers", count),
+        None => act,
+    }
+}

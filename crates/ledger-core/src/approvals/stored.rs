@@ -1,0 +1,190 @@
+//! The stored form of commands. It is read strictly: an attribute that this release does not know is an error.
+
+use super::command::Command;
+use crate::account::Account;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId};
+use crate::money::{Amount, Asset};
+use crate::operation::Operation;
+use crate::permission::Staff;
+use crate::personal::FreeText;
+use crate::settlements::Destination;
+use crate::staff::{MemberState, StaffRole};
+use crate::time::BusinessDate;
+use std::collections::BTreeSet;
+
+const KIND: &str = "kind";
+const SEEN: &str = "seen";
+
+impl Command {
+    /// The stored attributes.
+    #[must_use]
+    pub fn item(&self) -> Item {
+        let id = |name: &str, id: &dyn ToString| (name.to_owned(), Value::S(id.to_string()));
+        let mut item = Item::from([(KIND.to_owned(), Value::s(self.operation()))]);
+        match self {
+            Self::Grant { customer, amount } => {
+                item.extend([id("customer_id", customer)]);
+                item.extend(amount_of(amount));
+            }
+            Self::BulkGrant { customers, amount } => {
+                item.insert("customers".to_owned(), Value::L(customers.iter().map(Value::s).collect()));
+                item.extend(amount_of(amount));
+            }
+            Self::CashCeiling { merchant, ceiling, seen } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.extend(amount_of(ceiling));
+                item.extend(seen.as_ref().map(|seen| (SEEN.to_owned(), Value::N(seen.text()))));
+            }
+            Self::CashRoom { terminal, merchant, room } => {
+                item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
+                item.extend(amount_of(room));
+            }
+            Self::Destination { merchant, destination, seen } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.insert("destination".to_owned(), Value::M(destination.item()));
+                item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+            }
+            Self::SettlementOpen { merchant, pay_on, seen } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
+                item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+            }
+            Self::EnrolmentCode { terminal, merchant } => {
+                item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
+            }
+            Self::StaffInvite { id: person, email, roles, beneficiary_of } => {
+                item.extend([id("staff_id", person), id("email", &email.expose())]);
+                item.insert("roles".to_owned(), names(roles));
+                item.insert("beneficiary_of".to_owned(), names(beneficiary_of));
+            }
+            Self::StaffChange { id: person, roles, beneficiary_of, state, seen } => {
+                item.extend([id("staff_id", person)]);
+                item.extend(roles.as_ref().map(|roles| ("roles".to_owned(), names(roles))));
+                item.extend(beneficiary_of.as_ref().map(|all| ("beneficiary_of".to_owned(), names(all))));
+                item.extend(state.map(|state| id("state", &state.name())));
+                item.insert(SEEN.to_owned(), Value::int(*seen));
+            }
+            Self::MerchantOwner { merchant, id: person, email } => {
+                item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
+            }
+        }
+        item
+    }
+
+    /// Reads a stored command.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing, malformed or unknown.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let merchant = || item.parsed("merchant_id", MerchantId::parse);
+        let terminal = || item.parsed("terminal_id", TerminalId::parse);
+        let person = || item.parsed("staff_id", StaffId::parse);
+        let email = || item.parsed("email", FreeText::email);
+        let digest = || item.opt_string(SEEN);
+        let command = match Kind::of(item)? {
+            Kind::Grant => {
+                Self::Grant { customer: item.parsed("customer_id", CustomerId::parse)?, amount: amount(item)? }
+            }
+            Kind::BulkGrant => {
+                Self::BulkGrant { customers: item.texts("customers", CustomerId::parse)?, amount: amount(item)? }
+            }
+            Kind::CashCeiling => Self::CashCeiling {
+                merchant: merchant()?,
+                ceiling: amount(item)?,
+                seen: item.opt_balance(SEEN, Asset::Ecopay)?,
+            },
+            Kind::CashRoom => Self::CashRoom { terminal: terminal()?, merchant: merchant()?, room: amount(item)? },
+            Kind::Destination => Self::Destination {
+                merchant: merchant()?,
+                destination: Destination::read(item.map("destination")?)?,
+                seen: digest()?,
+            },
+            Kind::SettlementOpen => Self::SettlementOpen {
+                merchant: merchant()?,
+                pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
+                seen: digest()?,
+            },
+            Kind::EnrolmentCode => Self::EnrolmentCode { terminal: terminal()?, merchant: merchant()? },
+            Kind::StaffInvite => Self::StaffInvite {
+                id: person()?,
+                email: email()?,
+                roles: roles(item)?.unwrap_or_default(),
+                beneficiary_of: accounts(item)?.unwrap_or_default(),
+            },
+            Kind::StaffChange => Self::StaffChange {
+                id: person()?,
+                roles: roles(item)?,
+                beneficiary_of: accounts(item)?,
+                state: item.opt_named("state", MemberState::parse)?,
+                seen: item.int(SEEN)?,
+            },
+            Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
+        };
+        if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
+    }
+}
+
+/// The kinds of stored commands. A new one is a new release's: an earlier release must not decide on it.
+#[derive(Clone, Copy)]
+enum Kind {
+    Grant,
+    BulkGrant,
+    CashCeiling,
+    CashRoom,
+    Destination,
+    SettlementOpen,
+    EnrolmentCode,
+    StaffInvite,
+    StaffChange,
+    MerchantOwner,
+}
+
+impl Kind {
+    const ALL: [(Operation, Self); 10] = [
+        (Operation::Grant, Self::Grant),
+        (Operation::BulkGrant, Self::BulkGrant),
+        (Operation::CashCeiling, Self::CashCeiling),
+        (Operation::CashRoom, Self::CashRoom),
+        (Operation::MerchantPatch, Self::Destination),
+        (Operation::SettlementOpen, Self::SettlementOpen),
+        (Operation::EnrolmentCode, Self::EnrolmentCode),
+        (Operation::StaffInvite, Self::StaffInvite),
+        (Operation::StaffChange, Self::StaffChange),
+        (Operation::MerchantOwner, Self::MerchantOwner),
+    ];
+
+    fn of(item: &Item) -> Result<Self, ItemError> {
+        let known = |name: &str| Self::ALL.into_iter().find(|(operation, _)| operation.name() == name);
+        Ok(item.named(KIND, known)?.1)
+    }
+}
+
+fn amount_of(amount: &Amount) -> [(String, Value); 2] {
+    [("asset".to_owned(), Value::s(amount.asset())), ("amount".to_owned(), Value::N(amount.text()))]
+}
+
+fn amount(item: &Item) -> Result<Amount, ItemError> {
+    item.amount("amount", item.parsed("asset", Asset::parse)?)
+}
+
+fn names<T: ToString>(names: &BTreeSet<T>) -> Value {
+    Value::L(names.iter().map(|name| Value::S(name.to_string())).collect())
+}
+
+fn roles(item: &Item) -> Result<Option<BTreeSet<StaffRole>>, ItemError> {
+    let role = |name: &str| StaffRole::parse(Staff::Operator, name).ok_or(());
+    present(item, "roles", || item.texts("roles", role))
+}
+
+fn accounts(item: &Item) -> Result<Option<BTreeSet<Account>>, ItemError> {
+    present(item, "beneficiary_of", || item.texts("beneficiary_of", Account::parse))
+}
+
+fn present<T: Ord>(
+    item: &Item,
+    name: &str,
+    read: impl FnOnce() -> Result<Vec<T>, ItemError>,
+) -> Result<Option<BTreeSet<T>>, ItemError> {
+    if item.contains_key(name) { Ok(Some(read()?.into_iter().collect())) } else { Ok(None) }
+}

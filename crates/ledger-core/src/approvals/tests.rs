@@ -1,0 +1,367 @@
+//! Every state under every action, who may act, and the stored form of every command.
+
+use super::*;
+use crate::account::Account;
+use crate::failure::Failure;
+use crate::ids::{ApprovalId, AuditId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TransactionId};
+use crate::keys::{self, Shards, attr};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::permission::{Permission, Staff};
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::psp::PspId;
+use crate::settlements::Destination;
+use crate::staff::{MemberState, StaffMember, StaffRole};
+use crate::terms::{
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, SpentPoints, StaffSource,
+    TenantTerms,
+};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Role, TransactItem, Transaction};
+use std::collections::{BTreeMap, BTreeSet};
+use uuid::Uuid;
+
+const REQUESTER: u128 = 1;
+const DECIDER: u128 = 2;
+const CUSTOMER: u128 = 9;
+
+fn cx() -> Context {
+    Context {
+        now: Timestamp::from_millis(1_764_000_000_000),
+        transaction_id: TransactionId::new(Uuid::from_u128(11)),
+        resource_id: Uuid::from_u128(12),
+        audit_id: AuditId::new(Uuid::from_u128(13)),
+        secret: [0; 16],
+    }
+}
+
+fn tenant() -> Tenant {
+    Tenant::parse("aoba").unwrap()
+}
+
+fn terms() -> TenantTerms {
+    let spec = AssetSpec::POINT;
+    let asset = AssetTerms { spec: spec.clone(), cap: None, transferable: false, spendable: true };
+    TenantTerms {
+        key_phase: KeyPhase::Mandatory,
+        assets: BTreeMap::from([(spec.asset().clone(), asset)]),
+        co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },
+        points_rate: Rate::parse("0.01").unwrap(),
+        card_cap: Amount::parse(&AssetSpec::ECOPAY, "50000").unwrap(),
+        card_bonus_rate: Rate::parse("0.01").unwrap(),
+        spent_points: SpentPoints::Deduct,
+        due_shards: Shards::ONE,
+        topup: None,
+        requests_per_second: None,
+        hold_hours: None,
+        settlement: None,
+        limits: None,
+        records: RecordVersion::V1,
+        cash: CashTerms::Clearing,
+        staff: StaffSource::Records,
+        approvals: ApprovalTerms::Required(GrantLimits::default()),
+    }
+}
+
+fn member(number: u128, role: &str) -> StaffMember {
+    let roles = BTreeSet::from([StaffRole::parse(Staff::Operator, role).unwrap()]);
+    StaffMember {
+        employer: Employer::Operator,
+        id: StaffId::new(Uuid::from_u128(number)),
+        email: FreeText::email("hanako@example.jp").unwrap(),
+        roles,
+        beneficiary_of: BTreeSet::new(),
+        state: MemberState::Active,
+        version: 3,
+        created_at: cx().now,
+        updated_at: cx().now,
+    }
+}
+
+fn points(text: &str) -> Amount {
+    Amount::parse(&AssetSpec::POINT, text).unwrap()
+}
+
+fn yen(text: &str) -> Amount {
+    Amount::parse(&AssetSpec::ECOPAY, text).unwrap()
+}
+
+fn customer() -> CustomerId {
+    CustomerId::new(Uuid::from_u128(CUSTOMER))
+}
+
+fn grant() -> Command {
+    Command::Grant { customer: customer(), amount: points("300") }
+}
+
+fn seen(terms: &TenantTerms) -> Seen<'_> {
+    Seen { terms, psp: None, items: &[] }
+}
+
+/// A grant that `REQUESTER` has requested.
+fn pending() -> Approval {
+    let (tenant, by, terms) = (tenant(), member(REQUESTER, "treasurer"), terms());
+    let reason = FreeText::parse("thanks", 140).unwrap();
+    let request =
+        ApprovalRequest { tenant: &tenant, by: &by, command: grant(), reason: Some(&reason), seen: seen(&terms) };
+    plan_request(&request, &cx()).unwrap().receipt
+}
+
+/// The same after it was read from the table in this state.
+fn in_state(state: ApprovalState) -> Approval {
+    let approval = pending();
+    let mut item = approval.item();
+    match state {
+        ApprovalState::Expired => {
+            let before = cx().now.minus(APPROVAL_LIFETIME);
+            item.insert("expires_at".to_owned(), crate::dynamo::Value::s(before.plus(APPROVAL_LIFETIME)));
+        }
+        ApprovalState::Pending
+        | ApprovalState::Approved
+        | ApprovalState::Rejected
+        | ApprovalState::Withdrawn
+        | ApprovalState::Stale => {
+            item.insert("state".to_owned(), crate::dynamo::Value::s(state.name()));
+        }
+    }
+    Approval::read(&item).unwrap()
+}
+
+fn approve(
+    approval: &Approval,
+    decider: &StaffMember,
+    requester: &StaffMember,
+) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let (tenant, terms) = (tenant(), terms());
+    let command = Approve { tenant: &tenant, approval, decider, requester, seen: seen(&terms) };
+    plan_approve(&command, &cx()).map(|(planned, _)| planned.draft.items)
+}
+
+fn both() -> (StaffMember, StaffMember) {
+    (member(DECIDER, "approver"), member(REQUESTER, "treasurer"))
+}
+
+#[test]
+fn every_action_is_refused_in_every_state_but_pending() {
+    let (decider, requester) = both();
+    for state in ApprovalState::ALL {
+        let approval = in_state(state);
+        assert_eq!(approval.state(cx().now), state);
+        let actions = [
+            approve(&approval, &decider, &requester).map(|_| ()),
+            plan_reject(&tenant(), &approval, &decider, &cx()).map(|_| ()),
+            plan_withdraw(&tenant(), &approval, &requester, &cx()).map(|_| ()),
+            plan_withdraw(&tenant(), &approval, &member(DECIDER, "owner"), &cx()).map(|_| ()),
+        ];
+        let expected = match state {
+            ApprovalState::Pending => Ok(()),
+            ApprovalState::Expired => Err(PlanRefusal::Refused(Failure::ApprovalExpired)),
+            ApprovalState::Approved | ApprovalState::Rejected | ApprovalState::Withdrawn | ApprovalState::Stale => {
+                Err(PlanRefusal::Refused(Failure::WrongState))
+            }
+        };
+        assert!(actions.iter().all(|action| *action == expected), "{}: {actions:?}", state.name());
+    }
+    assert!(ApprovalState::ALL.iter().all(|state| ApprovalState::parse(state.name()) == Some(*state)));
+    // Expiry is never stored.
+    let mut item = pending().item();
+    item.insert("state".to_owned(), crate::dynamo::Value::s("expired"));
+    assert!(Approval::read(&item).is_err());
+}
+
+/// What the guards of the record say of an item that changed after it was read.
+#[test]
+fn guards_refuse_what_the_plan_could_not_see() {
+    let (decider, requester) = both();
+    let approval = pending();
+    let of_record = |items: Vec<TransactItem>| items.into_iter().find(|item| item.role() == Role::Approval).unwrap();
+    let record = of_record(approve(&approval, &decider, &requester).unwrap());
+    let failure = |change: &dyn Fn(&mut crate::dynamo::Item)| {
+        let mut item = approval.item();
+        item.insert(attr::PK.to_owned(), crate::dynamo::Value::s("p"));
+        change(&mut item);
+        record.failure_on(Some(&item)).map(|clause| clause.failure)
+    };
+    let text = |name: &'static str, value: String| {
+        move |item: &mut crate::dynamo::Item| {
+            item.insert(name.to_owned(), crate::dynamo::Value::S(value.clone()));
+        }
+    };
+    assert_eq!(failure(&|_| {}), None);
+    assert_eq!(record.failure_on(None).map(|clause| clause.failure), Some(Failure::AccountMissing));
+    assert_eq!(failure(&text("requested_by", decider.id.to_string())), Some(Failure::FourEyes));
+    for state in ["approved", "rejected", "withdrawn", "stale"] {
+        assert_eq!(failure(&text("state", state.to_owned())), Some(Failure::WrongState));
+    }
+    assert_eq!(failure(&text("expires_at", cx().now.to_string())), Some(Failure::ApprovalExpired));
+    let later = Timestamp::from_millis(cx().now.millis() + 1);
+    assert_eq!(failure(&text("expires_at", later.to_string())), None);
+}
+
+#[test]
+fn both_members_are_checked_by_the_transaction() {
+    let (decider, requester) = both();
+    let items = approve(&pending(), &decider, &requester).unwrap();
+    for member in [&decider, &requester] {
+        let key = keys::staff_member(&tenant(), Employer::Operator, member.id);
+        let check = items.iter().find(|item| *item.key() == key).unwrap();
+        let mut changed = member.item();
+        changed.insert(attr::PK.to_owned(), crate::dynamo::Value::s("p"));
+        assert_eq!(check.failure_on(Some(&changed)), None);
+        changed.insert("version".to_owned(), crate::dynamo::Value::int(4));
+        assert_eq!(check.failure_on(Some(&changed)).map(|clause| clause.failure), Some(Failure::StalePlan));
+    }
+    let roles: Vec<Role> = items.iter().map(TransactItem::role).collect();
+    assert_eq!(roles, [Role::Approval, Role::Staff, Role::Staff, Role::Payee, Role::Audit]);
+}
+
+#[test]
+fn who_may_not_decide_is_refused() {
+    let (decider, requester) = both();
+    let approval = pending();
+    let refused = |decider: &StaffMember, requester: &StaffMember| approve(&approval, decider, requester).unwrap_err();
+    let four_eyes = PlanRefusal::Refused(Failure::FourEyes);
+    let own = member(REQUESTER, "owner");
+    assert_eq!(refused(&own, &own), four_eyes);
+    assert_eq!(plan_reject(&tenant(), &approval, &own, &cx()).unwrap_err(), four_eyes);
+    for role in ["viewer", "support", "operator", "treasurer", "auditor"] {
+        let denied = PlanRefusal::Denied(Permission::ApprovalsDecide);
+        assert_eq!(refused(&member(DECIDER, role), &requester), denied, "{role}");
+    }
+    for state in [MemberState::Invited, MemberState::Disabled] {
+        let decider = StaffMember { state, ..decider.clone() };
+        assert_eq!(refused(&decider, &requester), PlanRefusal::Denied(Permission::ApprovalsDecide));
+        // A requester who may not request it any more requests nothing.
+        let requester = StaffMember { state, ..requester.clone() };
+        assert_eq!(refused(&both().0, &requester), PlanRefusal::Refused(Failure::WrongState));
+    }
+    assert_eq!(refused(&decider, &member(REQUESTER, "viewer")), PlanRefusal::Refused(Failure::WrongState));
+    // The customer whose id is the decider's, and an account that the decider's record names.
+    assert_eq!(refused(&member(CUSTOMER, "approver"), &requester), four_eyes);
+    let named = StaffMember { beneficiary_of: BTreeSet::from([Account::Customer(customer())]), ..decider };
+    assert_eq!(refused(&named, &requester), four_eyes);
+    assert_eq!(StaffMember::read(Employer::Operator, &named.item()).unwrap(), named);
+    let stranger = plan_withdraw(&tenant(), &approval, &member(DECIDER, "treasurer"), &cx()).unwrap_err();
+    assert_eq!(stranger, PlanRefusal::Denied(Permission::StaffManage));
+}
+
+#[test]
+fn person_under_another_id_does_not_decide_for_the_own_merchant() {
+    let ((decider, requester), terms, id) = (both(), terms(), MerchantId::new(Uuid::from_u128(7)));
+    let request = |command| {
+        let tenant = tenant();
+        let owner = member(REQUESTER, "owner");
+        let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen: seen(&terms) };
+        plan_request(&request, &cx()).unwrap().receipt
+    };
+    let ceiling = request(Command::CashCeiling { merchant: id, ceiling: yen("500"), seen: None });
+    let items = approve(&ceiling, &decider, &requester).unwrap();
+    let person = items.iter().find(|item| item.role() == Role::Person).unwrap();
+    assert_eq!(*person.key(), keys::person(&tenant(), Employer::Merchant(id), &decider.email));
+    assert_eq!(person.clauses()[0].failure, Failure::FourEyes);
+    let email = FreeText::email("HANAKO@example.jp").unwrap();
+    let owner = request(Command::MerchantOwner { merchant: id, id: StaffId::new(Uuid::from_u128(8)), email });
+    let refused = approve(&owner, &decider, &member(REQUESTER, "owner")).unwrap_err();
+    assert_eq!(refused, PlanRefusal::Refused(Failure::FourEyes));
+}
+
+#[test]
+fn entry_is_the_commands_under_a_key_of_the_approval() {
+    let ((decider, requester), approval) = (both(), pending());
+    let (tenant, terms) = (tenant(), terms());
+    let command =
+        Approve { tenant: &tenant, approval: &approval, decider: &decider, requester: &requester, seen: seen(&terms) };
+    let (planned, from) = plan_approve(&command, &cx()).unwrap();
+    assert_eq!(planned.receipt.state(cx().now), ApprovalState::Approved);
+    assert_eq!(planned.receipt.transaction_id, Some(cx().transaction_id));
+    assert_eq!(from.operation, approval.command.operation());
+    assert_eq!(from.key, format!("approval:{}", approval.id));
+    assert_eq!(from.principal.to_string(), format!("staff:{}", requester.id));
+    assert_eq!(from.actor, decider.actor());
+    // The asset is not enabled any more: the terms differ from those of the request.
+    let without = TenantTerms { assets: BTreeMap::new(), ..terms.clone() };
+    let stale = Approve { seen: seen(&without), ..command };
+    let (planned, _) = plan_approve(&stale, &cx()).unwrap();
+    assert_eq!(planned.receipt.state(cx().now), ApprovalState::Stale);
+    let roles: Vec<Role> = planned.draft.items.iter().map(TransactItem::role).collect();
+    assert_eq!(roles, [Role::Approval, Role::Staff, Role::Audit]);
+    assert!(Transaction::unkeyed(planned.draft.items).is_ok());
+}
+
+/// One of each kind.
+fn commands() -> Vec<Command> {
+    let merchant = MerchantId::new(Uuid::from_u128(20));
+    let person = StaffId::new(Uuid::from_u128(21));
+    let email = FreeText::email("taro@example.jp").unwrap();
+    let role = |name| StaffRole::parse(Staff::Operator, name).unwrap();
+    let destination = Destination::Stripe { external_account: PspId::parse("ba_1").unwrap() };
+    let digest = destination_digest(Some(&destination));
+    vec![
+        grant(),
+        Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
+        Command::CashCeiling { merchant, ceiling: yen("1000"), seen: None },
+        Command::CashCeiling { merchant, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
+        Command::CashRoom { terminal: TerminalId::new(Uuid::from_u128(22)), merchant, room: yen("1000") },
+        Command::Destination { merchant, destination: destination.clone(), seen: None },
+        Command::Destination { merchant, destination, seen: digest.clone() },
+        Command::SettlementOpen { merchant, pay_on: None, seen: digest.clone() },
+        Command::SettlementOpen { merchant, pay_on: Some(BusinessDate::parse("2026-11-30").unwrap()), seen: digest },
+        Command::EnrolmentCode { terminal: TerminalId::new(Uuid::from_u128(22)), merchant },
+        Command::StaffInvite {
+            id: person,
+            email: email.clone(),
+            roles: BTreeSet::from([role("approver"), role("viewer")]),
+            beneficiary_of: BTreeSet::from([Account::Merchant(merchant)]),
+        },
+        Command::StaffChange { id: person, roles: None, beneficiary_of: None, state: None, seen: 1 },
+        Command::StaffChange {
+            id: person,
+            roles: Some(BTreeSet::from([role("owner")])),
+            beneficiary_of: Some(BTreeSet::new()),
+            state: Some(MemberState::Active),
+            seen: 4,
+        },
+        Command::MerchantOwner { merchant, id: person, email },
+    ]
+}
+
+#[test]
+fn stored_command_is_read_as_written_and_strictly() {
+    for command in commands() {
+        let item = command.item();
+        assert_eq!(Command::read(&item).unwrap(), command);
+        let mut more = item.clone();
+        more.insert("later".to_owned(), crate::dynamo::Value::s("x"));
+        assert!(Command::read(&more).is_err(), "an attribute of a later release: {command:?}");
+        let mut other = item.clone();
+        other.insert("kind".to_owned(), crate::dynamo::Value::s("card_pay"));
+        assert!(Command::read(&other).is_err());
+        for name in
+            item.keys().filter(|name| !["seen", "pay_on", "roles", "beneficiary_of", "state"].contains(&name.as_str()))
+        {
+            let mut less = item.clone();
+            less.remove(name);
+            let read = Command::read(&less);
+            assert!(name == "customers" || read.is_err(), "without {name}: {read:?}");
+        }
+    }
+    let zero = Balance::zero(Asset::Ecopay);
+    let merchant = MerchantId::new(Uuid::from_u128(20));
+    let command = Command::CashCeiling { merchant, ceiling: yen("1"), seen: Some(zero) };
+    assert_eq!(Command::read(&command.item()).unwrap(), command);
+}
+
+#[test]
+fn requester_needs_the_permission_of_the_command() {
+    let (tenant, terms) = (tenant(), terms());
+    let viewer = member(REQUESTER, "viewer");
+    for command in commands() {
+        let needed = command.permission();
+        let request = ApprovalRequest { tenant: &tenant, by: &viewer, command, reason: None, seen: seen(&terms) };
+        assert_eq!(plan_request(&request, &cx()).unwrap_err(), PlanRefusal::Denied(needed));
+    }
+    let approval = pending();
+    assert_eq!(approval.expires_at, cx().now.plus(APPROVAL_LIFETIME));
+    assert_eq!(approval.id, ApprovalId::new(cx().resource_id));
+    assert_eq!(Approval::read(&approval.item()).unwrap(), approval);
+}

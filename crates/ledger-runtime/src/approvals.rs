@@ -1,0 +1,235 @@
+//! Commands that another person must approve: storing them in place of executing them, the inbox, and decisions.
+
+use crate::app::App;
+use crate::cursor::Cursor;
+use crate::endpoint::Endpoint;
+use crate::execute::{PlanError, accepted};
+use crate::identity::Member;
+use crate::problem::Problem;
+use crate::request;
+use crate::views::{ApprovalView, Page, PendingApprovalView};
+use ledger_core::approvals::{
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, ApprovalState, Approve, Command, Seen, plan_approve, plan_reject,
+    plan_request, plan_withdraw,
+};
+use ledger_core::dynamo::Item;
+use ledger_core::idempotency::{Answer, Claim};
+use ledger_core::ids::{ApprovalId, Employer, Tenant};
+use ledger_core::keys;
+use ledger_core::permission::Permission;
+use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
+use ledger_core::reads;
+use ledger_core::staff::StaffMember;
+use ledger_core::terms::TenantTerms;
+use ledger_core::transaction::{Planned, Provenance};
+
+/// The most queries for one page of a list that shows one state only.
+const QUERIES_MAX: usize = 10;
+
+/// The result of a request for a command.
+#[derive(Clone, Debug)]
+pub enum Requested<R> {
+    /// It was executed.
+    Executed(R),
+    /// It was stored: another person must approve it.
+    Pending(Box<Approval>),
+}
+
+impl<R> Requested<R> {
+    /// The plan of a command that needs no approval.
+    pub fn executed(planned: Planned<R>) -> Planned<Self> {
+        Planned { draft: planned.draft, receipt: Self::Executed(planned.receipt) }
+    }
+
+    /// Builds the response: that of the executed command, or 202 with the approval. `at` is the endpoint that returns
+    /// approvals.
+    pub fn answer(&self, at: &Endpoint, of_executed: impl FnOnce(&R) -> Answer) -> Answer {
+        match self {
+            Self::Executed(receipt) => of_executed(receipt),
+            Self::Pending(approval) => accepted(at.path(&[&approval.id]), &PendingApprovalView::from(&**approval)),
+        }
+    }
+}
+
+impl App {
+    /// Plans to store a command. `items` are those of [`Command::keys`], as read.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the caller may not request it, or if it could not be executed.
+    pub async fn request_approval<R>(
+        &self,
+        who: &Member,
+        (command, reason): (Command, Option<&FreeText>),
+        terms: &TenantTerms,
+        items: &[Option<Item>],
+        cx: &Context,
+    ) -> Result<Planned<Requested<R>>, PlanError> {
+        let by = self.dynamo().get(&keys::staff_member(who.tenant(), Employer::Operator, who.id())).await?;
+        let by = member(by.as_ref(), command.permission())?;
+        let provider = self.provider_of(&command).await;
+        let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
+        let seen = Seen { terms, psp, items };
+        let planned = plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?;
+        Ok(Planned { draft: planned.draft, receipt: Requested::Pending(Box::new(planned.receipt)) })
+    }
+
+    /// Plans the approval of a command, and its execution.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the caller may not decide on it, its state does not allow it, or it cannot be executed now.
+    pub async fn approve(
+        &self,
+        claim: &Claim,
+        who: &Member,
+        id: ApprovalId,
+        cx: &Context,
+    ) -> Result<(Planned<Approval>, Provenance), PlanError> {
+        let tenant = who.tenant();
+        let (approval, decider) = self.approval_and_member(claim, who, id, Permission::ApprovalsDecide).await?;
+        let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
+        wanted.extend(approval.command.keys(tenant));
+        let mut items = self.ledger().read_for(claim, &wanted).await?;
+        let rest = items.split_off(items.len().min(1));
+        let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
+        let terms = self.terms(tenant).await?;
+        let provider = self.provider_of(&approval.command).await;
+        let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
+        let seen = Seen { terms: &terms, psp, items: &rest };
+        let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
+        Ok(plan_approve(&command, cx)?)
+    }
+
+    /// Plans the rejection of a command.
+    ///
+    /// # Errors
+    /// As [`App::approve`].
+    pub async fn reject(
+        &self,
+        claim: &Claim,
+        who: &Member,
+        id: ApprovalId,
+        cx: &Context,
+    ) -> Result<Planned<Approval>, PlanError> {
+        let (approval, decider) = self.approval_and_member(claim, who, id, Permission::ApprovalsDecide).await?;
+        Ok(plan_reject(who.tenant(), &approval, &decider, cx)?)
+    }
+
+    /// Plans the withdrawal of a command.
+    ///
+    /// # Errors
+    /// As [`App::approve`].
+    pub async fn withdraw(
+        &self,
+        claim: &Claim,
+        who: &Member,
+        id: ApprovalId,
+        cx: &Context,
+    ) -> Result<Planned<Approval>, PlanError> {
+        let (approval, by) = self.approval_and_member(claim, who, id, Permission::ApprovalsRequest).await?;
+        Ok(plan_withdraw(who.tenant(), &approval, &by, cx)?)
+    }
+
+    /// A command of a tenant that awaits approval or was decided on.
+    ///
+    /// # Errors
+    /// 404 if there is none, 503 if the store cannot be read.
+    pub async fn approval(&self, tenant: &Tenant, id: ApprovalId) -> Result<Approval, Problem> {
+        let item = self.dynamo().get(&keys::approval(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+        Ok(Approval::read(&item)?)
+    }
+
+    /// A page of a tenant's commands, newest first, in one state or in any. A page of one state may be short, and still
+    /// have a cursor.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn approvals(
+        &self,
+        tenant: &Tenant,
+        state: Option<ApprovalState>,
+        page: request::Page,
+    ) -> Result<Page<ApprovalView>, Problem> {
+        let now = self.now();
+        let mut after = page.cursor.map(|cursor| ApprovalId::new(cursor.id()));
+        // Older ones have expired.
+        let from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
+        let mut items = Vec::new();
+        let cursor = |after: Option<ApprovalId>| after.map(|id| Cursor::after(id.uuid()).to_string());
+        for _ in 0..QUERIES_MAX {
+            let query = reads::approvals(tenant, from, after);
+            let found = self.dynamo().query(&query.limit(page.limit.saturating_add(1))).await?;
+            for item in &found {
+                if items.len() >= page.limit {
+                    return Ok(Page { items, next_cursor: cursor(after) });
+                }
+                let approval = Approval::read(item)?;
+                after = Some(approval.id);
+                if state.is_none_or(|state| approval.state(now) == state) {
+                    items.push(ApprovalView::at(&approval, now));
+                }
+            }
+            if found.len() <= page.limit {
+                return Ok(Page { items, next_cursor: None });
+            }
+        }
+        Ok(Page { items, next_cursor: cursor(after) })
+    }
+
+    /// Removes from the caches what an approved command changed.
+    pub fn forget_changed(&self, tenant: &Tenant, command: &Command) {
+        match command {
+            Command::Destination { merchant, .. } => self.records().forget_merchant(tenant, *merchant),
+            Command::StaffInvite { id, .. } | Command::StaffChange { id, .. } => {
+                self.records().forget_staff(tenant, (Employer::Operator, *id));
+            }
+            Command::MerchantOwner { merchant, id, .. } => {
+                self.records().forget_staff(tenant, (Employer::Merchant(*merchant), *id));
+            }
+            Command::Grant { .. }
+            | Command::BulkGrant { .. }
+            | Command::CashCeiling { .. }
+            | Command::CashRoom { .. }
+            | Command::EnrolmentCode { .. }
+            | Command::SettlementOpen { .. } => {}
+        }
+    }
+
+    /// Reads a command and the record of the member who decides on it or withdraws it.
+    async fn approval_and_member(
+        &self,
+        claim: &Claim,
+        who: &Member,
+        id: ApprovalId,
+        needed: Permission,
+    ) -> Result<(Approval, StaffMember), PlanError> {
+        let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
+        let items = self.ledger().read_for(claim, &[keys::approval(who.tenant(), id), own]).await?;
+        let mut items = items.into_iter();
+        let approval = Approval::read(&items.next().flatten().ok_or(PlanError::Missing)?)?;
+        let by = member(items.next().flatten().as_ref(), needed)?;
+        Ok((approval, by))
+    }
+
+    /// The payment provider, if the command may need it.
+    async fn provider_of(&self, command: &Command) -> Option<crate::topups::Provider> {
+        match command {
+            Command::SettlementOpen { .. } => self.provider_if_any().await,
+            Command::Grant { .. }
+            | Command::BulkGrant { .. }
+            | Command::CashCeiling { .. }
+            | Command::CashRoom { .. }
+            | Command::Destination { .. }
+            | Command::EnrolmentCode { .. }
+            | Command::StaffInvite { .. }
+            | Command::StaffChange { .. }
+            | Command::MerchantOwner { .. } => None,
+        }
+    }
+}
+
+/// The member in a record; a person without one may do nothing.
+fn member(item: Option<&Item>, needed: Permission) -> Result<StaffMember, PlanError> {
+    let item = item.ok_or_else(|| PlanError::Invalid(Problem::permission_missing(needed)))?;
+    Ok(StaffMember::read(Employer::Operator, item)?)
+}

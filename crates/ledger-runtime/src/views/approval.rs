@@ -1,0 +1,117 @@
+//! Commands that another person must approve, as the operator API shows them.
+
+use super::words;
+use ledger_core::approvals::{Approval, ApprovalState, Command, Effect};
+use ledger_core::time::Timestamp;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// A command that another person must approve, or that was decided on.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ApprovalView {
+    /// The approval's id.
+    pub approval_id: String,
+    /// `pending` until another staff member decides; `stale` if what it was requested against had changed by then.
+    #[schema(value_type = words::ApprovalStateWord)]
+    pub status: &'static str,
+    /// The command: the name of its operation, for example `grant`.
+    pub command: &'static str,
+    /// The account that it is about: `customer:<id>` or `merchant:<id>`; absent if there are many or none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// The asset of the amount; absent without an amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub asset: Option<String>,
+    /// The amount; for each customer, if there are many. Absent if the command is not about an amount.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amount: Option<String>,
+    /// The number of customers; absent unless there may be many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customers: Option<usize>,
+    /// What else the command says, by name. A bank account is masked.
+    pub details: BTreeMap<&'static str, String>,
+    /// The reason; absent if none was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The staff member who requested it.
+    pub requested_by: String,
+    /// The time of the request.
+    pub created_at: String,
+    /// The time at which it can no longer be decided on.
+    pub expires_at: String,
+    /// The staff member who decided on it or withdrew it; absent until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    /// The time of the decision or the withdrawal; absent until then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<String>,
+    /// The journal entry that it posted; absent unless it was approved and moved value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transaction_id: Option<String>,
+    /// The job that it started; absent unless it was approved and is a grant to many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<String>,
+    /// The settlement that it opened; absent unless it was approved and closes a period.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settlement_id: Option<String>,
+}
+
+/// A command that was stored in place of being executed: another staff member must approve it first.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PendingApprovalView {
+    /// The approval's id.
+    pub approval_id: String,
+    /// `pending`.
+    #[schema(value_type = words::PendingWord)]
+    pub status: &'static str,
+    /// The command: the name of its operation, for example `grant`.
+    pub command: &'static str,
+    /// The time of the request.
+    pub created_at: String,
+    /// The time at which it can no longer be decided on.
+    pub expires_at: String,
+}
+
+impl ApprovalView {
+    /// The approval as it is at `now`.
+    #[must_use]
+    pub fn at(approval: &Approval, now: Timestamp) -> Self {
+        let Effect { account, asset, amount, count } = approval.command.effect();
+        let state = approval.state(now);
+        let made = (state == ApprovalState::Approved).then(|| approval.id.to_string());
+        let is_job = matches!(approval.command, Command::BulkGrant { .. });
+        let is_settlement = matches!(approval.command, Command::SettlementOpen { .. });
+        Self {
+            approval_id: approval.id.to_string(),
+            status: state.name(),
+            command: approval.command.operation().name(),
+            account: account.map(|account| account.to_string()),
+            asset: asset.map(|asset| asset.to_string()),
+            amount: amount.map(|amount| amount.text()),
+            customers: count,
+            details: approval.command.details().into_iter().collect(),
+            reason: approval.reason.as_ref().map(|reason| reason.expose().to_owned()),
+            requested_by: approval.requested_by.to_string(),
+            created_at: approval.created_at.to_string(),
+            expires_at: approval.expires_at.to_string(),
+            decided_by: approval.decided_by.map(|id| id.to_string()),
+            decided_at: approval.decided_at.map(|at| at.to_string()),
+            transaction_id: approval.transaction_id.map(|id| id.to_string()),
+            job_id: made.clone().filter(|_| is_job),
+            settlement_id: made.filter(|_| is_settlement),
+        }
+    }
+}
+
+impl From<&Approval> for PendingApprovalView {
+    fn from(approval: &Approval) -> Self {
+        Self {
+            approval_id: approval.id.to_string(),
+            status: ApprovalState::Pending.name(),
+            command: approval.command.operation().name(),
+            created_at: approval.created_at.to_string(),
+            expires_at: approval.expires_at.to_string(),
+        }
+    }
+}

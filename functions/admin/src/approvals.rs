@@ -1,0 +1,147 @@
+//! `/v1/admin/approvals`: commands that another person must approve. One person requests a command at the command's own
+//! endpoint, another approves or rejects it here.
+
+use axum::Json;
+use axum::extract::State;
+use ledger_core::approvals::{Approval, ApprovalState};
+use ledger_core::idempotency::{Answer, Fields};
+use ledger_core::ids::ApprovalId;
+use ledger_core::operation::Operation;
+use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
+use ledger_runtime::execute::{Outcome, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{self, Empty, KeyedJson, Params, PathId};
+use ledger_runtime::views::{ApprovalView, Page};
+
+const STATES: &[&str] = &["pending", "approved", "rejected", "withdrawn", "expired", "stale"];
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/approvals")
+    .summary("Lists commands that await approval or were decided on, newest first.")
+    .about("With `state`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
+    .permission(Permission::ApprovalsRead)
+    .pages_of::<ApprovalView>()
+    .parameter(Parameter::in_query("state", "Commands in this state only.", Kind::Word(STATES)));
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<ApprovalView>>, Problem> {
+    let state = params.take("state")?;
+    let words = "pending, approved, rejected, withdrawn, expired or stale";
+    let state = state.map(|word| request::word("state", &word, ApprovalState::parse, words)).transpose()?;
+    let page = params.page()?;
+    params.finish()?;
+    Ok(Json(app.approvals(who.tenant(), state, page).await?))
+}
+
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/approvals/{approval_id}")
+    .summary("Returns a command that awaits approval or was decided on.")
+    .permission(Permission::ApprovalsRead)
+    .id("approval_id", "The approval's id.")
+    .ok::<ApprovalView>("The command")
+    .when(Code::NotFound, "no such command");
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<ApprovalId>,
+) -> Result<Json<ApprovalView>, Problem> {
+    Ok(Json(ApprovalView::at(&app.approval(who.tenant(), id).await?, app.now())))
+}
+
+pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/approve")
+    .summary("Approves a command and executes it.")
+    .about(
+        "Neither the staff member who requested it can approve it, nor one whose own account it is about. If it cannot be \
+         executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
+         executed.",
+    )
+    .permission(Permission::ApprovalsDecide)
+    .id("approval_id", "The approval's id.")
+    .ok::<ApprovalView>("Approved and executed")
+    .problems(&[Code::ApprovalExpired, Code::ApprovalStale, Code::CashRoomExceeded, Code::LegacyRecordUnreadable])
+    .when(Code::FourEyesRequired, "the caller requested it, or is a beneficiary of it")
+    .when(Code::WrongState, "it is already decided on, or its requester may not request it any more")
+    .when(Code::AlreadyExists, "the merchant has an open settlement or an owner, or the person a record")
+    .when(Code::NotFound, "no such command, or no such account")
+    .keyed(Operation::ApprovalApprove);
+
+pub(crate) async fn approve(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<ApprovalId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let (claim, admission) = APPROVE.claim(&app, &who, key, &[&id], Fields::new()).await?;
+    let member = who.member();
+    let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
+    let outcome = app.perform_as(claim.clone(), admission, plan, decided).await;
+    if outcome.status() == 200 && !outcome.is_replay() {
+        let approval = app.approval(who.tenant(), id).await;
+        if let Ok(approval) = approval {
+            app.forget_changed(who.tenant(), &approval.command);
+        }
+    }
+    Ok(outcome)
+}
+
+pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/reject")
+    .summary("Rejects a command.")
+    .about("The staff member who requested it cannot reject it: they withdraw it.")
+    .permission(Permission::ApprovalsDecide)
+    .id("approval_id", "The approval's id.")
+    .ok::<ApprovalView>("Rejected")
+    .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
+    .when(Code::WrongState, "it is already decided on")
+    .when(Code::NotFound, "no such command")
+    .keyed(Operation::ApprovalReject);
+
+pub(crate) async fn reject(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<ApprovalId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let (claim, admission) = REJECT.claim(&app, &who, key, &[&id], Fields::new()).await?;
+    let member = who.member();
+    let plan = async |cx| app.reject(&claim, &member, id, &cx).await;
+    Ok(app.perform(claim.clone(), admission, plan, decided).await)
+}
+
+pub(crate) const WITHDRAW: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/withdraw")
+    .summary("Withdraws a command that the caller requested. An owner withdraws every command.")
+    .permission(Permission::ApprovalsRequest)
+    .id("approval_id", "The approval's id.")
+    .ok::<ApprovalView>("Withdrawn")
+    .problems(&[Code::ApprovalExpired])
+    .when(Code::WrongState, "it is already decided on")
+    .when(Code::NotFound, "no such command")
+    .keyed(Operation::ApprovalWithdraw);
+
+pub(crate) async fn withdraw(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<ApprovalId>,
+    KeyedJson(key, Empty {}): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let (claim, admission) = WITHDRAW.claim(&app, &who, key, &[&id], Fields::new()).await?;
+    let member = who.member();
+    let plan = async |cx| app.withdraw(&claim, &member, id, &cx).await;
+    Ok(app.perform(claim.clone(), admission, plan, decided).await)
+}
+
+/// The stored response of a decision. A command that was found to be stale is a refusal.
+fn decided(approval: &Approval) -> Answer {
+    let at = approval.decided_at.unwrap_or(approval.created_at);
+    match approval.state(at) {
+        ApprovalState::Stale => Problem::approval_stale().answer(),
+        ApprovalState::Pending
+        | ApprovalState::Approved
+        | ApprovalState::Rejected
+        | ApprovalState::Withdrawn
+        | ApprovalState::Expired => ok(&ApprovalView::at(approval, at)),
+    }
+}

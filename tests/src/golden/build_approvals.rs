@@ -1,0 +1,93 @@
+//! Builds what is done about commands that another person must approve. Members and approvals are read from the state.
+
+use super::build::{Made, NoPlan};
+use super::decode::{self, World};
+use crate::wire;
+use ledger_core::approvals::{
+    Approval, ApprovalRequest, Approve, Command, Seen, plan_approve, plan_reject, plan_request, plan_withdraw,
+};
+use ledger_core::dynamo::Item;
+use ledger_core::idempotency::{Answer, Claim};
+use ledger_core::ids::{ApprovalId, Employer, StaffId};
+use ledger_core::keys;
+use ledger_core::money::{Amount, Asset};
+use ledger_core::staff::StaffMember;
+use ledger_core::tenants;
+use ledger_core::terms::GrantLimits;
+use ledger_core::transaction::Transaction;
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+
+/// A command. Members and approvals are named by their ids.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum ApprovalDoes {
+    Request {
+        by: String,
+        /// The stored form.
+        command: Json,
+        reason: Option<String>,
+    },
+    Approve {
+        by: String,
+        approval: String,
+    },
+    Reject {
+        by: String,
+        approval: String,
+    },
+    Withdraw {
+        by: String,
+        approval: String,
+    },
+    /// Requires approvals, except for grants up to these limits.
+    Require {
+        limits: BTreeMap<String, String>,
+    },
+}
+
+pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (Claim, Answer)) -> Result<Made, NoPlan> {
+    let (tenant, cx) = (&world.tenant, &world.cx);
+    let member = |id: StaffId| {
+        let key = keys::staff_member(tenant, Employer::Operator, id);
+        StaffMember::read(Employer::Operator, world.must(&key)).unwrap()
+    };
+    let named = |id: &str| member(StaffId::parse(id).unwrap());
+    let stored =
+        |id: &str| Approval::read(world.must(&keys::approval(tenant, ApprovalId::parse(id).unwrap()))).unwrap();
+    let items = |command: &Command| -> Vec<Option<Item>> {
+        command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
+    };
+    let draft = match does {
+        ApprovalDoes::Request { by, command, reason } => {
+            let (terms, command) = (world.terms(), Command::read(&wire::item_from_json(command)).unwrap());
+            let (by, reason, items) = (named(by), decode::maybe_text(reason), items(&command));
+            let seen = Seen { terms: &terms, psp: None, items: &items };
+            plan_request(&ApprovalRequest { tenant, by: &by, command, reason: reason.as_ref(), seen }, cx)?.draft
+        }
+        ApprovalDoes::Approve { by, approval } => {
+            let (decider, approval, terms) = (named(by), stored(approval), world.terms());
+            let (requester, items) = (member(approval.requested_by), items(&approval.command));
+            let seen = Seen { terms: &terms, psp: None, items: &items };
+            let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
+            let (planned, from) = plan_approve(&command, cx)?;
+            let (claim, answer) = both();
+            return Ok(Made::Whole(Transaction::seal_as(planned.draft, &claim, &answer, &from).unwrap()));
+        }
+        ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,
+        ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,
+        ApprovalDoes::Require { limits } => {
+            let terms = world.terms();
+            let limit = |(asset, most): (&String, &String)| {
+                let asset = Asset::parse(asset).unwrap();
+                let most = Amount::parse(terms.spec(&asset).unwrap(), most).unwrap();
+                (asset, most)
+            };
+            let limits = GrantLimits(limits.iter().map(limit).collect());
+            return Ok(Made::Whole(tenants::require_approvals(tenant, &limits, decode::actor("system"), cx).unwrap()));
+        }
+    };
+    Ok(Made::Draft(draft))
+}

@@ -1,0 +1,37 @@
+//! The outcomes of clauses about commands that another person must approve, written by hand.
+
+use super::meanings::Old;
+use crate::names;
+use ledger_core::transaction::Role;
+use serde_json::json;
+
+/// The rows of one clause; `None` for any other clause. `does` is the command's name.
+pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let stale = "rejected stale_plan";
+    Some(match (names::role(role), clause) {
+        ("approval", "(NOT #requested_by = :me)") => {
+            vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
+        }
+        ("approval", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
+        ("approval", "#expires_at > :now") => {
+            vec![(Old::WithOperand("expires_at", ":now"), "rejected approval_expired")]
+        }
+        // The decider is of the staff of the merchant that the command is about.
+        ("person", "attribute_not_exists(#uuid)") if does == "approval" => {
+            vec![(Old::KeyOnly, "rejected four_eyes")]
+        }
+        ("profile", "#payout = :seen_payout") => vec![(Old::Without("payout"), stale)],
+        ("profile", "attribute_not_exists(#payout)") => vec![(Old::With("payout", json!({ "M": {} })), stale)],
+        ("profile", "#code_for = :me") => {
+            vec![(Old::Without("code_for"), stale), (Old::With("code_for", s("another")), stale)]
+        }
+        ("profile", "#code_until > :now") => vec![(Old::WithOperand("code_until", ":now"), stale)],
+        ("profile", "#merchant_id = :merchant") => vec![(Old::With("merchant_id", s("another")), stale)],
+        ("config", "#staff = :records") => vec![(Old::Without("staff"), stale)],
+        ("config", "attribute_not_exists(#approvals)") => {
+            vec![(Old::With("approvals", s("required")), "rejected wrong_state")]
+        }
+        _ => return None,
+    })
+}

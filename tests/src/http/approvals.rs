@@ -1,0 +1,86 @@
+//! Commands that another person must approve: tenants that require it, and commands that are stored already.
+
+use super::endpoints::{Endpoint, Prepared, prepared};
+use super::world::new_key;
+use super::{Answer, Call, Who, World, staff};
+use crate::cloud::gate;
+use ledger_core::approvals::{ApprovalRequest, Command, Seen, plan_request};
+use ledger_core::ids::{CustomerId, Employer, StaffId};
+use ledger_core::keys;
+use ledger_core::money::{Amount, Asset};
+use ledger_core::operation::Operation;
+use ledger_core::personal::FreeText;
+use ledger_core::staff::StaffMember;
+use ledger_core::terms::{ApprovalTerms, GrantLimits, StaffSource, TenantTerms};
+use ledger_core::transaction::Transaction;
+use serde_json::json;
+
+/// Changes terms so that another person must approve the commands of the closed list.
+pub fn required(terms: &mut TenantTerms) {
+    terms.staff = StaffSource::Records;
+    terms.approvals = ApprovalTerms::Required(GrantLimits::default());
+}
+
+/// A decision on a command, under a fresh key.
+#[must_use]
+pub fn decides(verb: &str, id: &str, who: &Who) -> Call {
+    Call::post(&format!("/v1/admin/approvals/{id}/{verb}"), who, &json!({})).key(new_key())
+}
+
+/// Approves, as the second operator, what a command's endpoint has stored; returns the endpoint's response.
+pub(super) async fn approve(world: &World, answer: Answer) -> Answer {
+    if answer.status == 202 && answer.json()["approval_id"].is_string() {
+        let id = answer.text("/approval_id");
+        let _ = world.api.settle(&decides("approve", &id, &world.second.who)).await.good();
+    }
+    answer
+}
+
+/// Issues an enrolment code; where it needs approval, by a second request after that.
+pub(super) async fn issued(world: &World, path: &str) -> Answer {
+    let first = world.operator(path, &json!({})).await;
+    if first.status == 202 { world.operator(path, &json!({})).await } else { first }
+}
+
+/// Stores a grant of points to a customer that the first operator requests, whatever the tenant's terms; returns the
+/// approval's id.
+///
+/// # Panics
+/// When the store refuses.
+pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String {
+    let (app, tenant) = (&world.app, world.slug());
+    let cx = app.ledger().context(app.now()).expect("a context");
+    let operator = StaffId::parse(&world.operator.id).expect("a UUID");
+    let write = async {
+        let key = keys::staff_member(&tenant, Employer::Operator, operator);
+        let item = app.dynamo().get(&key).await.expect("a store").expect("a record");
+        let by = StaffMember::read(Employer::Operator, &item).expect("a record");
+        let terms = app.terms(&tenant).await.expect("terms");
+        let amount = Amount::parse(terms.spec(&Asset::Point).expect("points"), points).expect("an amount");
+        let command = Command::Grant { customer: CustomerId::parse(customer).expect("a UUID"), amount };
+        let reason = FreeText::parse("thanks", 140).expect("a text");
+        let seen = Seen { terms: &terms, psp: None, items: &[] };
+        let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
+        let planned = plan_request(&request, &cx).expect("a plan");
+        let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");
+        app.ledger().apply(&tenant, Operation::ApprovalRequest, &stored).await.expect("the store is available");
+        planned.receipt.id.to_string()
+    };
+    gate::as_test(write).await
+}
+
+/// The request of an endpoint that decides on a command; the other request decides on another one.
+pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
+    staff::with_owners(world).await;
+    let customer = world.customer().await.id;
+    let [one, other] = [stored_grant(world, &customer, "300").await, stored_grant(world, &customer, "301").await];
+    let (verb, who, entries) = match endpoint {
+        Endpoint::ApprovalApprove => ("approve", &world.second.who, 1),
+        Endpoint::ApprovalReject => ("reject", &world.second.who, 0),
+        Endpoint::ApprovalWithdraw => ("withdraw", &world.operator.who, 0),
+        other => panic!("{other:?} decides on no command"),
+    };
+    let call = decides(verb, &one, who);
+    let path = call.path.replace(&one, &other);
+    prepared(call, 200, entries).with_other_path(path)
+}
