@@ -2,9 +2,9 @@
 environment of samconfig.toml. Offline and without credentials.
 
 Holds what only the transformed template shows: nothing of SAM is left, no role was added, every function is
-inside the boundary, nothing waits for itself, a changed parameter publishes a version of every function that
-knows it, each tenant has its schedules, and nothing comes near a limit of AWS's (template_limits.py). Then it
-plants mistakes, each of which must be found.
+inside the boundary, nothing waits for itself, every route has its own API's authorizer, a changed parameter
+publishes a version of every function that knows it, each tenant has its schedules, and nothing comes near a limit
+of AWS's (template_limits.py). Then it plants mistakes, each of which must be found.
 
 cfn-lint is not asked about the result: given the source it makes the same transforms itself.
 
@@ -86,6 +86,28 @@ def complaints(template, written):
         TopologicalSorter(waits).prepare()
     except CycleError as cycle:
         yield f"these wait for each other: {', '.join(cycle.args[1])}"
+
+
+def authorizer_of(path):
+    """The authorizer that a route must have, by its path."""
+    owners = {"terminal": "NONE", "webhooks": "NONE", "me": "Customer", "merchant": "Merchant"}
+    return owners.get(path.split("/")[2], "Admin")
+
+
+def unauthorized(template):
+    """Routes that accept the tokens of another API's client, or none."""
+    (api,) = of_type(template, "AWS::ApiGatewayV2::Api").values()
+    body = api["Properties"]["Body"]
+    for name, scheme in body["components"]["securitySchemes"].items():
+        audience = scheme["x-amazon-apigateway-authorizer"]["jwtConfiguration"]["audience"]
+        if audience != [{"Ref": f"{name}Client"}]:
+            yield f"the authorizer {name} accepts {audience}"
+    for path, operations in body["paths"].items():
+        for method, operation in operations.items():
+            given = [name for one in operation.get("security", []) for name in one]
+            # SAM leaves no security where a route names NONE.
+            if (given or ["NONE"]) != [authorizer_of(path)]:
+                yield f"{method} {path} has the authorizers {given}"
 
 
 def environments(samconfig):
@@ -215,10 +237,15 @@ def main():
         found += [f"{name} sets {odd}, which is no parameter" for odd in set(parameters) - set(source["Parameters"])]
         template = transform(source, {**OPTIONAL, **parameters})
         found += [f"{name}: {what}" for what in complaints(template, set(source["Resources"]))]
+        found += [f"{name}: {what}" for what in unauthorized(template)]
         print(f"template: {name} has {len(template['Resources'])} resources")
 
     found += oversized(source, text)
     found += unfound(source, text)
+    planted = copy.deepcopy(source)
+    del properties(planted, "Api")["DefinitionBody"]["paths"]["/v1/me"]["get"]["security"]
+    if list(unauthorized(transform(planted, OPTIONAL))) != ["get /v1/me has the authorizers ['Admin']"]:
+        found.append("planted, and not found: a customer's route with the operator's authorizer")
     if "--sizes" in sys.argv:
         values = template_limits.parameters(source)
         print("\n".join(sorted(template_limits.largest(source, text, most_of(source, values), values))))

@@ -6,7 +6,7 @@
 mod path;
 
 use crate::demo::Demo;
-use crate::issuer::{Claims, Issuer};
+use crate::issuer::{Api, Claims, Issuer};
 mod cors;
 
 pub use cors::{CORS, Cors};
@@ -147,7 +147,7 @@ impl Gateway {
             let claims = if UNAUTHORIZED_PREFIXES.iter().any(|prefix| route.starts_with(prefix)) {
                 None
             } else {
-                match self.authorize(&parts.headers) {
+                match self.authorize(Api::of_route(&route), &parts.headers) {
                     Ok(claims) => Some(claims),
                     Err(challenge) => return unauthorized(challenge),
                 }
@@ -172,14 +172,14 @@ impl Gateway {
         (!known).then(|| methods.iter().copied().collect::<Vec<_>>().join(","))
     }
 
-    /// The claims of the token, or the challenge of a 401.
-    fn authorize(&self, headers: &HeaderMap) -> Result<Claims, &'static str> {
+    /// The claims of a token that was issued to the client of this API, or the challenge of a 401.
+    fn authorize(&self, api: Api, headers: &HeaderMap) -> Result<Claims, &'static str> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let token = match (values.next().map(HeaderValue::to_str), values.next()) {
             (Some(Ok(value)), None) => bearer_token(value),
             (Some(Ok(_) | Err(_)) | None, _) => None,
         };
-        self.issuer.verify(token.ok_or(NO_TOKEN)?).map_err(|error| {
+        self.issuer.verify_for(api, token.ok_or(NO_TOKEN)?).map_err(|error| {
             tracing::debug!(%error, "request refused");
             BAD_TOKEN
         })

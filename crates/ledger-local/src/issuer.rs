@@ -1,7 +1,8 @@
-//! The local identity provider: issues JWTs, and verifies them as API Gateway's authorizer does. Its key pair is stored
-//! in the data directory, so that tokens are valid after a restart.
+//! The local identity provider's tokens: signs JWTs as Cognito does, and verifies them as API Gateway's authorizer does.
+//! Its key pair is stored in the data directory, so that tokens are valid after a restart on the same port.
 
 use crate::{clock, private_file};
+use jsonwebtoken::jwk::{Jwk, JwkSet, PublicKeyUse};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation};
 use p256::SecretKey;
 use p256::elliptic_curve::Generate;
@@ -13,14 +14,53 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// `iss` of every token.
-pub const ISSUER: &str = "https://issuer.ecopay.local";
-/// `aud` of every token.
-pub const AUDIENCE: &str = "ecopay";
 /// The lifetime of a token that `/dev/token` issues: 12 hours, in seconds.
 pub const TOKEN_LIFETIME_S: i64 = 12 * 60 * 60;
 
 const KEY_FILE: &str = "issuer-key.pem";
+
+/// An API whose callers have tokens. The issuer has one client for each, whose id is the API's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Api {
+    /// The customer API.
+    Customer,
+    /// The merchant API.
+    Merchant,
+    /// The operator API.
+    Admin,
+}
+
+impl Api {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Customer, Self::Merchant, Self::Admin];
+
+    /// Its name: the `face` of its callers, and the id of its client.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Customer => "customer",
+            Self::Merchant => "merchant",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The API with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|api| api.name() == name)
+    }
+
+    /// The API of a route under `/v1` that requires a token. A route of no other API is the operator's.
+    pub fn of_route(route: &str) -> Self {
+        let is_below =
+            |root: &str| route.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        if is_below("/v1/me") {
+            Self::Customer
+        } else if is_below("/v1/merchant") {
+            Self::Merchant
+        } else {
+            Self::Admin
+        }
+    }
+}
 
 /// The claims of a token to be issued.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -37,6 +77,19 @@ pub struct Grant {
     /// The staff member's roles.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<Vec<String>>,
+}
+
+/// The claims that a sign-in adds to an access token.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SignInClaims {
+    /// The granted scopes, separated by spaces.
+    pub scope: String,
+    /// When the person signed in, in Unix seconds.
+    pub auth_time: i64,
+    /// The token's own id.
+    pub jti: String,
+    /// The id of the sign-in, which its refresh tokens share.
+    pub origin_jti: String,
 }
 
 /// Claims in the form in which API Gateway's HTTP API passes them on: every value a string.
@@ -70,6 +123,9 @@ pub enum TokenError {
     /// The key id is not this issuer's.
     #[error("token refused: unknown key id")]
     UnknownKey,
+    /// Issued to a client of another API.
+    #[error("token refused: issued to another client")]
+    OtherClient,
     /// Issued ahead of our clock.
     #[error("token refused: issued in the future")]
     IssuedInFuture,
@@ -77,6 +133,7 @@ pub enum TokenError {
 
 /// Issues tokens and verifies them.
 pub struct Issuer {
+    url: String,
     signing: EncodingKey,
     verifying: DecodingKey,
     validation: Validation,
@@ -85,62 +142,67 @@ pub struct Issuer {
 
 impl std::fmt::Debug for Issuer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Issuer").field("key_id", &self.key_id).finish_non_exhaustive()
+        f.debug_struct("Issuer").field("url", &self.url).field("key_id", &self.key_id).finish_non_exhaustive()
     }
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
-    iss: &'static str,
-    aud: &'static str,
+    iss: &'a str,
+    client_id: &'a str,
+    token_use: &'static str,
     iat: i64,
     exp: i64,
     #[serde(flatten)]
     grant: &'a Grant,
+    #[serde(flatten)]
+    sign_in: Option<&'a SignInClaims>,
 }
 
 impl Issuer {
-    /// Creates an issuer whose key ends with the process.
+    /// Creates the issuer at `url`, whose key ends with the process.
     ///
     /// # Errors
     /// If the system provides no randomness.
-    pub fn in_memory() -> Result<Self, IssuerError> {
-        Self::with_key(&generate()?)
+    pub fn in_memory(url: &str) -> Result<Self, IssuerError> {
+        Self::with_key(url, &generate()?)
     }
 
-    /// Creates an issuer with the key in `directory`, which the first start creates.
+    /// Creates the issuer at `url` with the key in `directory`, which the first start creates.
     ///
     /// # Errors
     /// If the key file cannot be read or written, or is not a P-256 key.
-    pub fn in_directory(directory: &Path) -> Result<Self, IssuerError> {
+    pub fn in_directory(url: &str, directory: &Path) -> Result<Self, IssuerError> {
         let path = directory.join(KEY_FILE);
         let unusable = |cause| IssuerError::KeyFile { path: path.clone(), cause };
         match std::fs::read_to_string(&path) {
             Ok(pem) => {
                 let key = SecretKey::from_pkcs8_pem(&pem).map_err(|_| IssuerError::KeyFormat(path.clone()))?;
-                Self::with_key(&key)
+                Self::with_key(url, &key)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let key = generate()?;
                 let pem = key.to_pkcs8_pem(LineEnding::LF).map_err(crypto)?;
                 private_file::write(&path, &pem).map_err(unusable)?;
-                Self::with_key(&key)
+                Self::with_key(url, &key)
             }
             Err(error) => Err(unusable(error)),
         }
     }
 
-    fn with_key(key: &SecretKey) -> Result<Self, IssuerError> {
+    fn with_key(url: &str, key: &SecretKey) -> Result<Self, IssuerError> {
         let private = key.to_pkcs8_pem(LineEnding::LF).map_err(crypto)?;
         let public = key.public_key().to_public_key_pem(LineEnding::LF).map_err(crypto)?;
         // One algorithm and no leeway: one clock issues and verifies.
         let mut validation = Validation::new(Algorithm::ES256);
         validation.leeway = 0;
         validation.validate_nbf = true;
-        validation.set_issuer(&[ISSUER]);
-        validation.set_audience(&[AUDIENCE]);
-        validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation.set_issuer(&[url]);
+        // The client is compared by `verify_for`: API Gateway reads it from either of two claims.
+        validation.validate_aud = false;
+        validation.set_required_spec_claims(&["exp", "iss", "sub"]);
         Ok(Self {
+            url: url.to_owned(),
             signing: EncodingKey::from_ec_pem(private.as_bytes()).map_err(crypto)?,
             verifying: DecodingKey::from_ec_pem(public.as_bytes()).map_err(crypto)?,
             validation,
@@ -148,23 +210,105 @@ impl Issuer {
         })
     }
 
-    /// Issues a token for `grant`, valid from `issued_at_s` (Unix seconds) for `lifetime_s` seconds.
+    /// The issuer's URL: `iss` of every token.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The public key, as a set of JSON Web Keys.
+    ///
+    /// # Errors
+    /// If the library cannot encode it.
+    pub fn key_set(&self) -> Result<JwkSet, TokenError> {
+        let mut key = Jwk::from_encoding_key(&self.signing, Algorithm::ES256)?;
+        key.common.key_id = Some(self.key_id.clone());
+        key.common.public_key_use = Some(PublicKeyUse::Signature);
+        Ok(JwkSet { keys: vec![key] })
+    }
+
+    /// Issues an access token for `grant` to the client of its API, valid from `issued_at_s` (Unix seconds) for
+    /// `lifetime_s` seconds.
     ///
     /// # Errors
     /// If signing fails.
     pub fn issue(&self, grant: &Grant, issued_at_s: i64, lifetime_s: i64) -> Result<String, TokenError> {
-        let mut header = Header::new(Algorithm::ES256);
-        header.kid = Some(self.key_id.clone());
-        let exp = issued_at_s.saturating_add(lifetime_s);
-        let body = Body { iss: ISSUER, aud: AUDIENCE, iat: issued_at_s, exp, grant };
-        Ok(jsonwebtoken::encode(&header, &body, &self.signing)?)
+        self.access_token(&grant.face, grant, None, (issued_at_s, lifetime_s))
     }
 
-    /// Verifies signature, algorithm, issuer, audience and times, and returns the claims as strings.
+    /// Issues an access token to the client of an API, which need not be the API of the person.
+    ///
+    /// # Errors
+    /// If signing fails.
+    pub fn issue_to(
+        &self,
+        client: Api,
+        grant: &Grant,
+        issued_at_s: i64,
+        lifetime_s: i64,
+    ) -> Result<String, TokenError> {
+        self.access_token(client.name(), grant, None, (issued_at_s, lifetime_s))
+    }
+
+    /// Issues the access token of a sign-in to the client of an API.
+    ///
+    /// # Errors
+    /// If signing fails.
+    pub fn issue_signed_in(
+        &self,
+        client: Api,
+        grant: &Grant,
+        sign_in: &SignInClaims,
+        time: (i64, i64),
+    ) -> Result<String, TokenError> {
+        self.access_token(client.name(), grant, Some(sign_in), time)
+    }
+
+    fn access_token(
+        &self,
+        client_id: &str,
+        grant: &Grant,
+        sign_in: Option<&SignInClaims>,
+        (iat, lifetime_s): (i64, i64),
+    ) -> Result<String, TokenError> {
+        let exp = iat.saturating_add(lifetime_s);
+        self.sign(&Body { iss: &self.url, client_id, token_use: "access", iat, exp, grant, sign_in })
+    }
+
+    /// Signs claims of any kind.
+    ///
+    /// # Errors
+    /// If signing fails.
+    pub(crate) fn sign(&self, claims: &impl Serialize) -> Result<String, TokenError> {
+        let mut header = Header::new(Algorithm::ES256);
+        header.kid = Some(self.key_id.clone());
+        Ok(jsonwebtoken::encode(&header, claims, &self.signing)?)
+    }
+
+    /// Verifies a token as [`Issuer::verify`], and that it was issued to the API's own client: `aud` names the client,
+    /// or `client_id` does if there is no `aud`, as API Gateway compares them.
+    ///
+    /// # Errors
+    /// [`TokenError`] if any of these is wrong.
+    pub fn verify_for(&self, api: Api, token: &str) -> Result<Claims, TokenError> {
+        let claims = self.verified(token)?;
+        let is_client = |value: &Value| value.as_str() == Some(api.name());
+        let named = match (claims.get("aud"), claims.get("client_id")) {
+            (Some(Value::Array(names)), _) => names.iter().any(is_client),
+            (Some(name), _) | (None, Some(name)) => is_client(name),
+            (None, None) => false,
+        };
+        if named { Ok(as_strings(claims)) } else { Err(TokenError::OtherClient) }
+    }
+
+    /// Verifies signature, algorithm, issuer and times, and returns the claims as strings.
     ///
     /// # Errors
     /// [`TokenError`] if any of these is wrong.
     pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
+        self.verified(token).map(as_strings)
+    }
+
+    fn verified(&self, token: &str) -> Result<Map<String, Value>, TokenError> {
         let data = jsonwebtoken::decode::<Map<String, Value>>(token, &self.verifying, &self.validation)?;
         if data.header.kid.as_deref() != Some(self.key_id.as_str()) {
             return Err(TokenError::UnknownKey);
@@ -172,8 +316,12 @@ impl Issuer {
         if data.claims.get("iat").and_then(Value::as_i64).is_some_and(|iat| iat > clock::epoch_s()) {
             return Err(TokenError::IssuedInFuture);
         }
-        Ok(data.claims.into_iter().filter_map(|(name, value)| Some((name, as_api_gateway(&value)?))).collect())
+        Ok(data.claims)
     }
+}
+
+fn as_strings(claims: Map<String, Value>) -> Claims {
+    claims.into_iter().filter_map(|(name, value)| Some((name, as_api_gateway(&value)?))).collect()
 }
 
 /// A claim as API Gateway converts it to a string: an array becomes `[a b]`, `null` is left out.
@@ -200,78 +348,4 @@ fn crypto(error: impl std::fmt::Display) -> IssuerError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::TempDir;
-    use serde_json::json;
-
-    fn grant() -> Grant {
-        Grant {
-            tenant: "demo".to_owned(),
-            sub: "s1".to_owned(),
-            face: "merchant".to_owned(),
-            merchant_id: Some("m1".to_owned()),
-            roles: Some(vec!["cashier".to_owned(), "manager".to_owned()]),
-        }
-    }
-
-    fn signed(issuer: &Issuer, body: &Value) -> String {
-        let mut header = Header::new(Algorithm::ES256);
-        header.kid = Some(issuer.key_id.clone());
-        jsonwebtoken::encode(&header, body, &issuer.signing).unwrap()
-    }
-
-    #[test]
-    fn claims_are_returned_as_api_gateway_passes_them() {
-        let issuer = Issuer::in_memory().unwrap();
-        let now = clock::epoch_s();
-        let claims = issuer.verify(&issuer.issue(&grant(), now, 60).unwrap()).unwrap();
-        let claim = |name: &str| claims.get(name).cloned();
-        assert_eq!(claim("roles").as_deref(), Some("[cashier manager]"));
-        assert_eq!(claim("tenant").as_deref(), Some("demo"));
-        assert_eq!(claim("merchant_id").as_deref(), Some("m1"));
-        assert_eq!(claim("iat"), Some(now.to_string()));
-        assert_eq!(claim("iss").as_deref(), Some(ISSUER));
-        let plain = Grant { merchant_id: None, roles: None, ..grant() };
-        let claims = issuer.verify(&issuer.issue(&plain, now, 60).unwrap()).unwrap();
-        assert!(!claims.contains_key("roles") && !claims.contains_key("merchant_id"));
-    }
-
-    #[test]
-    fn wrong_tokens_are_refused() {
-        let issuer = Issuer::in_memory().unwrap();
-        let now = clock::epoch_s();
-        let good = json!({"iss": ISSUER, "aud": AUDIENCE, "iat": now, "exp": now + 60, "sub": "s"});
-        assert!(issuer.verify(&signed(&issuer, &good)).is_ok());
-        for (name, value) in [
-            ("iss", json!("https://else.example")),
-            ("aud", json!("else")),
-            ("exp", json!(now - 1)),
-            ("iat", json!(now + 60)),
-            ("nbf", json!(now + 60)),
-            ("exp", Value::Null),
-            ("sub", Value::Null),
-        ] {
-            let mut bad = good.clone();
-            bad[name] = value;
-            assert!(issuer.verify(&signed(&issuer, &bad)).is_err(), "{bad}");
-        }
-        let other = Issuer::in_memory().unwrap();
-        assert!(issuer.verify(&other.issue(&grant(), now, 60).unwrap()).is_err());
-        let hmac = EncodingKey::from_secret(b"secret");
-        let forged = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &good, &hmac).unwrap();
-        assert!(issuer.verify(&forged).is_err());
-        for garbage in ["", ".", "..", "a.b.c", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJzIn0."] {
-            assert!(issuer.verify(garbage).is_err());
-        }
-    }
-
-    #[test]
-    fn token_is_valid_after_a_restart() {
-        let dir = TempDir::make();
-        let token = Issuer::in_directory(dir.path()).unwrap().issue(&grant(), clock::epoch_s(), 60).unwrap();
-        assert!(Issuer::in_directory(dir.path()).unwrap().verify(&token).is_ok());
-        std::fs::write(dir.path().join(KEY_FILE), "garbage").unwrap();
-        assert!(matches!(Issuer::in_directory(dir.path()), Err(IssuerError::KeyFormat(_))));
-    }
-}
+mod tests;

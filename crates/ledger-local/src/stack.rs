@@ -329,8 +329,8 @@ where
     let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, legacy, .. } = config;
     let (endpoint_wait, on_wait) = (config.endpoint_wait, config.on_wait);
     let issuer = match &state_directory {
-        Some(directory) => Issuer::in_directory(directory)?,
-        None => Issuer::in_memory()?,
+        Some(directory) => Issuer::in_directory(url, directory)?,
+        None => Issuer::in_memory(url)?,
     };
     let dynamodb = table::client(dynamodb_url).await;
     table::wait_for_answer(&dynamodb, dynamodb_url, &table, endpoint_wait, on_wait).await?;

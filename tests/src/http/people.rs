@@ -1,7 +1,10 @@
 //! The callers that tests act as.
 
-use super::Who;
+use super::world::Tokens;
+use super::{Who, World};
+use ledger_local::clock;
 use ledger_local::credential::Credential;
+use ledger_local::issuer::{Api, Grant, TOKEN_LIFETIME_S};
 use std::sync::atomic::AtomicU64;
 
 /// A member of the operator's staff.
@@ -41,4 +44,17 @@ pub struct Terminal {
     /// Its credential as the caller of a request.
     pub who: Who,
     pub(super) sequence: AtomicU64,
+}
+
+impl World {
+    /// A token with these claims, issued to the client of an API by a stack in this process.
+    ///
+    /// # Panics
+    /// When the stack runs in another process.
+    #[must_use]
+    pub fn issue_to(&self, client: Api, grant: &Grant) -> Who {
+        let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process issues no token here") };
+        let issuer = host.stack().issuer();
+        Who::Bearer(issuer.issue_to(client, grant, clock::epoch_s(), TOKEN_LIFETIME_S).expect("a token"))
+    }
 }

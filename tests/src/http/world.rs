@@ -49,7 +49,7 @@ pub struct World {
     pub operator: Operator,
     /// Another member of staff, for approvals.
     pub second: Operator,
-    tokens: Tokens,
+    pub(super) tokens: Tokens,
     /// Whether the records of the staff decide what it may do.
     has_staff_records: bool,
     dynamodb: Client,
@@ -58,7 +58,7 @@ pub struct World {
 
 /// The source of tokens.
 #[derive(Debug)]
-enum Tokens {
+pub(super) enum Tokens {
     /// The issuer of a stack in this process, which the world keeps running.
     Host(Arc<Host>),
     /// `/dev/token` of a stack in another process.

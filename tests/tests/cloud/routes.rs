@@ -2,6 +2,7 @@
 //! the document says so; workers have queues, and each queue its schedule.
 use ledger_local::faces::FACES;
 use ledger_local::gateway::CORS;
+use ledger_local::issuer::Api;
 use ledger_local::stack::simulator_access;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::readback::MetricSource;
@@ -169,6 +170,40 @@ async fn local_gateway_requires_the_same_tokens() {
         let requires_token = answer.status == 401 && answer.header("www-authenticate") == Some("Bearer");
         assert_eq!(requires_token, route.authorized, "{route:?}: {answer:?}");
     }
+}
+
+/// Each route accepts the tokens of its own API's client, at API Gateway as at the local gateway.
+#[test]
+fn route_accepts_the_tokens_of_its_own_client() {
+    let template = Template::read();
+    let auth = &template.properties("Api")["Auth"];
+    let named = |api: Api| match api {
+        Api::Customer => "Customer",
+        Api::Merchant => "Merchant",
+        Api::Admin => "Admin",
+    };
+    assert_eq!(auth["DefaultAuthorizer"], "Admin");
+    assert_eq!(auth["Authorizers"].as_object().map(serde_json::Map::len), Some(Api::ALL.len()));
+    for api in Api::ALL {
+        let name = named(api);
+        let configuration = &auth["Authorizers"][name]["JwtConfiguration"];
+        let clients = json!([{"Ref": format!("{name}Client")}]);
+        let others = json!({"Ref": format!("Jwt{name}Audience")});
+        assert_eq!(configuration["audience"], json!({"Fn::If": ["WithCognito", clients, others]}));
+        assert_eq!(configuration["issuer"], template.at("/Outputs/IssuerUrl")["Value"]);
+    }
+    let mut seen = BTreeSet::new();
+    for route in of_template(&template).0.into_keys().filter(|route| route.authorized) {
+        let paths = &template.properties("Api")["DefinitionBody"]["paths"];
+        let security = &paths[&route.path][route.method.to_lowercase()]["security"];
+        let expected = match Api::of_route(&route.path) {
+            Api::Admin => Value::Null,
+            api => json!([{named(api): []}]),
+        };
+        assert_eq!(*security, expected, "{route:?}");
+        seen.insert(Api::of_route(&route.path));
+    }
+    assert_eq!(seen.len(), Api::ALL.len());
 }
 
 /// Other places of the template that name routes: throttles, alarms, the dashboard.

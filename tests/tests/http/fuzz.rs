@@ -1,5 +1,6 @@
 //! Mutated requests against every endpoint, from a fixed seed: never a 500, always JSON with a known code, and books
 //! that balance.
+use ledger_local::issuer::Api;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::stripe::signed;
 use ledger_tests::http::world::{new_id, new_key};
@@ -184,6 +185,10 @@ async fn mutated_requests_never_give_a_500() {
         stage.merchant.who.clone(),
         world.operator.who.clone(),
         stage.terminal.who.clone(),
+        // Signed in at another API's client.
+        world.issue_to(Api::Merchant, &world.grant_of("customer", &customer.id, None)),
+        world.issue_to(Api::Customer, &world.grant_of("admin", &world.operator.id, None)),
+        world.issue_to(Api::Admin, &world.grant_of("customer", &customer.id, None)),
     ];
     let mut dice = Dice(SEED);
     let mut counts = BTreeMap::<String, usize>::new();

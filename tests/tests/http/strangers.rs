@@ -1,6 +1,7 @@
 //! Access: invalid tokens, tokens of another API, and ids of another tenant, merchant or customer, which get the same
 //! answer as ids that do not exist.
 use ledger_local::clock;
+use ledger_local::issuer::Api;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World, parked};
@@ -65,8 +66,15 @@ async fn invalid_tokens_and_tokens_of_another_api_are_refused() {
             if is_terminals {
                 let _ = world.api.send(&call.clone().by(other)).await.problem(401, "signature_invalid");
             } else if face(&call.who) != face(other) {
-                let _ = world.api.send(&call.clone().by(other)).await.problem(403, "wrong_face");
+                let _ = world.api.send(&call.clone().by(other)).await.problem(401, "unauthenticated");
             }
+        }
+        if !is_terminals {
+            // Signed in at the API's own client, but a person of another API.
+            let client = Api::of_route(call.path.split('?').next().unwrap_or_default());
+            let person = if client == Api::Customer { "admin" } else { "customer" };
+            let stranger = world.issue_to(client, &world.grant_of(person, &staff, None));
+            let _ = world.api.send(&call.clone().by(&stranger)).await.problem(403, "wrong_face");
         }
         if call.path.starts_with("/v1/admin/") && call.body.is_some() {
             let _ = world.api.send(&call.clone().by(&unknown)).await.problem(403, "tenant_unknown");

@@ -311,14 +311,14 @@ async fn topup_is_visible_to_its_customer_and_the_operator() {
     let path = format!("/v1/me/topups/{}", topup.id);
     let _ = world.api.send(&Call::get(&path, &neighbour.who)).await.problem(404, "not_found");
     for who in [&merchant.who, &world.operator.who] {
-        let _ = world.api.send(&Call::get(&path, who)).await.problem(403, "wrong_face");
-        let _ = world.api.send(&customer.tops_up("100").by(who)).await.problem(403, "wrong_face");
+        let _ = world.api.send(&Call::get(&path, who)).await.problem(401, "unauthenticated");
+        let _ = world.api.send(&customer.tops_up("100").by(who)).await.problem(401, "unauthenticated");
     }
     let (refund, admin) = (topup.refund(&world, "100"), format!("/v1/admin/topups/{}", topup.id));
     for who in [&customer.who, &neighbour.who, &merchant.who] {
-        let _ = world.api.send(&refund.clone().by(who)).await.problem(403, "wrong_face");
-        let _ = world.api.send(&Call::get(&admin, who)).await.problem(403, "wrong_face");
-        let _ = world.api.send(&Call::get("/v1/admin/attention", who)).await.problem(403, "wrong_face");
+        let _ = world.api.send(&refund.clone().by(who)).await.problem(401, "unauthenticated");
+        let _ = world.api.send(&Call::get(&admin, who)).await.problem(401, "unauthenticated");
+        let _ = world.api.send(&Call::get("/v1/admin/attention", who)).await.problem(401, "unauthenticated");
     }
     // A key is scoped to its principal: another customer's request under it is another request.
     let key = topup.call.key.clone().expect("a key");

@@ -18,7 +18,7 @@ async fn echo(request: Request) -> Response {
 }
 
 fn gateway() -> (Router, Arc<Issuer>) {
-    let issuer = Arc::new(Issuer::in_memory().unwrap());
+    let issuer = Arc::new(Issuer::in_memory("http://127.0.0.1:3000").unwrap());
     let faces = Router::new()
         .route("/v1/me/things/{id}", get(echo))
         .route("/v1/hidden", get(echo))
@@ -87,6 +87,23 @@ async fn request_without_a_valid_token_reaches_no_function() {
         assert_eq!(reply.body["code"], "unauthenticated");
         assert!(reply.headers.contains_key("request-id"));
         assert!(reply.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+    }
+}
+
+#[tokio::test]
+async fn token_of_another_client_reaches_no_function() {
+    let (app, issuer) = gateway();
+    let grant = Grant {
+        tenant: "demo".to_owned(),
+        sub: "c1".to_owned(),
+        face: "customer".to_owned(),
+        merchant_id: None,
+        roles: None,
+    };
+    for client in Api::ALL {
+        let token = issuer.issue_to(client, &grant, clock::epoch_s(), 60).unwrap();
+        let reply = call(&app, "GET", "/v1/me/things/7", Some(&format!("Bearer {token}")), Body::empty()).await;
+        assert_eq!(reply.status, if client == Api::Customer { 200 } else { 401 }, "{client:?}");
     }
 }
 

@@ -50,8 +50,10 @@ async fn data_and_keys_are_kept_after_a_restart() {
         roles: None,
     };
     let token = stack.issuer().issue(&grant, crate::clock::epoch_s(), 60).unwrap();
+    // The port is part of the issuer's URL.
+    let port = stack.address.port();
     stack.stop().await;
-    let stack = Stack::start(config()).await.unwrap();
+    let stack = Stack::start(StackConfig { port, ..config() }).await.unwrap();
     assert!(stack.issuer().verify(&token).is_ok());
     stack.stop().await;
 }
