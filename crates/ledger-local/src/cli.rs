@@ -11,6 +11,7 @@ use crate::legacy::{self, Legacy};
 use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::terminal_command::{EnrolCommand, SendCommand};
+use crate::token_command::TokenArgs;
 use clap::{Args, Parser, Subcommand};
 use ledger_core::migration::Model;
 use ledger_core::rate::RequestRate;
@@ -45,6 +46,8 @@ pub struct Cli {
 pub enum Command {
     /// Sign and send one request as a storefront terminal.
     Terminal(TerminalArgs),
+    /// Sign a person in, and print the access token: at the local stack or at a deployed issuer.
+    Token(TokenArgs),
     /// Open a tenant in a table, deployed or local.
     #[command(subcommand)]
     Tenant(TenantSub),
@@ -192,6 +195,9 @@ pub struct RunArgs {
     /// Legacy model of that tenant: god_record or half_way.
     #[arg(long, value_name = "MODEL", value_parser = legacy_model, default_value = "god_record")]
     pub legacy_model: Model,
+    /// Redirect URI of an application that signs people in, such as http://localhost:5173/callback; may be repeated.
+    #[arg(long, value_name = "URL", value_parser = callback_url)]
+    pub callback_url: Vec<String>,
 }
 
 /// The arguments of `terminal`.
@@ -264,6 +270,12 @@ fn legacy_model(text: &str) -> Result<Model, &'static str> {
     Model::parse(text).ok_or("use god_record or half_way")
 }
 
+/// A redirect URI (RFC 6749, 3.1.2): absolute and without a fragment. It is kept as it is written.
+fn callback_url(text: &str) -> Result<String, &'static str> {
+    let url = reqwest::Url::parse(text).map_err(|_| "use an absolute URL")?;
+    if url.fragment().is_some() { Err("use a URL without a fragment") } else { Ok(text.to_owned()) }
+}
+
 /// The requests that a tenant may make per second, from the environment's `TENANT_REQUESTS_PER_SECOND`.
 ///
 /// # Errors
@@ -332,6 +344,7 @@ impl RunArgs {
             legacy: self.legacy.map(|customers| Legacy { model: self.legacy_model, customers }),
             endpoint_wait: Duration::from_secs(self.endpoint_wait),
             on_wait: |_| {},
+            callbacks: self.callback_url.clone(),
         }
     }
 

@@ -12,6 +12,7 @@ mod cors;
 pub use cors::{CORS, Cors};
 
 use crate::problem::{api_gateway, of_api, problem};
+use crate::sign_in::{self, Provider};
 use crate::{dev, local_only};
 use axum::Router;
 use axum::body::Body;
@@ -48,6 +49,8 @@ pub struct Parts {
     pub issuer: Arc<Issuer>,
     /// The demo data's ids.
     pub demo: Demo,
+    /// Redirect URIs of the issuer's clients, beside the `token` command's.
+    pub callbacks: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -68,7 +71,8 @@ pub fn router(parts: Parts) -> Router {
 
 /// The whole application with other routes of the local stack, such as Stripe's simulator.
 pub fn router_with(parts: Parts, beside: Router) -> Router {
-    let Parts { faces, declarations, issuer, demo } = parts;
+    let Parts { faces, declarations, issuer, demo, callbacks } = parts;
+    let provider = Arc::new(Provider::new(Arc::clone(&issuer), demo.clone(), callbacks));
     let mut methods = BTreeMap::<String, BTreeSet<&'static str>>::new();
     for (method, path) in declarations.iter() {
         methods.entry(path.to_owned()).or_default().insert(method);
@@ -76,6 +80,7 @@ pub fn router_with(parts: Parts, beside: Router) -> Router {
     let gateway = Arc::new(Gateway { issuer: Arc::clone(&issuer), methods });
     let routes = faces
         .merge(dev::router(issuer, &demo, declarations))
+        .merge(sign_in::router(provider))
         .merge(beside)
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)

@@ -7,8 +7,8 @@
 //!    `terminal_error`, `credential`.
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
-//! 3. The HTTP side: `openapi`, `dev`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
-//! 4. Commands: `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
+//! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
+//! 4. Commands: `token_command`, `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
 //!    `tenant_command`, `staff_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
@@ -38,6 +38,7 @@ mod problem;
 pub mod reports;
 pub mod seed;
 pub mod settlement;
+pub mod sign_in;
 pub mod stack;
 pub mod staff_command;
 pub mod table;
@@ -48,4 +49,5 @@ pub mod terminal_error;
 pub mod terms_file;
 #[cfg(test)]
 mod testing;
+pub mod token_command;
 pub mod worker_failures;

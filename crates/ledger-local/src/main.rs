@@ -10,9 +10,10 @@ use ledger_local::cli::{
 };
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
+use ledger_local::token_command::TokenArgs;
 use ledger_local::{
     audit_command, expand_command, faces, index_command, migrate_command, seed, staff_command, tenant_command,
-    terminal_command, terms_file, worker_failures,
+    terminal_command, terms_file, token_command, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         match cli.command {
             None => Box::pin(run(cli.run)).await,
             Some(Command::Terminal(args)) => Box::pin(terminal(args)).await,
+            Some(Command::Token(args)) => Box::pin(token(args)).await,
             Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
             Some(Command::Index(args)) => Box::pin(index(args)).await,
@@ -96,6 +98,16 @@ async fn run(args: RunArgs) -> ExitCode {
     print("stopping");
     stack.stop().await;
     ExitCode::SUCCESS
+}
+
+async fn token(args: TokenArgs) -> ExitCode {
+    match token_command::run(&args, print_to_stderr).await {
+        Ok(token) => {
+            print(&token);
+            ExitCode::SUCCESS
+        }
+        Err(error) => failed(&error),
+    }
 }
 
 async fn tenant(sub: TenantSub) -> ExitCode {

@@ -83,6 +83,8 @@ pub struct StackConfig {
     pub endpoint_wait: Duration,
     /// Called once with a line for the console, when that wait begins.
     pub on_wait: fn(&str),
+    /// Redirect URIs of the issuer's clients, beside the `token` command's.
+    pub callbacks: Vec<String>,
 }
 
 impl StackConfig {
@@ -99,6 +101,7 @@ impl StackConfig {
             legacy: None,
             endpoint_wait: Duration::ZERO,
             on_wait: |_| {},
+            callbacks: Vec::new(),
         }
     }
 }
@@ -184,6 +187,7 @@ impl Stack {
             Store::Endpoint(url) => (None, url.clone()),
         };
         let table = config.table.clone();
+        let callbacks = config.callbacks.clone();
         let activity = engine.as_ref().map(|engine| engine.activity().clone());
         match prepare(config, &url, &dynamodb_url, activity, mount).await {
             Ok(Prepared {
@@ -196,7 +200,7 @@ impl Stack {
                 mounted: Mounted { faces, declarations, demo, beside },
             }) => {
                 let issuer = Arc::new(issuer);
-                let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: demo.clone() };
+                let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: demo.clone(), callbacks };
                 let beside =
                     simulator.as_ref().map(Simulator::router).unwrap_or_default().merge(beside).merge(events.router());
                 let router = gateway::router_with(parts, beside)

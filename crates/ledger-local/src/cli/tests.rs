@@ -38,6 +38,25 @@ fn stack_runs_without_a_sub_command() {
 }
 
 #[test]
+fn callback_urls_are_absolute_and_without_fragment() {
+    let run = parse("--callback-url http://localhost:5173/callback --callback-url com.example.pay:/in").unwrap().run;
+    assert_eq!(run.config().callbacks, ["http://localhost:5173/callback", "com.example.pay:/in"]);
+    for bad in ["/callback", "localhost", "http://localhost:5173/#x"] {
+        assert!(parse(&format!("--callback-url {bad}")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn token_command_needs_an_api_and_a_person_for_its_tenant() {
+    let Some(Command::Token(args)) = parse("token --api admin").unwrap().command else { panic!("token") };
+    assert_eq!((args.issuer.as_str(), args.person), ("http://127.0.0.1:3000", None));
+    assert!(parse("token --api admin --tenant demo --as 1").is_ok());
+    for bad in ["token", "token --api terminal", "token --api merchant --merchant 1"] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn stripe_is_the_simulator_unless_both_secrets_are_set() {
     let choice = |set: &'static [(&'static str, &'static str)]| {
         stripe_choice(|name| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned()))

@@ -26,7 +26,7 @@ fn gateway() -> (Router, Arc<Issuer>) {
         .route("/v1/webhooks/stripe", post(echo));
     let things = Endpoint::get("/v1/me/things/{id}").open().on(async || StatusCode::OK);
     let (_, declarations) = Routes::new().route(things).into_parts();
-    let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: Demo::fixed() };
+    let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: Demo::fixed(), callbacks: Vec::new() };
     (router(parts), issuer)
 }
 
@@ -105,6 +105,17 @@ async fn token_of_another_client_reaches_no_function() {
         let reply = call(&app, "GET", "/v1/me/things/7", Some(&format!("Bearer {token}")), Body::empty()).await;
         assert_eq!(reply.status, if client == Api::Customer { 200 } else { 401 }, "{client:?}");
     }
+}
+
+#[tokio::test]
+async fn sign_in_is_served_under_the_stacks_own_url() {
+    let (app, issuer) = gateway();
+    let document = call(&app, "GET", "/.well-known/openid-configuration", None, Body::empty()).await;
+    assert_eq!(document.body["issuer"], issuer.url());
+    let page = call(&app, "GET", "/oauth2/authorize", None, Body::empty()).await;
+    assert_eq!((page.status, page.headers["content-type"].to_str().unwrap()), (400, "text/html; charset=utf-8"));
+    let token = call(&app, "POST", "/oauth2/token", None, Body::empty()).await;
+    assert_eq!((token.status, &token.body["error"]), (400, &json!("invalid_request")));
 }
 
 #[tokio::test]
