@@ -102,6 +102,18 @@ mod tests {
     }
 
     #[test]
+    fn sign_in_page_and_refresh_get_the_claims_too() {
+        for source in ["TokenGeneration_HostedAuth", "TokenGeneration_RefreshTokens"] {
+            let mut sent = serde_json::to_value(event(&json!({TENANT: "aoba", FACE: "admin"}), &json!([]))).unwrap();
+            sent["triggerSource"] = source.into();
+            sent["request"]["scopes"] = json!(["openid", "email"]);
+            let answer = serde_json::to_value(add(serde_json::from_value(sent).unwrap()).unwrap()).unwrap();
+            let claims = &answer["response"]["claimsAndScopeOverrideDetails"]["accessTokenGeneration"];
+            assert_eq!(claims["claimsToAddOrOverride"]["tenant"], "aoba", "{source}");
+        }
+    }
+
+    #[test]
     fn user_without_valid_attributes_gets_no_token() {
         for (attributes, why) in [
             (json!({}), "no_tenant"),

@@ -206,6 +206,37 @@ fn route_accepts_the_tokens_of_its_own_client() {
     assert_eq!(seen.len(), Api::ALL.len());
 }
 
+/// People sign in by the code flow alone; a refresh token is good once, and an access token for minutes.
+#[test]
+fn clients_of_the_pool_get_codes_and_short_tokens() {
+    let template = Template::read();
+    for name in ["Customer", "Merchant", "Admin"] {
+        let client = template.properties(&format!("{name}Client"));
+        for (property, value) in [
+            ("GenerateSecret", json!(false)),
+            ("AllowedOAuthFlowsUserPoolClient", json!(true)),
+            ("AllowedOAuthFlows", json!(["code"])),
+            ("AllowedOAuthScopes", json!(["openid", "email"])),
+            ("SupportedIdentityProviders", json!(["COGNITO"])),
+            ("CallbackURLs", json!({"Ref": format!("{name}CallbackUrls")})),
+            ("LogoutURLs", json!({"Ref": format!("{name}LogoutUrls")})),
+            ("EnableTokenRevocation", json!(true)),
+            ("PreventUserExistenceErrors", json!("ENABLED")),
+        ] {
+            assert_eq!(client[property], value, "{name} {property}");
+        }
+        assert_eq!(client["RefreshTokenRotation"]["Feature"], "ENABLED", "{name}");
+        assert_eq!(client["TokenValidityUnits"]["AccessToken"], "minutes", "{name}");
+        assert!(client["AccessTokenValidity"].as_u64().is_some_and(|minutes| minutes <= 15), "{name}");
+        let callbacks = &template.parameter(&format!("{name}CallbackUrls"))["Default"];
+        assert_eq!(*callbacks, ledger_local::sign_in::SHELL_CALLBACK, "{name}");
+    }
+    let pool = template.properties("UserPool");
+    assert_eq!(pool["MfaConfiguration"], json!({"Ref": "MfaMode"}));
+    assert_eq!(template.parameter("MfaMode")["Default"], "ON");
+    assert_eq!(template.properties("SignInDomain")["UserPoolId"], json!({"Ref": "UserPool"}));
+}
+
 /// Other places of the template that name routes: throttles, alarms, the dashboard.
 #[test]
 fn named_routes_exist() {
