@@ -230,7 +230,7 @@ pub enum Employer {
 }
 
 /// The person or program that acts, as the journal and the audit trail record it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Actor {
     /// A customer.
     Customer(CustomerId),

@@ -3,8 +3,10 @@
 //! Between leases each environment counts by itself, so that few requests wait for the store.
 
 mod allotment;
+mod bucket;
 
 pub use allotment::{Allotment, Step};
+pub use bucket::Bucket;
 
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -33,6 +35,10 @@ pub struct RequestRate(u32);
 impl RequestRate {
     /// The rate of a tenant whose terms name none.
     pub const DEFAULT: Self = Self(200);
+    /// The rate of one caller in one environment, unless it is set.
+    pub const CALLER_DEFAULT: Self = Self(20);
+    /// The rate of one source without an identity in one environment, unless it is set.
+    pub const SOURCE_DEFAULT: Self = Self(20);
     /// The highest rate.
     pub const MAX: Self = Self(100_000);
 
