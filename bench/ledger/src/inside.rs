@@ -97,7 +97,9 @@ impl Inside {
             .header("idempotency-key", &payment.key)
             .body(Body::from(payment.body()))
             .expect("a request");
-        request.extensions_mut().insert(GatewayContext { request_id: Some("bench".to_owned()), claims: Some(claims) });
+        let request_id = Some("bench".to_owned());
+        let context = GatewayContext { request_id, claims: Some(claims), ..GatewayContext::default() };
+        request.extensions_mut().insert(context);
         let router = self.router.clone();
         let _ = self.store.take();
         let began = Instant::now();

@@ -15,8 +15,12 @@ pub const OPENING: u64 = 50_000;
 /// How many customers or merchants are made at a time.
 const AT_A_TIME: usize = 16;
 const DATA_FILE: &str = "ledger.db";
-/// The highest rate: the limit of a tenant's requests is not what is measured.
-const RATE: (&str, &str) = ("TENANT_REQUESTS_PER_SECOND", "100000");
+/// The highest rates: the limits of requests are not what is measured.
+const RATES: [(&str, &str); 3] = [
+    ("TENANT_REQUESTS_PER_SECOND", "100000"),
+    ("CALLER_REQUESTS_PER_SECOND", "100000"),
+    ("SOURCE_REQUESTS_PER_SECOND", "100000"),
+];
 
 /// A customer or a merchant's staff member, with a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +150,7 @@ impl Drop for Folder {
 fn start(folder: &Path, more: &[&str]) -> Process {
     let data = folder.join(DATA_FILE);
     let data = data.to_str().expect("the folder's name is UTF-8");
-    Process::start_with(&[&["--port", "0", "--data", data], more].concat(), &[RATE])
+    Process::start_with(&[&["--port", "0", "--data", data], more].concat(), &RATES)
 }
 
 /// Opens customers with money, and merchants.

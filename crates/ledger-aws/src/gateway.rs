@@ -1,8 +1,9 @@
-//! The parts of an API Gateway event that functions use: the verified claims and the request's id.
+//! The parts of an API Gateway event that functions use: the verified claims, the request's id and its peer.
 
 use lambda_http::http::Request;
 use lambda_http::request::RequestContext;
 use ledger_runtime::gateway::GatewayContext;
+use ledger_runtime::pseudonym::SourceAddress;
 
 /// Puts the gateway's context into the request's extensions, from the event's `requestContext` only.
 ///
@@ -13,7 +14,8 @@ pub(crate) fn with_context<B>(mut request: Request<B>) -> Request<B> {
     extensions.remove::<GatewayContext>();
     if let Some(RequestContext::ApiGatewayV2(event)) = extensions.remove::<RequestContext>() {
         let claims = event.authorizer.and_then(|authorizer| authorizer.jwt).map(|jwt| jwt.claims);
-        extensions.insert(GatewayContext { request_id: event.request_id, claims });
+        let peer = event.http.source_ip.as_deref().and_then(SourceAddress::parse);
+        extensions.insert(GatewayContext { request_id: event.request_id, peer, claims });
     }
     request
 }
@@ -86,13 +88,17 @@ mod tests {
     fn request_without_an_event_of_the_gateway_has_no_context() {
         let mut request = Request::new(());
         let claims = Some(std::iter::once(("tenant".to_owned(), "other".to_owned())).collect());
-        request.extensions_mut().insert(GatewayContext { request_id: None, claims });
+        request.extensions_mut().insert(GatewayContext { claims, ..GatewayContext::default() });
         assert!(with_context(request).extensions().get::<GatewayContext>().is_none());
     }
 
     #[test]
-    fn request_id_is_that_of_the_event() {
-        let request = with_context(lambda_http::request::from_str(&event(None).to_string()).unwrap());
-        assert_eq!(request.extensions().get::<GatewayContext>().unwrap().request_id.as_deref(), Some("r-1"));
+    fn request_id_and_peer_are_those_of_the_event() {
+        let mut event = event(None);
+        event["headers"]["x-forwarded-for"] = "198.51.100.7".into();
+        let request = with_context(lambda_http::request::from_str(&event.to_string()).unwrap());
+        let context = request.extensions().get::<GatewayContext>().unwrap();
+        assert_eq!(context.request_id.as_deref(), Some("r-1"));
+        assert_eq!(context.peer, SourceAddress::parse("192.0.2.1"));
     }
 }

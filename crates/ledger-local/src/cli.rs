@@ -15,7 +15,7 @@ use crate::token_command::TokenArgs;
 use clap::{Args, Parser, Subcommand};
 use ledger_core::migration::Model;
 use ledger_core::rate::RequestRate;
-use ledger_runtime::config::{self, ConfigError, StripeConfig};
+use ledger_runtime::config::{self, CallerConfig, ConfigError, StripeConfig};
 use reqwest::Method;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -284,6 +284,14 @@ pub fn tenant_requests(variable: impl Fn(&str) -> Option<String>) -> Result<Requ
     config::tenant_requests(|name| variable(name).filter(|value| !value.is_empty()))
 }
 
+/// How callers are limited, named and found, from the environment.
+///
+/// # Errors
+/// [`ConfigError`] if a value is not valid.
+pub fn callers(variable: impl Fn(&str) -> Option<String>) -> Result<CallerConfig, ConfigError> {
+    CallerConfig::from_vars(variable)
+}
+
 impl MigrateArgs {
     /// Converts the arguments.
     pub fn command(self) -> MigrateCommand {
@@ -341,6 +349,7 @@ impl RunArgs {
             terminal_file: Some(directory.join(terminal_file)),
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::DEFAULT,
+            callers: CallerConfig::default(),
             legacy: self.legacy.map(|customers| Legacy { model: self.legacy_model, customers }),
             endpoint_wait: Duration::from_secs(self.endpoint_wait),
             on_wait: |_| {},

@@ -20,7 +20,7 @@ use ledger_core::rate::RequestRate;
 use ledger_core::reads;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::{Config, STRIPE_URL_DEFAULT, StripeConfig};
+use ledger_runtime::config::{CallerConfig, Config, STRIPE_URL_DEFAULT, StripeConfig};
 use ledger_runtime::dynamo::Dynamo;
 use ledger_runtime::endpoint::{Declarations, Routes};
 use ledger_runtime::entropy::Entropy;
@@ -77,6 +77,8 @@ pub struct Backend {
     pub stripe: StripeConfig,
     /// The rate of tenants whose terms have none.
     pub tenant_requests: RequestRate,
+    /// How callers are limited, named in logs, and found behind a front end.
+    pub callers: CallerConfig,
     /// The event lists.
     pub events: LocalEvents,
     /// The simulated KYC service.
@@ -163,7 +165,8 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     let dynamo = Dynamo::from_client(backend.dynamodb.clone(), &backend.table, entropy.clone());
     let counting = Counting::new(clock.clone());
     let metrics = Metrics::to(counting.clone());
-    let config = Config { tenant_requests: backend.tenant_requests, ..Config::of_table(&backend.table) };
+    let (tenant_requests, callers) = (backend.tenant_requests, backend.callers.clone());
+    let config = Config { tenant_requests, callers, ..Config::of_table(&backend.table) };
     (App::new(Ledger::new(dynamo, clock, entropy, metrics), config), counting)
 }
 
@@ -213,6 +216,7 @@ pub fn openapi_json() -> String {
             account: None,
         },
         tenant_requests: RequestRate::DEFAULT,
+        callers: CallerConfig::default(),
         events: LocalEvents::in_memory(),
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),

@@ -16,7 +16,7 @@ use crate::sign_in::{self, Provider};
 use crate::{dev, local_only};
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use base64::Engine as _;
@@ -26,7 +26,9 @@ use ledger_runtime::endpoint::Declarations;
 use ledger_runtime::gateway::GatewayContext;
 use ledger_runtime::logging::REQUEST_ID;
 use ledger_runtime::problem::Code;
+use ledger_runtime::pseudonym::SourceAddress;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// API Gateway's largest body, in bytes. The functions' own limit is lower.
@@ -158,7 +160,9 @@ impl Gateway {
                 }
             };
             let request_id = parts.extensions.get::<GivenId>().map(|GivenId(id)| id.clone());
-            parts.extensions.insert(GatewayContext { request_id, claims });
+            let connection = parts.extensions.get::<ConnectInfo<SocketAddr>>();
+            let peer = connection.map(|ConnectInfo(address)| SourceAddress::new(address.ip()));
+            parts.extensions.insert(GatewayContext { request_id, peer, claims });
         }
 
         // API Gateway calls a function with the complete body, or not at all.

@@ -63,15 +63,16 @@ fn main() -> ExitCode {
 
 async fn run(args: RunArgs) -> ExitCode {
     let variable = |name: &str| std::env::var(name).ok();
-    let (stripe, tenant_requests) = match (cli::stripe_choice(variable), cli::tenant_requests(variable)) {
-        (Ok(stripe), Ok(tenant_requests)) => (stripe, tenant_requests),
-        (Err(error), _) | (_, Err(error)) => return failed(&error),
+    let settings = (cli::stripe_choice(variable), cli::tenant_requests(variable), cli::callers(variable));
+    let (stripe, tenant_requests, callers) = match settings {
+        (Ok(stripe), Ok(tenant_requests), Ok(callers)) => (stripe, tenant_requests, callers),
+        (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => return failed(&error),
     };
     let given = match &stripe {
         StripeChoice::Simulator => None,
         StripeChoice::Given(access) => Some(access.base_url.clone()),
     };
-    let config = StackConfig { stripe, tenant_requests, on_wait: print_to_stderr, ..args.config() };
+    let config = StackConfig { stripe, tenant_requests, callers, on_wait: print_to_stderr, ..args.config() };
     let table = config.table.clone();
     let stack = match Stack::start(config).await {
         Ok(stack) => stack,

@@ -17,7 +17,7 @@ use axum::middleware;
 use axum::serve::ListenerExt;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
-use ledger_runtime::config::StripeConfig;
+use ledger_runtime::config::{CallerConfig, StripeConfig};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -77,6 +77,8 @@ pub struct StackConfig {
     pub stripe: StripeChoice,
     /// The rate of tenants whose terms have none.
     pub tenant_requests: RequestRate,
+    /// How callers are limited, named in logs, and found behind a front end.
+    pub callers: CallerConfig,
     /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
     /// The longest wait for a DynamoDB at an endpoint to answer.
@@ -88,7 +90,7 @@ pub struct StackConfig {
 }
 
 impl StackConfig {
-    /// Free ports, nothing on disk, and the highest request rate.
+    /// Free ports, nothing on disk, and the highest request rates.
     pub fn in_memory() -> Self {
         Self {
             port: 0,
@@ -98,6 +100,7 @@ impl StackConfig {
             terminal_file: None,
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::MAX,
+            callers: CallerConfig::of_highest_rates(),
             legacy: None,
             endpoint_wait: Duration::ZERO,
             on_wait: |_| {},
@@ -330,7 +333,7 @@ where
     F: FnOnce(Backend) -> Mounting,
     Mounting: Future<Output = Result<Mounted, MountError>>,
 {
-    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, legacy, .. } = config;
+    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, callers, legacy, .. } = config;
     let (endpoint_wait, on_wait) = (config.endpoint_wait, config.on_wait);
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(url, directory)?,
@@ -355,6 +358,7 @@ where
         terminal_file,
         stripe: stripe.clone(),
         tenant_requests,
+        callers,
         events: events.clone(),
         kyc: kyc.clone(),
         payouts: payouts.clone(),
@@ -410,6 +414,7 @@ fn serve(listener: TcpListener, router: Router) -> (oneshot::Sender<()>, JoinHan
             tracing::debug!(%error, "TCP_NODELAY");
         }
     });
+    let router = router.into_make_service_with_connect_info::<SocketAddr>();
     let serving = axum::serve(listener, router).with_graceful_shutdown(async {
         // Sent or dropped: both mean stop.
         let _ = stopped.await;

@@ -1,5 +1,6 @@
 //! The state of a function's handlers: the ledger, cached terms, and claims on idempotency keys.
 
+use crate::callers::Callers;
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
@@ -37,6 +38,7 @@ struct Inner {
     ledger: Ledger,
     records: Arc<Records>,
     limiter: Limiter,
+    callers: Callers,
     sealed_heads: SealedHeads,
     config: Config,
 }
@@ -46,9 +48,10 @@ impl App {
     #[must_use]
     pub fn new(ledger: Ledger, config: Config) -> Self {
         let records = Arc::new(Records::default());
-        let limiter = Limiter::new(&ledger, &records, config.tenant_requests);
+        let limiter = Limiter::new(&ledger, &records, config.tenant_requests, &config.callers);
+        let callers = Callers::new(&config.callers);
         Self {
-            inner: Arc::new(Inner { ledger, records, limiter, sealed_heads: SealedHeads::default(), config }),
+            inner: Arc::new(Inner { ledger, records, limiter, callers, sealed_heads: SealedHeads::default(), config }),
             provider: ProviderAccess::None,
         }
     }
@@ -125,9 +128,14 @@ impl App {
         &self.inner.records
     }
 
-    /// The limiter of the tenants' requests.
+    /// The limiter of requests.
     pub(crate) fn limiter(&self) -> &Limiter {
         &self.inner.limiter
+    }
+
+    /// What finds and names callers.
+    pub(crate) fn callers(&self) -> &Callers {
+        &self.inner.callers
     }
 
     /// The last segments of the audit trail that this process knows to be whole.

@@ -1,5 +1,5 @@
 //! A small cache for records that change rarely: tenant configuration, merchants, terminals' keys.
-//! An absent record is not cached: it is read again each time.
+//! An absent record is not cached: it is read again each time. Where that is too often, a cache of its own keeps the keys.
 
 use ledger_core::time::Timestamp;
 use std::collections::HashMap;

@@ -1,11 +1,13 @@
 //! Configuration from the environment, checked at start. Errors name the variable and give an example.
 
+mod callers;
 mod events;
 mod export;
 mod reconcile;
 mod settlement;
 mod stripe;
 
+pub use callers::{CallerConfig, SecretDigest};
 pub use events::EventQueues;
 pub use export::ExportAccess;
 pub use reconcile::ReconcileAccess;
@@ -32,6 +34,8 @@ pub struct Config {
     pub stripe: Option<StripeAccess>,
     /// The requests per second of a tenant whose terms set no rate.
     pub tenant_requests: RequestRate,
+    /// How callers are limited, named in logs, and found behind a front end.
+    pub callers: CallerConfig,
     /// The queues of events; `None` in functions that publish nothing.
     pub events: Option<EventQueues>,
     /// The services of settlements. Each function sets only those that it needs.
@@ -93,6 +97,7 @@ impl Config {
             log_filter,
             stripe,
             tenant_requests,
+            callers: CallerConfig::default(),
             settlement,
             events,
             reconcile,
@@ -145,6 +150,7 @@ impl Config {
             log_filter,
             stripe,
             tenant_requests,
+            callers: CallerConfig::from_vars(set)?,
             events,
             settlement,
             reconcile,
@@ -175,12 +181,17 @@ fn log_filter(set: impl Fn(&str) -> Option<String>) -> Result<String, ConfigErro
 /// # Errors
 /// [`ConfigError`] if the value is not a whole number from 1 to 100000.
 pub fn tenant_requests(set: impl Fn(&str) -> Option<String>) -> Result<RequestRate, ConfigError> {
-    let Some(text) = set(TENANT_REQUESTS) else { return Ok(RequestRate::DEFAULT) };
-    text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong {
-        name: TENANT_REQUESTS,
-        why: "is not a whole number from 1 to 100000",
-        example: "200",
-    })
+    request_rate(set, (TENANT_REQUESTS, "200"), RequestRate::DEFAULT)
+}
+
+fn request_rate(
+    set: impl Fn(&str) -> Option<String>,
+    (name, example): (&'static str, &'static str),
+    default: RequestRate,
+) -> Result<RequestRate, ConfigError> {
+    let Some(text) = set(name) else { return Ok(default) };
+    let why = "is not a whole number from 1 to 100000";
+    text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong { name, why, example })
 }
 
 fn owner_index(set: impl Fn(&str) -> Option<String>) -> Result<OwnerIndex, ConfigError> {

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::identity::Caller;
 use crate::problem::{Code, Problem};
 use crate::request::RequestKey;
-use access::{Access, Checked};
+use access::{Access, Checked, Limited};
 use axum::handler::Handler;
 use axum::routing::MethodRouter;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields};
@@ -167,7 +167,7 @@ impl Endpoint<Undeclared> {
         self.declared(Access::Own)
     }
 
-    /// Accepts callers without a token or a terminal's signature.
+    /// Accepts callers without a token or a terminal's signature, at the rate of a source.
     #[must_use]
     pub const fn anonymous(self) -> Endpoint {
         self.declared(Access::Anonymous)
@@ -327,7 +327,8 @@ impl Endpoint {
         let (filter, routes) = (self.method.filter(), MethodRouter::new());
         let routes = match self.access {
             Access::Permission(permission) => routes.on(filter, Checked { handler, permission }),
-            Access::Own | Access::Anonymous => routes.on(filter, handler),
+            Access::Own => routes.on(filter, handler),
+            Access::Anonymous => routes.on(filter, Limited(handler)),
         };
         Route::new(*self, operation, routes)
     }

@@ -248,7 +248,10 @@ impl Ledger {
         let answer = problem.answer();
         let transaction = Transaction::refusal(claim, &answer).map_err(|error| self.unsealed(claim, &error))?;
         let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
-            Written::Applied => MarkerOutcome::Stored(Reply::refused(answer, problem.code())),
+            Written::Applied => {
+                problem.count(&self.metrics, &claim.tenant, Some(claim.operation));
+                MarkerOutcome::Stored(Reply::refused(answer, problem.code()))
+            }
             Written::Marker(marker) => marker,
             Written::Rejected(_) => {
                 return Err(self.broken(&claim.tenant, claim.operation, "a lone marker was rejected"));

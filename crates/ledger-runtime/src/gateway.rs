@@ -3,6 +3,7 @@
 //! The receiver of the gateway's event puts it into the request's extensions: `ledger-aws` for API Gateway, and the
 //! local stack's gateway for tokens that it has verified. No header, path or body can set it.
 
+use crate::pseudonym::SourceAddress;
 use std::collections::HashMap;
 
 /// The claims of a verified token, by name.
@@ -13,6 +14,8 @@ pub type TokenClaims = HashMap<String, String>;
 pub struct GatewayContext {
     /// The gateway's id of the request, for the log.
     pub request_id: Option<String>,
+    /// The address that called the gateway; `None` if the gateway does not say.
+    pub peer: Option<SourceAddress>,
     /// The claims of the verified token; `None` on a route without an authorizer.
     pub claims: Option<TokenClaims>,
 }

@@ -238,9 +238,17 @@ impl Admin {
     }
 }
 
-/// The tenant of the verified token. `None` without a token; the request's handler refuses it then.
-pub(crate) fn verified_tenant(extensions: &Extensions) -> Option<Tenant> {
-    Claims::verified(extensions).ok().map(|claims| claims.tenant)
+/// The tenant and the actor of the verified token. `None` without a token, and no actor if its claims name none: the
+/// request's handler refuses it then.
+pub(crate) fn verified_caller(extensions: &Extensions) -> Option<(Tenant, Option<Actor>)> {
+    let claims = Claims::verified(extensions).ok()?;
+    let actor = match claims.all.get("face").map(String::as_str) {
+        Some("customer") => Customer::from_claims(&claims).map(|caller| caller.actor()).ok(),
+        Some("merchant") => Merchant::from_claims(&claims).map(|caller| caller.actor()).ok(),
+        Some("admin") => Admin::from_claims(&claims).map(|caller| caller.actor()).ok(),
+        Some(_) | None => None,
+    };
+    Some((claims.tenant, actor))
 }
 
 /// The claims of the verified token.

@@ -2,8 +2,8 @@
 //!
 //! The modules in their order. A test checks that each uses only those before it.
 //!
-//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `metrics`, `notes`, `gateway`.
-//! 2. Configuration, the table, logs: `config`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
+//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`.
+//! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
@@ -14,6 +14,7 @@
 pub mod app;
 pub mod approvals;
 pub mod cache;
+pub mod callers;
 pub mod clock;
 pub mod config;
 pub mod crediting;
@@ -32,6 +33,7 @@ pub mod migration;
 pub mod notes;
 pub mod permission;
 pub mod problem;
+pub mod pseudonym;
 pub mod psp;
 pub mod publishing;
 pub mod rate;

@@ -2,10 +2,12 @@
 //!
 //! The path is logged as its template, so that it contains no id or key.
 
+use crate::callers::Callers;
 use crate::execute::Ledger;
 use crate::gateway::GatewayContext;
 use crate::metrics::{Metric, RequestLine};
 use crate::notes::{RequestNotes, ResponseNotes};
+use crate::pseudonym::SourceAddress;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -68,13 +70,26 @@ where
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("request-id");
 
 /// The middleware that logs a request, counts faults of the service, and sets the response's request id.
-pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, next: Next) -> Response {
+///
+/// It also puts the request's source into the request's extensions.
+pub async fn log_request(
+    State((ledger, callers)): State<(Ledger, Callers)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let began = Instant::now();
     let notes = RequestNotes::default();
     request.extensions_mut().insert(notes.clone());
+    let source = callers.source(request.headers(), request.extensions());
+    request.extensions_mut().remove::<SourceAddress>();
+    let source_name = source.as_ref().and_then(|source| callers.name_source(source));
+    if let Some(source) = source {
+        request.extensions_mut().insert(source);
+    }
     let method = request.method().clone();
     let path = request.extensions().get::<MatchedPath>().cloned();
     let request_id = request_id(&request, &ledger);
+    notes.set_request_id(request_id.clone());
 
     let handled = async {
         let response = next.run(request).await;
@@ -97,6 +112,8 @@ pub async fn log_request(State(ledger): State<Ledger>, mut request: Request, nex
         replayed: response_notes.replayed,
         latency_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
         tenant: tenant.as_ref().map(|tenant| tenant.as_str()),
+        actor: notes.actor(),
+        source: source_name,
         operation: response_notes.operation.map(|operation| operation.name()),
         request_id: request_id.as_deref(),
     });

@@ -106,6 +106,10 @@ metrics! {
     SecretsStale,
     /// A terminal's signature was refused.
     SignatureRefused,
+    /// A request was signed in the name of a terminal that has no record.
+    UnknownTerminal,
+    /// A payment or transfer was refused because its recipient cannot receive it.
+    RecipientUnavailable,
     /// The journal and the balances differ.
     ReconciliationBreak,
     /// One key has two effects.
@@ -138,6 +142,10 @@ metrics! {
     Clawback,
     /// A request was refused because its tenant has reached its request rate.
     RateLimited,
+    /// A request was refused because its caller has reached the rate of one caller.
+    CallerRateLimited,
+    /// A request without an identity was refused because its source has reached its rate.
+    SourceRateLimited,
     /// A tenant's request rate could not be checked; the request was let through.
     RateLimitUnknown,
     /// Age of the oldest uncredited record that a sweep found.

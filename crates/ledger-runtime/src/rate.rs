@@ -1,19 +1,27 @@
-//! Limits the request rate per tenant.
+//! Limits the request rate per tenant, per caller, and per source of requests without an identity.
 //!
 //! An HTTP API has no usage plans, and its throttles count per route, not per tenant. Only verified requests are
-//! counted, so that a client cannot use up the rate of a tenant that is not its own.
+//! counted to a tenant or caller, so that a client cannot use up a rate that is not its own. A caller's limit comes
+//! before its tenant's: one caller that floods does not use up the rate of its tenant.
 
+mod callers;
+
+use crate::callers::Callers;
+use crate::config::CallerConfig;
 use crate::dynamo::WriteError;
 use crate::execute::Ledger;
-use crate::identity::verified_tenant;
+use crate::identity::verified_caller;
 use crate::metrics::Metric;
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
+use crate::pseudonym::SourceAddress;
 use crate::tenant::Records;
 use axum::extract::{self, Request};
 use axum::middleware::Next;
 use axum::response::Response;
-use ledger_core::ids::Tenant;
+use callers::Buckets;
+use http::Extensions;
+use ledger_core::ids::{Actor, Tenant};
 use ledger_core::rate::{Allotment, RateWindow, RequestRate, Step, lease};
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
@@ -43,6 +51,9 @@ struct State {
     /// The rate of tenants whose terms have none.
     rate_default: RequestRate,
     buckets: Mutex<HashMap<Tenant, Arc<Bucket>>>,
+    callers: Buckets<(Tenant, Actor)>,
+    /// Of requests without an identity. Those whose source is unknown share a bucket.
+    sources: Buckets<Option<SourceAddress>>,
 }
 
 /// The allotment of one tenant in this environment.
@@ -64,38 +75,71 @@ enum Leased {
     Unknown,
 }
 
-/// Counts a request to its verified token's tenant: the middleware of routes behind a token.
+/// Counts a request to its verified token's caller and tenant: the middleware of routes behind a token.
 ///
 /// Requests without a token pass; a terminal's are counted when its signature has been verified.
 ///
 /// # Errors
 /// 429 `rate_limited`.
-pub async fn limit(
-    extract::State(limiter): extract::State<Limiter>,
+pub(crate) async fn limit(
+    extract::State((limiter, callers)): extract::State<(Limiter, Callers)>,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    if let Some(tenant) = verified_tenant(request.extensions()) {
-        if let Some(notes) = request.extensions().get::<RequestNotes>() {
-            notes.set_tenant(&tenant);
-        }
-        limiter.check(&tenant).await?;
+    if let Some((tenant, actor)) = verified_caller(request.extensions()) {
+        note_caller(&callers, request.extensions(), &tenant, actor.as_ref());
+        limiter.check(&tenant, actor).await?;
     }
     Ok(next.run(request).await)
 }
 
+/// Notes the caller for the log line, so that a request that is refused has it too.
+pub(crate) fn note_caller(callers: &Callers, extensions: &Extensions, tenant: &Tenant, actor: Option<&Actor>) {
+    if let Some(notes) = extensions.get::<RequestNotes>() {
+        notes.set_caller(tenant, actor.and_then(|actor| callers.name_actor(tenant, actor)));
+    }
+}
+
 impl Limiter {
     /// Creates a limiter over the ledger's store, with no request counted yet.
-    pub(crate) fn new(ledger: &Ledger, records: &Arc<Records>, rate_default: RequestRate) -> Self {
+    pub(crate) fn new(
+        ledger: &Ledger,
+        records: &Arc<Records>,
+        rate_default: RequestRate,
+        callers: &CallerConfig,
+    ) -> Self {
         let (ledger, records) = (ledger.clone(), Arc::clone(records));
-        Self(Arc::new(State { ledger, records, rate_default, buckets: Mutex::default() }))
+        let (callers, sources) = (Buckets::new(callers.requests), Buckets::new(callers.source_requests));
+        Self(Arc::new(State { ledger, records, rate_default, buckets: Mutex::default(), callers, sources }))
     }
 
-    /// Counts a verified request to its tenant, and refuses it if the tenant's rate is used up.
+    /// Counts a request without an identity to its source, before its body is read.
     ///
     /// # Errors
-    /// 429 `rate_limited`, with the time until the window is over.
-    pub(crate) async fn check(&self, tenant: &Tenant) -> Result<(), Problem> {
+    /// 429 `rate_limited`, with the time until the source's next request passes.
+    pub(crate) fn check_source(&self, source: Option<SourceAddress>) -> Result<(), Problem> {
+        self.0.sources.take(source, self.now()).map_err(|after| {
+            self.0.ledger.metrics().count_of(Metric::SourceRateLimited, None, None);
+            Problem::caller_rate_limited(after)
+        })
+    }
+
+    /// Counts a verified request to its caller and its tenant, and refuses it if the rate of either is used up.
+    ///
+    /// # Errors
+    /// 429 `rate_limited`, with the time until the caller's next request passes or the tenant's window is over.
+    pub(crate) async fn check(&self, tenant: &Tenant, actor: Option<Actor>) -> Result<(), Problem> {
+        if let Some(actor) = actor {
+            self.0.callers.take((tenant.clone(), actor), self.now()).map_err(|after| {
+                self.0.ledger.metrics().count_of(Metric::CallerRateLimited, Some(tenant), None);
+                Problem::caller_rate_limited(after)
+            })?;
+        }
+        self.check_tenant(tenant).await
+    }
+
+    /// Counts a verified request to its tenant.
+    async fn check_tenant(&self, tenant: &Tenant) -> Result<(), Problem> {
         let bucket = self.bucket(tenant, self.now());
         if bucket.with(|allotment| allotment.pass_first(self.now())) {
             return Ok(());

@@ -23,16 +23,17 @@ pub const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
 
 /// Completes a function's router.
 ///
-/// A tenant's request rate is limited; 404, 405 and panics are problem documents; each request has one log line, and
+/// The request rates of callers and tenants are limited; 404, 405 and panics are problem documents; each request has one log line, and
 /// the response carries its id and [`SECURITY_HEADERS`].
 pub fn finish(router: Router<App>, app: App) -> Router {
-    let ledger = app.ledger().clone();
+    let limited = (app.limiter().clone(), app.callers().clone());
+    let logged = (app.ledger().clone(), app.callers().clone());
     router
-        .layer(from_fn_with_state(app.limiter().clone(), rate::limit))
+        .layer(from_fn_with_state(limited, rate::limit))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .layer(CatchPanicLayer::custom(|_| Problem::internal().into_response()))
-        .layer(from_fn_with_state(ledger, logging::log_request))
+        .layer(from_fn_with_state(logged, logging::log_request))
         .layer(map_response(secure))
         .with_state(app)
 }

@@ -19,6 +19,8 @@ pub struct Records {
     tenants: Cache<Tenant, Arc<TenantTerms>>,
     merchants: Cache<(Tenant, MerchantId), Arc<MerchantTerms>>,
     terminals: Cache<(Tenant, TerminalId), Arc<TerminalRecord>>,
+    /// The ids of requests' terminals that had no record when it was last looked for.
+    unknown_terminals: Cache<(Tenant, TerminalId), ()>,
     staff: Cache<(Tenant, Employer, StaffId), Arc<StaffMember>>,
     /// Those whose denials of the present hour are on record, as far as this process knows.
     denied: Cache<(Tenant, Employer, StaffId), ()>,
@@ -53,7 +55,7 @@ impl Records {
         load(&self.merchants, dynamo, &(tenant.clone(), id), &key, now, MerchantTerms::read).await
     }
 
-    /// A terminal and the time at which its record was read; `None` if it does not exist.
+    /// A terminal and the time at which its record was read; `None` if it did not exist at most a minute ago.
     ///
     /// # Errors
     /// [`ReadError`] if it cannot be read.
@@ -64,10 +66,14 @@ impl Records {
         id: TerminalId,
         now: Timestamp,
     ) -> Result<Option<(Arc<TerminalRecord>, Timestamp)>, ReadError> {
-        match self.terminals.get(&(tenant.clone(), id), now) {
-            Some(cached) => Ok(Some(cached)),
-            None => Ok(self.reread_terminal(dynamo, tenant, id, now).await?.map(|record| (record, now))),
+        let cached = (tenant.clone(), id);
+        if let Some(known) = self.terminals.get(&cached, now) {
+            return Ok(Some(known));
         }
+        if self.unknown_terminals.get(&cached, now).is_some() {
+            return Ok(None);
+        }
+        Ok(self.reread_terminal(dynamo, tenant, id, now).await?.map(|record| (record, now)))
     }
 
     /// A terminal, read from the store and cached anew; `None` if it does not exist.
@@ -83,8 +89,12 @@ impl Records {
     ) -> Result<Option<Arc<TerminalRecord>>, ReadError> {
         let cached = (tenant.clone(), id);
         self.terminals.forget(&cached);
-        load(&self.terminals, dynamo, &cached, &Partition::terminal(tenant, id).profile(), now, TerminalRecord::read)
-            .await
+        let key = Partition::terminal(tenant, id).profile();
+        let read = load(&self.terminals, dynamo, &cached, &key, now, TerminalRecord::read).await?;
+        if read.is_none() {
+            self.unknown_terminals.put(cached, (), now);
+        }
+        Ok(read)
     }
 
     /// A staff member's record; `None` if the person has none.
@@ -129,7 +139,9 @@ impl Records {
 
     /// Removes a terminal from the cache. To be called after changing it.
     pub fn forget_terminal(&self, tenant: &Tenant, id: TerminalId) {
-        self.terminals.forget(&(tenant.clone(), id));
+        let cached = (tenant.clone(), id);
+        self.terminals.forget(&cached);
+        self.unknown_terminals.forget(&cached);
     }
 
     /// Removes a merchant from the cache. To be called after changing it.

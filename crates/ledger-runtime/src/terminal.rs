@@ -4,8 +4,8 @@
 use crate::app::App;
 use crate::identity::Caller;
 use crate::metrics::Metric;
-use crate::notes::RequestNotes;
 use crate::problem::Problem;
+use crate::rate::note_caller;
 use crate::request::read_body;
 use crate::signature::{self, KeyId, SignatureError};
 use axum::body::Body;
@@ -87,10 +87,9 @@ pub async fn verify_terminal(State(app): State<App>, request: Request, next: Nex
             app.metrics().count_of(Metric::SignatureRefused, None, None);
         }
     })?;
-    if let Some(notes) = parts.extensions.get::<RequestNotes>() {
-        notes.set_tenant(&terminal.tenant);
-    }
-    app.limiter().check(&terminal.tenant).await?;
+    let actor = terminal.actor();
+    note_caller(app.callers(), &parts.extensions, &terminal.tenant, Some(&actor));
+    app.limiter().check(&terminal.tenant, Some(actor)).await?;
     parts.extensions.insert(terminal);
     Ok(next.run(Request::from_parts(parts, Body::from(bytes))).await)
 }
@@ -111,6 +110,8 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
     };
     let records = app.records();
     let Some((cached, read_at)) = records.terminal(app.dynamo(), &tenant, id, now).await? else {
+        // Without the tenant: it is only claimed, and each would be a metric of its own.
+        app.metrics().count_of(Metric::UnknownTerminal, None, None);
         return Err(refused());
     };
     let first = check(&cached, &claimed, parts, body, now);

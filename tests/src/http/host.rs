@@ -12,7 +12,7 @@ use ledger_local::seed;
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
-use ledger_runtime::config::{Config, StripeConfig};
+use ledger_runtime::config::{CallerConfig, Config, StripeConfig};
 use ledger_runtime::dynamo::{self, Dynamo};
 use ledger_runtime::entropy::Entropy;
 use ledger_runtime::execute::Ledger;
@@ -76,11 +76,17 @@ pub fn app_with(
 
 /// The same without a PSP.
 #[must_use]
-pub fn bare((client, table): (Client, &str), clock: Clock) -> (App, Counting) {
+pub fn bare(store: (Client, &str), clock: Clock) -> (App, Counting) {
+    // Tests send many requests at once; tests of the limits set their rates.
+    bare_limited(store, clock, CallerConfig::of_highest_rates())
+}
+
+/// The same with limits of callers.
+#[must_use]
+pub fn bare_limited((client, table): (Client, &str), clock: Clock, callers: CallerConfig) -> (App, Counting) {
     let (entropy, counting) = (Entropy::system(), Counting::new(clock.clone()));
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
-    // Tests send many requests at once; tests of the limit give their tenants a rate.
-    let config = Config { tenant_requests: RequestRate::MAX, ..Config::of_table(table) };
+    let config = Config { tenant_requests: RequestRate::MAX, callers, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     (App::new(ledger, config), counting)
 }

@@ -12,6 +12,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// The limits of single callers, as high as they can be.
+const HIGHEST_RATES: [(&str, &str); 2] =
+    [("CALLER_REQUESTS_PER_SECOND", "100000"), ("SOURCE_REQUESTS_PER_SECOND", "100000")];
 
 /// A running `ledger-local`, killed when it is dropped.
 #[derive(Debug)]
@@ -43,6 +46,8 @@ impl Process {
     pub fn start_with(arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(ledger_local())
             .args(on_engine(arguments))
+            // Tests send much in the name of few.
+            .envs(HIGHEST_RATES)
             .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

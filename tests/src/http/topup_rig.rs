@@ -307,7 +307,7 @@ impl Actor {
             }
             _ => None,
         };
-        GatewayContext { request_id: None, claims }
+        GatewayContext { claims, ..GatewayContext::default() }
     }
 }
 

@@ -4,6 +4,7 @@ mod abuse;
 mod approvals;
 mod attention;
 mod audit;
+mod callers;
 mod compact;
 mod crediting;
 mod disclosure;

@@ -143,6 +143,8 @@ fn template_variables(table: &str) -> Vec<(String, String)> {
         ("LEDGER_NAME", table),
         ("LOG_LEVEL", "info"),
         ("TENANT_REQUESTS_PER_SECOND", "100000"),
+        ("CALLER_REQUESTS_PER_SECOND", "100000"),
+        ("SOURCE_REQUESTS_PER_SECOND", "100000"),
         ("STRIPE_ACCOUNT", ""),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))

@@ -87,7 +87,7 @@ impl Api {
     async fn send(&self, request: http::request::Builder, caller: &Caller, body: Body) -> Result<Value, String> {
         let mut request = request.body(body).map_err(|error| error.to_string())?;
         let path = request.uri().to_string();
-        request.extensions_mut().insert(GatewayContext { request_id: None, claims: Some(caller.claims()) });
+        request.extensions_mut().insert(GatewayContext { claims: Some(caller.claims()), ..GatewayContext::default() });
         let response = self.router.clone().oneshot(request).await.map_err(|error| error.to_string())?;
         let status = response.status();
         let bytes = to_bytes(response.into_body(), BODY_BYTES_MAX).await.map_err(|error| error.to_string())?;

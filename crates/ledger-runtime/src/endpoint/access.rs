@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::permission;
+use crate::pseudonym::SourceAddress;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
@@ -48,6 +49,24 @@ impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Checked<H> {
             };
             match permitted {
                 Ok(()) => handler.call(request, app).await,
+                Err(problem) => problem.into_response(),
+            }
+        })
+    }
+}
+
+/// A handler that is called only while the request's source has not reached its rate.
+// INVARIANT: the check comes before the request is read and before the store is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Limited<H>(pub(super) H);
+
+impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Limited<H> {
+    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn call(self, request: Request, app: App) -> Self::Future {
+        Box::pin(async move {
+            match app.limiter().check_source(request.extensions().get::<SourceAddress>().cloned()) {
+                Ok(()) => self.0.call(request, app).await,
                 Err(problem) => problem.into_response(),
             }
         })

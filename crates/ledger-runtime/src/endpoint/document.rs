@@ -194,7 +194,7 @@ impl Endpoint {
                     &[Code::Unauthenticated, Code::WrongFace, Code::TenantUnknown, Code::RateLimited]
                 }
             },
-            Face::Terminal if self.access == Access::Anonymous => &[],
+            Face::Terminal if self.access == Access::Anonymous => &[Code::RateLimited],
             // The signature covers the body, which is read first.
             Face::Terminal => &[
                 Code::SignatureInvalid,
@@ -203,7 +203,7 @@ impl Endpoint {
                 Code::TenantUnknown,
                 Code::RateLimited,
             ],
-            Face::Stripe => &[Code::WebhookSignatureInvalid],
+            Face::Stripe => &[Code::WebhookSignatureInvalid, Code::RateLimited],
         }
     }
 

@@ -175,6 +175,7 @@ fn unit(metric: Metric) -> &'static str {
 mod tests {
     use super::*;
     use crate::logging::tests::Lines;
+    use crate::pseudonym::{Pseudonyms, SourceAddress};
     use ledger_core::ids::Tenant;
     use ledger_core::operation::Operation;
     use serde_json::{Value, json};
@@ -211,6 +212,8 @@ mod tests {
             replayed: false,
             latency_ms: 3,
             tenant: Some("demo"),
+            actor: None,
+            source: SourceAddress::parse("192.0.2.1").and_then(|source| Pseudonyms::of_process().of_source(&source)),
             operation: Some("pay"),
             request_id: Some("r-1"),
         }

@@ -1,5 +1,6 @@
 //! The log line of a request, which the request's values may be written into.
 
+use crate::pseudonym::Pseudonym;
 use serde::Serialize;
 
 /// The log line of a request.
@@ -21,6 +22,12 @@ pub struct RequestLine<'a> {
     /// The tenant of the verified identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<&'a str>,
+    /// The caller of the verified identity.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub actor: Option<Pseudonym>,
+    /// The address that the request came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Pseudonym>,
     /// The name of the operation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<&'static str>,
@@ -43,6 +50,8 @@ impl RequestLine<'_> {
             replayed = self.replayed,
             latency_ms = self.latency_ms,
             tenant = self.tenant,
+            actor = self.actor.map(tracing::field::display),
+            source = self.source.map(tracing::field::display),
             operation = self.operation,
             request_id = self.request_id,
             "{REQUEST_MESSAGE}"

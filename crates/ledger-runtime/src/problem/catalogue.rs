@@ -33,7 +33,10 @@ impl Problem {
         let detail = match failure {
             Failure::Insufficient => "The account's balance is too low.",
             Failure::CapExceeded => "The balance would exceed the cap.",
-            Failure::RecipientUnavailable => "The recipient cannot receive it. No money was moved.",
+            Failure::RecipientUnavailable => {
+                return Self::of(failure.into(), "The recipient cannot receive it. No money was moved.")
+                    .counted_as(Metric::RecipientUnavailable);
+            }
             Failure::LimitExceeded => "The request exceeds a limit.",
             Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
             Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
@@ -243,6 +246,18 @@ impl Problem {
             Code::RateLimited,
             "The tenant has reached its request rate. Nothing was done. Repeat the request with the \
              same idempotency key when the time in Retry-After is over.",
+        )
+        .retry_after(after)
+    }
+
+    /// 429: the caller, or the source of a request without an identity, has reached its rate, and can retry after
+    /// `after`. Nothing was done.
+    #[must_use]
+    pub fn caller_rate_limited(after: Duration) -> Self {
+        Self::of(
+            Code::RateLimited,
+            "This caller has reached its request rate. Nothing was done. Repeat the request, with its idempotency key \
+             if it has one, when the time in Retry-After is over.",
         )
         .retry_after(after)
     }

@@ -41,7 +41,7 @@ impl Rig {
     async fn ask(&self, times: usize) -> Vec<u16> {
         let mut statuses = Vec::new();
         for _ in 0..times {
-            let decided = self.app.limiter().check(&demo()).await;
+            let decided = self.app.limiter().check(&demo(), None).await;
             statuses.push(decided.map_or_else(|problem| problem.status().as_u16(), |()| 200));
         }
         statuses
@@ -90,7 +90,7 @@ async fn tenant_is_refused_when_its_window_is_used_up_until_the_next_window() {
     rig.at_ms(2_500);
     assert_eq!(rig.ask(5).await, [200, 200, 200, 429, 429]);
     assert_eq!((rig.leases(), rig.counted()), (3, [2, 0, 0]), "after a refusal no further lease is requested");
-    let refused = rig.app.limiter().check(&demo()).await.unwrap_err();
+    let refused = rig.app.limiter().check(&demo(), None).await.unwrap_err();
     assert!(refused.body().ends_with(r#""code":"rate_limited","retry_after_ms":7500}"#), "{}", refused.body());
     let sent = &rig.store.seen()[1].body["TransactItems"][0]["Update"];
     assert_eq!(sent["Key"]["type"]["S"], format!("RATE#{}", now().seconds()));
@@ -118,9 +118,9 @@ async fn concurrent_requests_share_one_lease() {
     let rig = rig(None, [cancelled("TransactionConflict"), granted(), used_up("1961")]);
     assert!(rig.app.terms(&demo()).await.is_ok());
     let tenant = demo();
-    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant))).await;
+    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant, None))).await;
     assert_eq!((decided.iter().filter(|decided| decided.is_ok()).count(), rig.leases()), (60, 2));
-    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant))).await;
+    let decided = join_all((0..60).map(|_| rig.app.limiter().check(&tenant, None))).await;
     assert!(decided.iter().all(Result::is_err));
     assert_eq!((rig.leases(), rig.counted()), (3, [60, 0, 0]), "the refusal is for all of them");
 }
@@ -186,7 +186,7 @@ async fn request_passes_if_terms_are_unreadable_or_tenant_is_unknown() {
 async fn tenants_are_limited_separately() {
     let rig = rig(Some(1), [used_up("10")]);
     assert_eq!(rig.ask(2).await, [200, 429]);
-    assert!(rig.app.limiter().check(&Tenant::parse("other").unwrap()).await.is_ok());
+    assert!(rig.app.limiter().check(&Tenant::parse("other").unwrap(), None).await.is_ok());
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! A small function over a scripted store: tests the layers from the router to the response.
 
 use super::*;
+use crate::callers::VIEWER_ADDRESS;
 use crate::config::Config;
 use crate::execute::Outcome;
 use crate::gateway::GatewayContext;
 use crate::identity::{Caller, Customer};
 use crate::logging::tests::Lines;
 use crate::metrics::{Counting, Metric};
+use crate::pseudonym::SourceAddress;
 use crate::request::{AmountText, KeyedJson, Page, PathId};
 use crate::testing::{Step, Store, answer, terms, transfer};
 use axum::body::Body;
@@ -19,6 +21,7 @@ use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::PaymentId;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
+use ledger_core::personal::Masked;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tower::Service;
@@ -59,8 +62,11 @@ async fn show(_: Customer, PathId(id): PathId<PaymentId>) -> String {
 }
 
 fn router(store: &Store) -> (Router, Counting) {
+    router_of(store, Config::of_table("ledger"))
+}
+
+fn router_of(store: &Store, config: Config) -> (Router, Counting) {
     let (ledger, counting) = store.ledger();
-    let config = Config::of_table("ledger");
     let app = App::new(ledger, config);
     let routes = Router::new()
         .route("/v1/me/transfers", post(send).get(list))
@@ -236,6 +242,34 @@ async fn log_line_has_no_personal_data() {
     assert_eq!(requests[1]["path"], "/v1/me/payments/{id}");
     assert_eq!((&requests[1]["code"], &requests[1]["status"]), (&"not_found".into(), &404.into()));
     for private in ["019389d2", "k-1", "not-an-id", "secret", "ClientRequestToken"] {
+        assert!(!text.contains(private), "{private}: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn log_line_names_caller_and_source_by_pseudonyms_of_the_key() {
+    let (lines, guard) = Lines::capture("trace");
+    for key in ["one", "one", "another"] {
+        let mut config = Config::of_table("ledger");
+        config.callers.log_key = Some(Masked::new(key.to_owned()));
+        let (mut router, _) = router_of(&Store::script([terms("mandatory"), Step::Ok(json!({}))]), config);
+        let mut request = post_json(r#"{"amount":"100"}"#);
+        let context = request.extensions_mut().get_mut::<GatewayContext>().unwrap();
+        context.peer = SourceAddress::parse("192.0.2.77");
+        request.headers_mut().insert(VIEWER_ADDRESS, "198.51.100.7:443".parse().unwrap());
+        request.headers_mut().insert("x-forwarded-for", "198.51.100.8".parse().unwrap());
+        assert_eq!(call(&mut router, request).await.0, 201);
+    }
+    drop(guard);
+    let text = lines.text();
+    let logged: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let requests: Vec<&Value> = logged.iter().filter(|line| line["message"] == "request").collect();
+    for name in ["actor", "source"] {
+        let names = requests.iter().map(|line| line[name].as_str().unwrap()).collect::<Vec<_>>();
+        assert!(names.iter().all(|name| name.len() == 16 && name.bytes().all(|b| b.is_ascii_hexdigit())), "{names:?}");
+        assert!(names[0] == names[1] && names[1] != names[2], "{names:?}");
+    }
+    for private in ["192.0.2", "198.51.100", "019389d2-7c1e-7a52-9c3f"] {
         assert!(!text.contains(private), "{private}: {text}");
     }
 }

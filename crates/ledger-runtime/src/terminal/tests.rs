@@ -125,6 +125,18 @@ async fn unknown_frozen_and_wrongly_signed_terminals_get_the_same_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn unknown_terminal_is_read_again_after_a_minute() {
+    let store = Store::script([Step::Ok(json!({})), record(3, OLD_PUBLIC, "active")]);
+    let (mut router, counting, later) = function(&store);
+    for (ms, want) in [(0, (401, 1)), (59_999, (401, 1)), (60_000, (200, 2))] {
+        later.store(ms, Ordering::SeqCst);
+        let status = call(&mut router, signed(3, now(), r#"{"amount":"1"}"#)).await.0;
+        assert_eq!((status, store.seen().len()), want, "{ms}");
+    }
+    assert_eq!((counting.total(Metric::UnknownTerminal), counting.total(Metric::SignatureRefused)), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn new_enrolment_is_accepted_after_one_reread_per_second_at_most() {
     let store = Store::script([
         record(2, OTHER_PUBLIC, "active"),
