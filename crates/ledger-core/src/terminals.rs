@@ -249,17 +249,41 @@ pub fn plan_code(
     Ok(Planned { draft: Draft { entry: None, items }, receipt: EnrolmentReceipt { code, expires_at } })
 }
 
-/// Enrols a terminal that answers its code with a public key: consumes the code and begins a new epoch. `seen_epoch`
-/// is the epoch that was read. It has no idempotency key, because the code works once.
+/// Enrols a terminal that answers its code with a public key: consumes the code, begins a new epoch, and puts the
+/// enrolment on the audit trail. `seen_epoch` is the epoch that was read. It has no idempotency key, because the code
+/// works once.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
+pub fn enrol_on_record(
+    code: &EnrolmentCode,
+    public_key: &str,
+    seen_epoch: u32,
+    request_id: Option<&str>,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
+    let terminal = code.terminal;
+    let act = Act::new(Actor::Terminal(terminal), Operation::Enrol, format!("terminal:{terminal}"))
+        .with("epoch", i64::from(seen_epoch).saturating_add(1));
+    let act = request_id.into_iter().fold(act, |act, id| act.with("request_id", id));
+    let [consume, profile] = enrolment(code, public_key, seen_epoch, cx.now);
+    Transaction::unkeyed(vec![consume, profile, act.record(&code.tenant, cx)])
+}
+
+/// As [`enrol_on_record`] without the audit record: the form that earlier releases wrote.
+///
+/// # Errors
+/// As [`enrol_on_record`].
 pub fn enrol(
     code: &EnrolmentCode,
     public_key: &str,
     seen_epoch: u32,
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
+    Transaction::unkeyed(enrolment(code, public_key, seen_epoch, now).into())
+}
+
+fn enrolment(code: &EnrolmentCode, public_key: &str, seen_epoch: u32, now: Timestamp) -> [TransactItem; 2] {
     let consume = forms::consume_code(code.slot(), code.hash(), now);
     let key = Update::new()
         .set("public_key", "public_key", Value::s(public_key))
@@ -274,7 +298,7 @@ pub fn enrol(
             failure: Failure::StalePlan,
         }],
     );
-    Transaction::unkeyed(vec![consume, profile])
+    [consume, profile]
 }
 
 fn planned(terminal: TerminalId, items: Vec<TransactItem>, cx: &Context) -> Planned<TerminalReceipt> {

@@ -1,14 +1,15 @@
 //! `POST /v1/terminal/enrolments`: a terminal sends its one-time code and its public key. This is the only unsigned
 //! route: the code is the proof, and it works once.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::{Extension, Json};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
+use ledger_runtime::notes::RequestNotes;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::Json as Body;
 use ledger_runtime::signature;
@@ -47,6 +48,7 @@ pub(crate) const CREATE: Endpoint = Endpoint::post("/v1/terminal/enrolments")
 
 pub(crate) async fn create(
     State(app): State<App>,
+    notes: Option<Extension<RequestNotes>>,
     Body(body): Body<EnrolmentBody>,
 ) -> Result<(StatusCode, Json<EnrolledView>), Problem> {
     let code =
@@ -56,7 +58,9 @@ pub(crate) async fn create(
     let key = Partition::terminal(&code.tenant, code.terminal).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
-    let enrol = terminals::enrol(&code, &body.public_key, record.epoch, app.now()).map_err(|_| Problem::internal())?;
+    let (cx, request_id) = (app.ledger().context(app.now())?, notes.and_then(|Extension(notes)| notes.request_id()));
+    let enrol = terminals::enrol_on_record(&code, &body.public_key, record.epoch, request_id.as_deref(), &cx)
+        .map_err(|_| Problem::internal())?;
     let epoch = match app.ledger().apply(&code.tenant, Operation::Enrol, &enrol).await {
         Ok(()) => record.epoch.saturating_add(1),
         Err(error) => already(&app, &code, &body.public_key).await?.ok_or(error)?,

@@ -237,6 +237,7 @@ fn make(
         | Does::TerminalStatus { .. }
         | Does::EnrolmentCode { .. }
         | Does::Enrol { .. }
+        | Does::EnrolOnRecord { .. }
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. }
         | Does::TenantLimits { .. }

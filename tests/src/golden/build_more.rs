@@ -131,6 +131,13 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
             return Ok(Made::Whole(terminals::enrol(&code, public_key, epoch, cx.now).unwrap()));
         }
+        Does::EnrolOnRecord { code, public_key, request_id } => {
+            let code = EnrolmentCode::parse(code).unwrap();
+            let profile = Partition::terminal(tenant, code.terminal).profile();
+            let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
+            let made = terminals::enrol_on_record(&code, public_key, epoch, request_id.as_deref(), cx);
+            return Ok(Made::Whole(made.unwrap()));
+        }
         Does::TenantOpen { terms } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
             return Ok(Made::Whole(tenants::open(tenant, &terms, cx.now).unwrap()));

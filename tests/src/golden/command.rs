@@ -276,6 +276,11 @@ pub enum Does {
         code: String,
         public_key: String,
     },
+    EnrolOnRecord {
+        code: String,
+        public_key: String,
+        request_id: Option<String>,
+    },
     TenantOpen {
         terms: Json,
     },

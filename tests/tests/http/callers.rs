@@ -163,3 +163,29 @@ async fn unavailable_recipient_is_counted_and_its_replay_is_not() {
         assert_eq!(rig.counted(Metric::RecipientUnavailable), times);
     }
 }
+
+#[tokio::test]
+async fn enrolments_are_on_the_audit_trail_with_epoch_and_request() {
+    let rig = Rig::new(CallerConfig::of_highest_rates());
+    let world = rig.world("enrolments").await;
+    let terminal = world.terminal(&world.merchant().await).await;
+    let _ = world.enrol(&terminal.id).await;
+    // A code that is used enrols nothing more, and leaves no record.
+    let used = json!({"code": format!("{}.{}.AAECAwQFBgcICQoLDA0ODw", world.tenant, terminal.id), "public_key": "x"});
+    let _ = world
+        .api
+        .send(&Call::post("/v1/terminal/enrolments", &Who::Anonymous, &used))
+        .await
+        .problem(400, "invalid_request");
+    let page = world.api.send(&Call::get("/v1/admin/audit?limit=100", &world.operator.who)).await.good().json();
+    let records = page["items"].as_array().expect("a list").iter().filter(|record| record["action"] == "enrol");
+    let subject = format!("terminal:{}", terminal.id);
+    let mut epochs = Vec::new();
+    for record in records {
+        assert_eq!((&record["subject"], &record["actor"]), (&json!(subject), &json!(subject)), "{record}");
+        assert!(record["details"]["request_id"].as_str().is_some_and(|id| !id.is_empty()), "{record}");
+        epochs.push(record["details"]["epoch"].as_str().expect("an epoch").to_owned());
+    }
+    epochs.sort();
+    assert_eq!(epochs, ["1", "2"]);
+}

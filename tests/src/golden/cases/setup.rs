@@ -84,6 +84,11 @@ fn enrol(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, None, Does::Enrol { code: CODE.to_owned(), public_key: "a public key as PEM".to_owned() })
 }
 
+fn enrol_on_record(id: &'static str, why: &'static str, request_id: Option<&str>) -> Case {
+    let (code, public_key) = (CODE.to_owned(), "a public key as PEM".to_owned());
+    Case::new(id, why, None, Does::EnrolOnRecord { code, public_key, request_id: request_id.map(str::to_owned) })
+}
+
 fn slot() -> Json {
     code_slot("terminal", TERMINAL, "ENROLMENT", HASH, "2026-11-21T03:00:00.001Z")
 }
@@ -164,6 +169,17 @@ fn enrolments() -> Vec<Case> {
             .ends("rejected stale_plan by profile"),
         enrol("enrol/enrolled", "The code is consumed and a new epoch begins.").on([terminal(), slot()]),
         enrol("enrol/first", "The first epoch.").on([with(terminal(), "epoch", n("0")), slot()]),
+        enrol_on_record(
+            "enrol_on_record/again",
+            "The trail names the epoch and the request.",
+            Some("JKJaXmPLvHcESHA="),
+        )
+        .on([terminal(), slot()]),
+        enrol_on_record("enrol_on_record/first", "The first epoch; the request has no id.", None)
+            .on([with(terminal(), "epoch", n("0")), slot()]),
+        enrol_on_record("enrol_on_record/used", "A code works once, and is on the trail once.", None)
+            .on([terminal(), with(slot(), "state", s("used"))])
+            .ends("rejected wrong_state by code"),
         enrol("enrol/used", "A code works once.")
             .on([terminal(), with(slot(), "state", s("used"))])
             .ends("rejected wrong_state by code"),
