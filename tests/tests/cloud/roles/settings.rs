@@ -180,6 +180,13 @@ fn environment_matches_permissions_and_code() {
         let counted = function.routes.iter().any(|route| !route.path.starts_with("/v1/webhooks/"));
         let limit = function.environment.contains("TENANT_REQUESTS_PER_SECOND");
         assert_eq!(limit, counted, "{}: the limit of its tenants", function.id);
+        assert_eq!(function.environment.contains("CALLER_REQUESTS_PER_SECOND"), counted, "{}: of callers", function.id);
+        let is_anonymous = super::rules::code_contains(&function.binary, &[".anonymous()"]);
+        let limit = function.environment.contains("SOURCE_REQUESTS_PER_SECOND");
+        assert_eq!(limit, is_anonymous, "{}: the limit of its sources", function.id);
+        for name in ["FRONT_END_SECRET_DIGESTS", "LOG_PSEUDONYM_KEY"] {
+            assert_eq!(function.environment.contains(name), !function.routes.is_empty(), "{}: {name}", function.id);
+        }
         let stores = function.environment.contains("TABLE_NAME");
         assert_eq!(may("dynamodb:GetItem"), stores, "{}: the table", function.id);
         assert_eq!(may("kms:Decrypt"), stores, "{}: its key", function.id);
