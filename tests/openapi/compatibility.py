@@ -5,6 +5,8 @@ Additions are not breaks.
     compatibility.py RELEASED CURRENT         prints each break, and fails if there is one
     compatibility.py --self-test CURRENT      plants breaks and additions, and fails unless each is classified correctly
     compatibility.py --plant CURRENT PLANTED  writes a document without an operation
+    compatibility.py --without-approvals CURRENT OUT
+                                              writes the document as it is for tenants that require no approvals
 
 Problem codes may be added: a client reads `status` where it gets a code that it does not know. No other closed list of
 an answer may grow.
@@ -28,6 +30,19 @@ def without_pending(schema):
     """The schema of a success that may also be a pending approval, without that."""
     pending, parts = {"$ref": PENDING_APPROVAL}, schema.get("oneOf", [])
     return next(one for one in parts if one != pending) if pending in parts and len(parts) == 2 else schema
+
+
+def without_approvals(document):
+    """The document without the responses that only a tenant gets which requires approvals."""
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            content = operation["responses"].get("202", {}).get("content", {}).get("application/json", {})
+            schema = content.get("schema", {})
+            if schema == {"$ref": PENDING_APPROVAL}:
+                del operation["responses"]["202"]
+            elif schema:
+                content["schema"] = without_pending(schema)
+    return document
 
 
 class Comparison:
@@ -430,6 +445,10 @@ def main():
         del planted["paths"][PAY]
         with open(sys.argv[3], "w", encoding="utf-8") as file:
             json.dump(planted, file)
+        return 0
+    if sys.argv[1] == "--without-approvals":
+        with open(sys.argv[3], "w", encoding="utf-8") as file:
+            json.dump(without_approvals(read(sys.argv[2])), file)
         return 0
     found = breaks(read(sys.argv[1]), read(sys.argv[2]))
     for one in found:
