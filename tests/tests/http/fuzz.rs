@@ -13,12 +13,15 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 28] = [
+const CODES: [&str; 32] = [
     "account_frozen",
     "already_exists",
+    "approval_expired",
+    "approval_stale",
     "body_too_large",
     "busy",
     "cap_exceeded",
+    "cash_room_exceeded",
     "four_eyes_required",
     "idempotency_key_expired",
     "idempotency_key_fingerprint_mismatch",
@@ -36,6 +39,7 @@ const CODES: [&str; 28] = [
     "permission_missing",
     "psp_refused",
     "recipient_unavailable",
+    "reversal_too_late",
     "signature_expired",
     "signature_invalid",
     "unauthenticated",
