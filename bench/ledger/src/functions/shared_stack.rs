@@ -144,7 +144,8 @@ fn template_variables(table: &str) -> Vec<(String, String)> {
         ("LOG_LEVEL", "info"),
         ("TENANT_REQUESTS_PER_SECOND", "100000"),
         ("CALLER_REQUESTS_PER_SECOND", "100000"),
-        ("SOURCE_REQUESTS_PER_SECOND", "100000"),
+        ("FRONT_END_SECRET_DIGESTS", ""),
+        ("LOG_PSEUDONYM_KEY", ""),
         ("STRIPE_ACCOUNT", ""),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
