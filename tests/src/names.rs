@@ -72,6 +72,7 @@ pub fn role(role: Role) -> &'static str {
         Role::StaffCounts => "staff_counts",
         Role::Denials => "denials",
         Role::Approval => "approval",
+        Role::Recovery => "recovery",
     }
 }
 

@@ -182,6 +182,10 @@ operations! {
     ApprovalReject = "approval_reject",
     /// A command is withdrawn before another person has decided on it.
     ApprovalWithdraw = "approval_withdraw",
+    /// New owners are named for a tenant whose owners are lost, become owners, or are cancelled.
+    OwnerRecovery = "owner_recovery",
+    /// An owner cancels the recovery of the tenant's owners.
+    OwnerRecoveryCancel = "owner_recovery_cancel",
     /// A staff member lacked a permission; not keyed.
     PermissionDenied = "permission_denied",
     /// A tenant's migration is begun, moved on or continued; not keyed.

@@ -9,7 +9,7 @@
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `token_command`, `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
-//!    `tenant_command`, `staff_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
+//!    `tenant_command`, `staff_command`, `recover_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
 
 pub mod audit_command;
 pub mod banner;
@@ -35,6 +35,7 @@ pub mod operator;
 mod pace;
 mod private_file;
 mod problem;
+pub mod recover_command;
 pub mod reports;
 pub mod seed;
 pub mod settlement;

@@ -63,6 +63,12 @@ pub enum StaffError {
          records with --member; nothing was switched"
     )]
     TooFew(String),
+    /// The records decide, and members are invited.
+    #[error(
+        "the staff's records decide for {0}: an owner invites members; if the owners are lost, use `tenant recover`; \
+         nothing was written"
+    )]
+    Decide(String),
     /// The records decide already.
     #[error("the staff's records decide for {0} already")]
     Enforced(String),
@@ -115,6 +121,7 @@ pub async fn run(command: &StaffCommand) -> Result<String, StaffError> {
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => {
                 lines.push(format!("{}: the person had a record already, which was not changed", person.id));
             }
+            Err(error) if error.failure() == Some(Failure::WrongState) => return Err(StaffError::Decide(slug.clone())),
             Err(error) if error.failure() == Some(Failure::AccountMissing) => {
                 return Err(StaffError::Missing(merchant.clone().unwrap_or_else(|| slug.clone())));
             }

@@ -116,6 +116,8 @@ metrics! {
     DuplicateEffect,
     /// A balance that must not be negative is below zero.
     NegativeBalance,
+    /// The recovery of a tenant's owners was requested, finished or cancelled.
+    OwnerRecovery,
     /// A settlement's compensation cannot finish.
     CompensationStuck,
     /// The outcome of a call to the payment provider is unknown.

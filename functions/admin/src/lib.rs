@@ -17,6 +17,7 @@ mod idempotency;
 mod merchant_owner;
 mod merchants;
 mod migration;
+mod owner_recovery;
 mod payout_requests;
 mod reconciliation;
 mod settlements;
@@ -75,6 +76,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(adjustments::GET.on(adjustments::get))
         .route(adjustments::APPROVE.on(adjustments::approve))
         .route(adjustments::REJECT.on(adjustments::reject))
+        .route(owner_recovery::GET.on(owner_recovery::get))
+        .route(owner_recovery::CANCEL.on(owner_recovery::cancel))
         .route(approvals::LIST.on(approvals::list))
         .route(approvals::GET.on(approvals::get))
         .route(approvals::APPROVE.on(approvals::approve))

@@ -195,6 +195,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::StaffInvite => "staff member invited",
         Endpoint::StaffChange => "staff member disabled",
         Endpoint::StaffAccept => "invitation accepted",
+        Endpoint::RecoveryCancel => "recovery of owners cancelled",
         Endpoint::ShopStaffInvite => "merchant's staff member invited",
         Endpoint::ShopStaffChange => "merchant's staff member disabled",
         Endpoint::ShopStaffAccept => "merchant's invitation accepted",

@@ -10,7 +10,8 @@ use ledger_core::keys;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{
-    self, FirstOwner, Founder, Founders, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole,
+    self, FirstOwner, Founder, Founders, Invitation, MemberState, Recovery, StaffAmount, StaffChange, StaffMember,
+    StaffRole,
 };
 use ledger_core::terms::TenantTerms;
 use ledger_core::{customers, tenants};
@@ -58,6 +59,13 @@ pub enum StaffDoes {
         member: String,
         permission: String,
     },
+    RequestRecovery {
+        owners: Vec<(String, String)>,
+    },
+    FinishRecovery {},
+    CancelRecovery {
+        by: String,
+    },
     /// A member sees a customer's personal data.
     Read {
         by: String,
@@ -86,6 +94,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
         let key = keys::staff_member(tenant, operator, StaffId::parse(id).unwrap());
         StaffMember::read(operator, world.must(&key)).unwrap()
     };
+    let recovery = || Recovery::read(world.must(&keys::owner_recovery(tenant))).unwrap();
     let draft = match does {
         StaffDoes::Invite { by, person, roles: names } => {
             let (by, person, roles, none) = (member(by), founder(person), roles(names), BTreeSet::new());
@@ -136,6 +145,14 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             let who = (operator, StaffId::parse(member).unwrap());
             return Ok(Made::Whole(staff::record_denial(tenant, who, permission, cx).unwrap()));
         }
+        StaffDoes::RequestRecovery { owners } => {
+            let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();
+            return Ok(Made::Whole(staff::request_recovery(tenant, &owners, cx).unwrap().1));
+        }
+        StaffDoes::FinishRecovery {} => {
+            return Ok(Made::Whole(staff::finish_recovery(tenant, &recovery(), cx).unwrap()));
+        }
+        StaffDoes::CancelRecovery { by } => staff::plan_cancel_recovery(tenant, &recovery(), &member(by), cx)?.draft,
         StaffDoes::Read { by, customer } => {
             let (actor, customer) = (decode::actor(by), decode::customer(customer));
             return Ok(Made::Whole(customers::read::record(tenant, actor, customer, cx).unwrap()));

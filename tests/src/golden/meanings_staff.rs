@@ -11,6 +11,20 @@ pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
     let n = |number: &str| json!({ "N": number });
     let wrong = "rejected wrong_state";
     Some(match (names::role(role), clause) {
+        ("recovery", "#ready_at = :seen") => {
+            vec![
+                (Old::Without("ready_at"), "rejected stale_plan"),
+                (Old::With("ready_at", s("x")), "rejected stale_plan"),
+            ]
+        }
+        ("recovery", "#state = :pending") => vec![(Old::With("state", s("done")), wrong)],
+        // Another time than the one that was seen fails first.
+        ("recovery", "#ready_at <= :now") => {
+            vec![(Old::With("ready_at", s("2026-11-21T03:00:00.001Z")), "rejected stale_plan")]
+        }
+        ("recovery", "(attribute_not_exists(#state) OR (NOT #state = :pending))") => {
+            vec![(Old::Having("state", s("pending")), "rejected already_exists")]
+        }
         ("staff", "#version = :seen") => {
             vec![
                 (Old::Without("version"), "rejected stale_plan"),
@@ -26,6 +40,7 @@ pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("denials", "(attribute_not_exists(#recorded) OR #recorded < :max)") => {
             vec![(Old::Having("recorded", n("10")), "rejected limit_exceeded")]
         }
+        ("config", "(NOT #staff = :records)") => vec![(Old::With("staff", s("records")), wrong)],
         ("config", "attribute_not_exists(#staff)") => {
             vec![(Old::With("staff", s("records")), "rejected already_exists")]
         }

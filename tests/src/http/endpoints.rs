@@ -74,6 +74,7 @@ endpoints! {
     StaffInvite = "post_admin_staff",
     StaffChange = "patch_admin_staff_staff_id",
     StaffAccept = "post_admin_staff_accept",
+    RecoveryCancel = "post_admin_owner_recovery_cancel",
     ShopStaffInvite = "post_merchant_staff",
     ShopStaffChange = "patch_merchant_staff_staff_id",
     ShopStaffAccept = "post_merchant_staff_accept",
@@ -232,6 +233,7 @@ impl Endpoint {
             | Self::StaffInvite
             | Self::StaffChange
             | Self::StaffAccept
+            | Self::RecoveryCancel
             | Self::ShopStaffInvite
             | Self::ShopStaffChange
             | Self::ShopStaffAccept => staff::prepare(self, world).await,

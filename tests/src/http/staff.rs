@@ -9,7 +9,7 @@ use ledger_core::ids::{Employer, StaffId};
 use ledger_core::operation::Operation;
 use ledger_core::permission::Staff;
 use ledger_core::personal::FreeText;
-use ledger_core::staff::{Founder, Founders, StaffRole, add_member};
+use ledger_core::staff::{Founder, Founders, Recovery, StaffRole, add_member, request_recovery};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -40,15 +40,37 @@ fn founder(id: &str) -> Founder {
 /// When the store refuses.
 pub async fn with_owners(world: &World) {
     for id in [&world.operator.id, &world.second.id] {
-        let cx = world.app.ledger().context(world.app.now()).expect("a context");
-        let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
-        let added = add_member(&world.slug(), Employer::Operator, &founder(id), &roles, &cx).expect("a transaction");
-        let applied = gate::as_test(world.app.ledger().apply(&world.slug(), Operation::StaffInvite, &added)).await;
-        match applied {
-            Err(error) if error.failure() == Some(Failure::AlreadyExists) => {}
-            done => done.expect("the store is available"),
-        }
+        let failure = added_at_a_shell(world, id).await;
+        assert!(matches!(failure, None | Some(Failure::AlreadyExists)), "{failure:?}");
     }
+}
+
+/// Writes the record of an owner as the command at a shell does; the failure, if it is refused.
+///
+/// # Panics
+/// When the store is not available.
+pub async fn added_at_a_shell(world: &World, id: &str) -> Option<Failure> {
+    let cx = world.app.ledger().context(world.app.now()).expect("a context");
+    let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
+    let added = add_member(&world.slug(), Employer::Operator, &founder(id), &roles, &cx).expect("a transaction");
+    let applied = gate::as_test(world.app.ledger().apply(&world.slug(), Operation::StaffInvite, &added)).await;
+    applied.err().map(|error| error.failure().expect("the store is available"))
+}
+
+/// Requests a recovery of the tenant's owners at a shell, unless one is pending; returns it.
+///
+/// # Panics
+/// When the store refuses.
+pub async fn requested_recovery(world: &World, ids: [&str; 2]) -> Recovery {
+    let ledger = world.app.ledger();
+    let cx = ledger.context(world.app.now()).expect("a context");
+    let (recovery, write) = request_recovery(&world.slug(), &founders(ids), &cx).expect("a transaction");
+    let applied = gate::as_test(ledger.apply(&world.slug(), Operation::OwnerRecovery, &write)).await;
+    match applied {
+        Err(error) if error.failure() == Some(Failure::AlreadyExists) => {}
+        done => done.expect("the store is available"),
+    }
+    recovery
 }
 
 /// A person in a request.
@@ -123,6 +145,14 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
         Endpoint::StaffAccept => {
             let who = world.token("admin", &invited(world, "viewer").await, None).await;
             prepared(Call::post("/v1/admin/staff/accept", &who, &json!({})).key(new_key()), 200, 0)
+        }
+        Endpoint::RecoveryCancel => {
+            let _ = requested_recovery(world, [&new_id(), &new_id()]).await;
+            prepared(
+                Call::post("/v1/admin/owner-recovery/cancel", &world.operator.who, &json!({})).key(new_key()),
+                200,
+                0,
+            )
         }
         Endpoint::ShopStaffInvite => {
             let owned = owned_merchant(world).await;

@@ -53,6 +53,12 @@ pub fn denials(tenant: &Tenant, employer: Employer, id: StaffId, hour: i64) -> K
     Partition::employer(tenant, employer).item(format!("DENIED#{id}#{hour}"))
 }
 
+/// The last recovery of the tenant's owners.
+#[must_use]
+pub fn owner_recovery(tenant: &Tenant) -> Key {
+    Partition::tenant(tenant).item("OWNER_RECOVERY")
+}
+
 /// A command that another person must approve.
 #[must_use]
 pub fn approval(tenant: &Tenant, id: ApprovalId) -> Key {

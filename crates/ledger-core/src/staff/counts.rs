@@ -34,6 +34,13 @@ impl Counted {
             MemberState::Invited | MemberState::Disabled => Self::default(),
         }
     }
+
+    fn sum<'a>(members: impl IntoIterator<Item = &'a StaffMember>) -> Self {
+        members.into_iter().map(Self::of).fold(Self::default(), |sum, one| Self {
+            owners: sum.owners.saturating_add(one.owners),
+            deciders: sum.deciders.saturating_add(one.deciders),
+        })
+    }
 }
 
 /// Adds the difference between a member's record before and after a change to the counter; `None` if there is none.
@@ -67,6 +74,23 @@ pub(super) fn counting(
     Some(TransactItem::update(Role::StaffCounts, keys::staff_counts(tenant, after.employer), update, clauses))
 }
 
+/// Adds members without an earlier record to the counter.
+pub(super) fn joining(
+    tenant: &Tenant,
+    employer: Employer,
+    members: &[StaffMember],
+    now: Timestamp,
+) -> Option<TransactItem> {
+    let Counted { owners, deciders } = Counted::sum(members);
+    (owners > 0 || deciders > 0).then(|| {
+        let update = Update::new()
+            .add(OWNERS, "owners_by", Value::int(owners))
+            .add(DECIDERS, "deciders_by", Value::int(deciders))
+            .set(attr::UPDATED_AT, "ua", Value::s(now));
+        TransactItem::update(Role::StaffCounts, keys::staff_counts(tenant, employer), update, Vec::new())
+    })
+}
+
 /// Writes the first counter, with these members.
 pub(super) fn first<'a>(
     tenant: &Tenant,
@@ -74,9 +98,7 @@ pub(super) fn first<'a>(
     members: impl IntoIterator<Item = &'a StaffMember>,
     now: Timestamp,
 ) -> TransactItem {
-    let (owners, deciders) = members.into_iter().map(Counted::of).fold((0_i64, 0_i64), |(owners, deciders), one| {
-        (owners.saturating_add(one.owners), deciders.saturating_add(one.deciders))
-    });
+    let Counted { owners, deciders } = Counted::sum(members);
     let item = Item::from([
         (OWNERS.to_owned(), Value::int(owners)),
         (DECIDERS.to_owned(), Value::int(deciders)),

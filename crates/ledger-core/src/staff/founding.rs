@@ -50,6 +50,14 @@ impl Founders {
     }
 }
 
+impl Founders {
+    /// The persons.
+    #[must_use]
+    pub fn all(&self) -> &[Founder] {
+        &self.0
+    }
+}
+
 /// Adds the first owners' records to the transaction that opens a tenant.
 ///
 /// # Errors
@@ -76,7 +84,7 @@ pub fn with_founders(
 }
 
 /// Writes the record of an active member, for a tenant that was open before there were records. Fails with
-/// `AlreadyExists` if the person has a record.
+/// `AlreadyExists` if the person has a record, and with `WrongState` once the records decide: owners invite from then on.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
@@ -92,7 +100,13 @@ pub fn add_member(
     let act = Act::new(Actor::System, Operation::StaffInvite, employer.subject(founder.id))
         .with("roles", member.role_names())
         .with("state", member.state.name());
-    let mut items = vec![employed(tenant, employer)];
+    let decide = Value::s(StaffSource::Records.name());
+    let not_yet = Clause {
+        condition: Condition::is_not(StaffSource::ATTRIBUTE, "records", decide),
+        failure: Failure::WrongState,
+    };
+    let mut items = vec![TransactItem::check(Role::Config, keys::config(tenant), vec![exists(), not_yet])];
+    items.extend(employed(tenant, employer));
     items.extend(member.puts(tenant));
     items.extend(counts::counting(tenant, None, &member, cx.now));
     items.push(act.record(tenant, cx));
@@ -119,11 +133,12 @@ pub fn enforce_records(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Tr
     ])
 }
 
-/// Requires that the employer exists.
-fn employed(tenant: &Tenant, employer: Employer) -> TransactItem {
-    let (role, key) = match employer {
-        Employer::Operator => (Role::Config, keys::config(tenant)),
-        Employer::Merchant(id) => (Role::Profile, Partition::merchant(tenant, id).profile()),
-    };
-    TransactItem::check(role, key, vec![exists()])
+/// Requires that a merchant exists.
+fn employed(tenant: &Tenant, employer: Employer) -> Option<TransactItem> {
+    match employer {
+        Employer::Operator => None,
+        Employer::Merchant(id) => {
+            Some(TransactItem::check(Role::Profile, Partition::merchant(tenant, id).profile(), vec![exists()]))
+        }
+    }
 }

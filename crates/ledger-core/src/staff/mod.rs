@@ -9,6 +9,7 @@ mod denial;
 mod founding;
 mod invite;
 mod record;
+mod recovery;
 mod role;
 
 pub use amounts::{StaffAmount, count_amount};
@@ -18,6 +19,10 @@ pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, add_member, enforce_records, with_founders};
 pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
 pub use record::{MemberState, StaffMember};
+pub use recovery::{
+    RECOVERY_DELAY, Recovery, RecoveryState, finish_recovery, is_act_of_recovery, plan_cancel_recovery,
+    request_recovery,
+};
 pub use role::{AdminRole, MerchantRole, StaffRole};
 
 #[cfg(test)]

@@ -98,6 +98,8 @@ pub enum Role {
     Denials,
     /// A command that another person must approve.
     Approval,
+    /// The recovery of a tenant's owners.
+    Recovery,
 }
 
 /// A part of a condition, with the failure that it means.

@@ -2,6 +2,7 @@
 
 use super::legacy_model;
 use crate::member_args;
+use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
 use crate::tenant_command::{ApprovalsCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
 use clap::Subcommand;
@@ -125,6 +126,25 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
+    /// Name two owners for a tenant whose owners are lost: for example `tenant recover aoba --owner <id>:<e-mail> --owner
+    /// <id>:<e-mail> --table ledger`; 72 hours later `tenant recover aoba --finish --table ledger` makes them owners. An
+    /// alarm rings, and an owner can cancel it.
+    Recover {
+        /// Slug of the tenant.
+        slug: String,
+        /// Person who becomes an owner and has no record yet: give it twice.
+        #[arg(long = "owner", value_name = "ID:EMAIL")]
+        owners: Vec<String>,
+        /// Finish the recovery that was requested.
+        #[arg(long)]
+        finish: bool,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
     /// Raise the shards of an open tenant: for example `tenant shards aoba --due 64 --table ledger`.
     Shards {
         /// Slug of the tenant.
@@ -160,6 +180,8 @@ pub enum TenantCommand {
     Shards(ShardsCommand),
     /// Write the records of a tenant's staff.
     Staff(StaffCommand),
+    /// Recover a tenant whose owners are lost.
+    Recover(RecoverCommand),
 }
 
 impl TenantSub {
@@ -172,6 +194,9 @@ impl TenantSub {
             }
             Self::Staff { slug, merchant, members, file, enforce, table, endpoint_url } => {
                 TenantCommand::Staff(StaffCommand { slug, merchant, members, file, enforce, table, endpoint_url })
+            }
+            Self::Recover { slug, owners, finish, table, endpoint_url } => {
+                TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
             }
             Self::Limits { slug, rules, holder, account, asset, table, endpoint_url } => {
                 TenantCommand::Limits(LimitsCommand { slug, rules, holder, account, asset, table, endpoint_url })

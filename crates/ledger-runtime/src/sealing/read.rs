@@ -4,6 +4,7 @@
 use super::{LATE_AFTER, Pass};
 use crate::app::App;
 use crate::dynamo::{Dynamo, ReadError};
+use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::publishing::{Published, Sweep, SweptEntry, move_to_sealing};
 use futures::future::try_join_all;
@@ -15,6 +16,7 @@ use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::sealing::lanes::{Heads, Lanes};
 use ledger_core::sealing::{Sealable, is_sealed, unmark};
+use ledger_core::staff::is_act_of_recovery;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::MAX_ITEMS;
 use std::collections::{BTreeMap, VecDeque};
@@ -128,7 +130,12 @@ impl Listed {
                 // The table is read consistently: what is listed is the record itself.
                 let record = row.whole().and_then(|item| Sealable::read(&self.tenant, item));
                 match record {
-                    Ok(Some(record)) => found.waiting.push(record),
+                    Ok(Some(record)) => {
+                        if row.whole().is_ok_and(is_act_of_recovery) {
+                            app.metrics().count(Metric::OwnerRecovery, &self.tenant, Operation::OwnerRecovery);
+                        }
+                        found.waiting.push(record);
+                    }
                     Ok(None) => found.sealed_acts.extend(key.born()),
                     Err(_) => {
                         found.has_unreadable_act = true;

@@ -30,6 +30,8 @@ words! {
         | "manager";
     /// Whether a staff member may act.
     StaffStatus: "invited" | "active" | "disabled";
+    /// The status of the recovery of a tenant's owners.
+    RecoveryStatus: "pending" | "done" | "cancelled";
     /// Whether a staff member may act from now on.
     StaffStatusChange: "active" | "disabled";
     /// The status of an operation that is complete when the response is sent.

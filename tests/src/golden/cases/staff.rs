@@ -55,6 +55,7 @@ pub(super) fn cases() -> Vec<Case> {
     all.extend(joined());
     all.extend(changed());
     all.extend(counted());
+    all.extend(recovered());
     all
 }
 
@@ -72,11 +73,17 @@ fn begun() -> Vec<Case> {
         open("staff/founded-again", "An open tenant is not changed.")
             .on([config()])
             .ends("rejected already_exists by config"),
-        add("staff/added", "A member who decides on nothing is not counted.", "operator").on([config()]),
-        add("staff/added-owner", "The first member of an open tenant begins the counter.", "owner").on([config()]),
+        add("staff/added", "A member who decides on nothing is not counted.", "operator").on([config()]).supersedes(),
+        add("staff/added-owner", "The first member of an open tenant begins the counter.", "owner")
+            .on([config()])
+            .supersedes(),
         add("staff/added-twice", "The person has a record.", "operator")
             .on([config(), member(THIRD, EMAIL, &["viewer"], "active")])
-            .ends("rejected already_exists by staff"),
+            .ends("rejected already_exists by staff")
+            .supersedes(),
+        add("staff/added-after-the-switch", "Once the records decide, owners invite.", "owner")
+            .on([with(config(), "staff", s("records"))])
+            .ends("rejected wrong_state by config"),
         enforce("staff/enforced", "The records decide.").on([config(), counts("2", "2")]),
         enforce("staff/enforced-too-early", "One owner has a record.")
             .on([config(), counts("1", "2")])
@@ -161,6 +168,46 @@ fn changed() -> Vec<Case> {
             .seen([other(&["viewer"])])
             .on([owner(), with(other(&["support"]), "version", n("4"))])
             .ends("rejected stale_plan by staff"),
+    ]
+}
+
+fn recovery(state: &str, ready_at: &str) -> Json {
+    let person = |id: &str, email: &str| json!({ "M": { "staff_id": s(id), "email": s(email) } });
+    let owners = [person(THIRD, EMAIL), person(OTHER_STAFF, "aoi@example.com")];
+    let attributes = json!({
+        "owners": { "L": owners }, "state": s(state), "created_at": s(EARLIER), "ready_at": s(ready_at),
+    });
+    item("tenant", "root", "OWNER_RECOVERY", attributes)
+}
+
+/// The recovery of a tenant whose owners are lost.
+fn recovered() -> Vec<Case> {
+    let request = |id, why| {
+        let owners = vec![third(), (OTHER_STAFF.to_owned(), "aoi@example.com".to_owned())];
+        without_key(id, why, StaffDoes::RequestRecovery { owners }).on([config()])
+    };
+    let finish = |id, why| without_key(id, why, StaffDoes::FinishRecovery {}).on([counts("2", "2")]);
+    let cancel = |id, why, by: Json| {
+        let claim = by_staff("owner_recovery_cancel", "/v1/admin/owner-recovery/cancel", json!({}));
+        Case::new(id, why, Some(claim), Does::Staff(StaffDoes::CancelRecovery { by: STAFF.to_owned() })).on([by])
+    };
+    let ready = || recovery("pending", NOW);
+    vec![
+        request("staff/recovery-requested", "Two persons, who are owners in 72 hours."),
+        request("staff/recovery-requested-again", "The last one was cancelled.").on([recovery("cancelled", EARLIER)]),
+        request("staff/recovery-pending", "One at a time.").on([ready()]).ends("rejected already_exists by recovery"),
+        finish("staff/recovery-finished", "At the instant of its time.").on([ready()]),
+        finish("staff/recovery-too-early", "A millisecond before.")
+            .on([recovery("pending", "2026-11-21T03:00:00.001Z")])
+            .ends("rejected wrong_state by recovery"),
+        finish("staff/recovery-cancelled-meanwhile", "An owner cancelled it since it was read.")
+            .seen([ready()])
+            .on([recovery("cancelled", NOW)])
+            .ends("rejected wrong_state by recovery"),
+        cancel("staff/recovery-cancelled", "An owner who is not lost.", owner()).on([ready()]),
+        cancel("staff/recovery-cancelled-by-another", "Only owners cancel.", treasurer())
+            .on([ready()])
+            .ends("denied staff.manage"),
     ]
 }
 

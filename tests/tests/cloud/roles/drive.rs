@@ -120,6 +120,8 @@ async fn views(stage: &Stage) {
     for path in ["".to_owned(), "?state=pending".to_owned(), format!("/{approval}")] {
         view(format!("/v1/admin/approvals{path}"), staff).await;
     }
+    let _ = ledger_tests::http::staff::requested_recovery(world, [&new_id(), &new_id()]).await;
+    view("/v1/admin/owner-recovery".to_owned(), staff).await;
     let owned = ledger_tests::http::staff::owned_merchant(world).await;
     let members = world.api.send(&Call::get("/v1/merchant/staff", &owned.who)).await.good();
     view(format!("/v1/merchant/staff/{}", members.text("/items/0/staff_id")), &owned.who).await;

@@ -5,4 +5,5 @@
 mod amounts;
 mod attacks;
 mod matrix;
+mod recovery;
 mod staff;

@@ -152,7 +152,7 @@ impl ItemKind {
             ("merchant" | "payment" | "topup", _) if is(sk::TRAIL) => Self::Trail,
             ("stripe_event", "event") => Self::EventMarker,
             ("stripe_event", "kept") => Self::KeptEvent,
-            ("tenant" | "merchant", "STAFF_COUNTS") => Self::Profile,
+            ("tenant" | "merchant", "STAFF_COUNTS") | ("tenant", "OWNER_RECOVERY") => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
             ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,
