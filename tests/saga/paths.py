@@ -31,7 +31,7 @@ class Stack:
         )
         self.staff = [self.token("admin", f"01890a5d-ac96-774b-bcce-b302099a80{last}") for last in ("41", "42")]
 
-    def call(self, method, path, body=None, token=None, status=(200, 201)):
+    def call(self, method, path, body=None, token=None, status=(200, 201, 202)):
         headers = {"content-type": "application/json"}
         if token:
             headers["authorization"] = f"Bearer {token}"
@@ -50,8 +50,13 @@ class Stack:
     def token(self, face, sub):
         return self.call("POST", "/dev/token", {"tenant": TENANT, "face": face, "sub": sub})["token"]
 
-    def admin(self, path, body, second=False):
-        return self.call("POST", path, body, self.staff[1 if second else 0])
+    def admin(self, path, body, second=False, method="POST"):
+        """What one of the staff sends, and the other approves if it takes two."""
+        answer = self.call(method, path, body, self.staff[1 if second else 0])
+        if "approval_id" not in answer:
+            return answer
+        approve = f"/v1/admin/approvals/{answer['approval_id']}/approve"
+        return self.call("POST", approve, {}, self.staff[0 if second else 1])
 
     def shop(self, amount):
         """A merchant that is paid by bank, and has taken an amount that was credited."""
@@ -60,7 +65,10 @@ class Stack:
             "bank_code": "0009", "branch_code": "123", "account_type": "ordinary",
             "account_number": "1234567", "account_holder": "ミドリ",
         }
-        self.call("PATCH", f"/v1/admin/merchants/{merchant}", {"payout_destination": account}, self.staff[0])
+        self.admin(f"/v1/admin/merchants/{merchant}", {"payout_destination": account}, method="PATCH")
+        # The day in which a changed destination is not paid to passes.
+        profile = {"uuid": {"S": f"{TENANT}#merchant#{merchant}"}, "type": {"S": "PROFILE"}}
+        self.dynamodb.update_item(TableName="ecopay", Key=profile, UpdateExpression="REMOVE payout_from")
         customer = self.admin("/v1/admin/customers", {"name": "Hanako"})["customer_id"]
         asked = {
             "customer_id": customer, "direction": "credit", "amount": amount,
