@@ -3,6 +3,7 @@
 use dynoxide::Database;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::http::process::{Process, ledger_local};
+use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -104,7 +105,9 @@ async fn killed_command_is_repeated_and_earlier_payments_are_listed() {
 
     let process = Process::start(&arguments);
     let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
-    let list = world.api.send(&Call::get("/v1/merchant/payments?limit=100", &merchant.who)).await.good().json();
+    // A token names the stack's URL, and the port is another one.
+    let who = world.token("merchant", &new_id(), Some(&merchant.id)).await;
+    let list = world.api.send(&Call::get("/v1/merchant/payments?limit=100", &who)).await.good().json();
     let items = list["items"].as_array().expect("items").iter();
     let mut listed: Vec<String> = items.map(|item| item["payment_id"].as_str().expect("an id").to_owned()).collect();
     listed.reverse();
