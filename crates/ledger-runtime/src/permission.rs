@@ -35,17 +35,26 @@ pub(crate) fn caller(extensions: &Extensions, permission: Permission) -> Result<
 /// # Errors
 /// 403 `permission_missing`, 503 if the record cannot be read: then nothing is permitted.
 pub async fn require(app: &App, member: &Member, permission: Permission) -> Result<(), Problem> {
-    let (tenant, now) = (member.tenant(), app.now());
-    match source(app, tenant, now).await? {
-        None | Some(StaffSource::Tokens) => return Ok(()),
-        Some(StaffSource::Records) => {}
-    }
-    let record = app.records().staff(app.dynamo(), tenant, member.key(), now).await?;
-    if record.is_some_and(|record| record.may(permission)) {
+    if permits(app, member, permission).await? {
         return Ok(());
     }
     record_denial(app, member, permission).await;
     Err(Problem::permission_missing(permission))
+}
+
+/// Whether a staff member has a permission, by a record that is at most a minute old. For a response that shows more to
+/// some.
+///
+/// # Errors
+/// 503 if the record cannot be read.
+pub async fn permits(app: &App, member: &Member, permission: Permission) -> Result<bool, Problem> {
+    let (tenant, now) = (member.tenant(), app.now());
+    match source(app, tenant, now).await? {
+        None | Some(StaffSource::Tokens) => return Ok(true),
+        Some(StaffSource::Records) => {}
+    }
+    let record = app.records().staff(app.dynamo(), tenant, member.key(), now).await?;
+    Ok(record.is_some_and(|record| record.may(permission)))
 }
 
 /// Returns what decides for a tenant; `None` if it has no terms.

@@ -11,6 +11,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, Params, PathId};
 use ledger_runtime::views::{ApprovalView, Page};
@@ -34,7 +35,16 @@ pub(crate) async fn list(
     let state = state.map(|word| request::word("state", &word, ApprovalState::parse, words)).transpose()?;
     let page = params.page()?;
     params.finish()?;
-    Ok(Json(app.approvals(who.tenant(), state, page).await?))
+    let mut found = app.approvals(who.tenant(), state, page).await?;
+    if !decides(&app, &who).await? {
+        found.items = found.items.into_iter().map(ApprovalView::without_addresses).collect();
+    }
+    Ok(Json(found))
+}
+
+/// Whether the caller may decide: the e-mail addresses of staff are for those, and not for everyone who sees commands.
+async fn decides(app: &App, who: &Admin) -> Result<bool, Problem> {
+    permission::permits(app, &who.member(), Permission::ApprovalsDecide).await
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/approvals/{approval_id}")
@@ -49,7 +59,8 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<ApprovalId>,
 ) -> Result<Json<ApprovalView>, Problem> {
-    Ok(Json(ApprovalView::at(&app.approval(who.tenant(), id).await?, app.now())))
+    let view = ApprovalView::at(&app.approval(who.tenant(), id).await?, app.now());
+    Ok(Json(if decides(&app, &who).await? { view } else { view.without_addresses() }))
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/approve")

@@ -313,6 +313,19 @@ async fn enrolment_code_takes_two_people_each_time() {
 }
 
 #[tokio::test]
+async fn address_of_an_invitation_is_shown_to_deciders_alone() {
+    let world = world("approvals-address").await;
+    let (_, viewer) = staff::member(&world, "viewer").await;
+    let invited = posts("/v1/admin/staff", &world.operator.who, &staff::invitation(&new_id(), "approver"));
+    let id = stored(&world, &invited).await;
+    for path in [format!("/v1/admin/approvals/{id}"), "/v1/admin/approvals?state=pending".to_owned()] {
+        let seen = async |who| world.api.send(&Call::get(&path, who)).await.good().body;
+        assert!(seen(&world.second.who).await.contains("@example.com"), "{path}");
+        assert!(!seen(&viewer).await.contains('@'), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn key_of_a_client_cannot_be_an_approvals() {
     let world = world("approvals-key").await;
     let customer = world.customer().await;

@@ -29,7 +29,7 @@ pub struct ApprovalView {
     /// The number of customers; absent unless there may be many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customers: Option<usize>,
-    /// What else the command says, by name. A bank account is masked.
+    /// What else the command says, by name. A bank account is masked, and an e-mail address is for those who may decide.
     pub details: BTreeMap<&'static str, String>,
     /// The reason; absent if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,6 +101,15 @@ impl ApprovalView {
             job_id: made.clone().filter(|_| is_job),
             settlement_id: made.filter(|_| is_settlement),
         }
+    }
+}
+
+impl ApprovalView {
+    /// The same without e-mail addresses.
+    #[must_use]
+    pub fn without_addresses(mut self) -> Self {
+        self.details.remove("email");
+        self
     }
 }
 
