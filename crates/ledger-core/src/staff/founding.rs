@@ -13,6 +13,7 @@ use crate::permission::Staff;
 use crate::personal::FreeText;
 use crate::plan::Context;
 use crate::terms::StaffSource;
+use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 use std::collections::BTreeSet;
 
@@ -56,6 +57,21 @@ impl Founders {
     pub fn all(&self) -> &[Founder] {
         &self.0
     }
+
+    /// Their ids, joined by `+`, for the audit trail.
+    pub(super) fn ids(&self) -> String {
+        self.0.iter().map(|founder| founder.id.to_string()).collect::<Vec<_>>().join("+")
+    }
+
+    /// Their records as active owners of the operator's staff.
+    pub(super) fn members(&self, now: Timestamp) -> Vec<StaffMember> {
+        let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
+        let member = |founder: &Founder| {
+            let whose = (Employer::Operator, founder.id);
+            StaffMember::new(whose, &founder.email, roles.clone(), MemberState::Active, now)
+        };
+        self.0.iter().map(member).collect()
+    }
 }
 
 /// Adds the first owners' records to the transaction that opens a tenant.
@@ -68,14 +84,8 @@ pub fn with_founders(
     founders: &Founders,
     cx: &Context,
 ) -> Result<Transaction, BuildError> {
-    let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
-    let member = |founder: &Founder| {
-        let whose = (Employer::Operator, founder.id);
-        StaffMember::new(whose, &founder.email, roles.clone(), MemberState::Active, cx.now)
-    };
-    let members: Vec<StaffMember> = founders.0.iter().map(member).collect();
-    let ids: Vec<String> = founders.0.iter().map(|founder| founder.id.to_string()).collect();
-    let act = Act::new(Actor::System, Operation::TenantConfigure, "tenant").with("owners", ids.join("+"));
+    let members = founders.members(cx.now);
+    let act = Act::new(Actor::System, Operation::TenantConfigure, "tenant").with("owners", founders.ids());
     let mut transaction = opening.and(counts::first(tenant, Employer::Operator, &members, cx.now))?;
     for item in members.iter().flat_map(|member| member.puts(tenant)) {
         transaction = transaction.and(item)?;

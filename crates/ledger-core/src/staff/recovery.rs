@@ -4,20 +4,18 @@
 use super::change::acting;
 use super::counts;
 use super::founding::{Founder, Founders};
-use super::record::{MemberState, StaffMember};
-use super::role::StaffRole;
+use super::record::StaffMember;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Employer, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::operation::Operation;
-use crate::permission::{Permission, Staff};
+use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// How long a recovery waits before it can be finished.
@@ -106,8 +104,9 @@ impl Recovery {
     }
 
     fn act<'a>(&self, actor: Actor) -> Act<'a> {
-        let ids: Vec<String> = self.owners.all().iter().map(|owner| owner.id.to_string()).collect();
-        Act::new(actor, Operation::OwnerRecovery, "tenant").with(OWNERS, ids.join("+")).with(READY_AT, self.ready_at)
+        Act::new(actor, Operation::OwnerRecovery, "tenant")
+            .with(OWNERS, self.owners.ids())
+            .with(READY_AT, self.ready_at)
     }
 }
 
@@ -148,12 +147,7 @@ pub fn request_recovery(
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
 pub fn finish_recovery(tenant: &Tenant, recovery: &Recovery, cx: &Context) -> Result<Transaction, BuildError> {
-    let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
-    let member = |owner: &Founder| {
-        let whose = (Employer::Operator, owner.id);
-        StaffMember::new(whose, &owner.email, roles.clone(), MemberState::Active, cx.now)
-    };
-    let members: Vec<StaffMember> = recovery.owners.all().iter().map(member).collect();
+    let members = recovery.owners.members(cx.now);
     let in_time = Condition::compare(READY_AT, Cmp::Le, "now", Value::s(cx.now));
     let mut items = vec![
         ended(tenant, recovery, RecoveryState::Done, cx)
