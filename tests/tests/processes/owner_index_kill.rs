@@ -3,7 +3,6 @@
 use dynoxide::Database;
 use ledger_local::stack::TABLE_DEFAULT;
 use ledger_tests::http::process::{Process, ledger_local};
-use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Call, World};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -77,6 +76,8 @@ async fn killed_command_is_repeated_and_earlier_payments_are_listed() {
     for _ in 0..PAYMENTS {
         paid.push(world.api.settle(&customer.pays(&merchant, "5")).await.good().text("/payment_id"));
     }
+    // A token names the stack's URL.
+    let port = process.url.rsplit(':').next().expect("a port").to_owned();
     let ended = tokio::task::block_in_place(|| process.interrupt());
     assert_eq!(ended.code(), Some(0), "{ended:?}");
     make_earlier(&data);
@@ -103,11 +104,9 @@ async fn killed_command_is_repeated_and_earlier_payments_are_listed() {
     }
     assert_eq!(indexes(&data), ["due", "by_owner", "by_owner_keys"]);
 
-    let process = Process::start(&arguments);
+    let process = Process::start(&["--data", data.to_str().expect("a path"), "--port", &port]);
     let world = World::remote(&process.url, (&process.dynamodb_url, &process.table)).await;
-    // A token names the stack's URL, and the port is another one.
-    let who = world.token("merchant", &new_id(), Some(&merchant.id)).await;
-    let list = world.api.send(&Call::get("/v1/merchant/payments?limit=100", &who)).await.good().json();
+    let list = world.api.send(&Call::get("/v1/merchant/payments?limit=100", &merchant.who)).await.good().json();
     let items = list["items"].as_array().expect("items").iter();
     let mut listed: Vec<String> = items.map(|item| item["payment_id"].as_str().expect("an id").to_owned()).collect();
     listed.reverse();
