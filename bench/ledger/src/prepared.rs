@@ -15,6 +15,7 @@ pub const OPENING: u64 = 50_000;
 /// How many customers or merchants are made at a time.
 const AT_A_TIME: usize = 16;
 const DATA_FILE: &str = "ledger.db";
+const ANY_PORT: &str = "0";
 /// The highest rates: the limits of requests are not what is measured.
 const RATES: [(&str, &str); 3] = [
     ("TENANT_REQUESTS_PER_SECOND", "100000"),
@@ -35,6 +36,8 @@ pub struct Party {
 #[derive(Debug)]
 pub struct Prepared {
     folder: Folder,
+    /// The port of each run, for the parties' tokens name the stack's URL.
+    port: String,
     /// Customers, with [`OPENING`] yen each.
     pub payers: Vec<Party>,
     /// Merchants.
@@ -63,11 +66,12 @@ impl Prepared {
     /// If the local stack does not start or refuses a request.
     pub async fn make(folder: &Path, customers: usize, merchants: usize) -> io::Result<Self> {
         let folder = Folder::make(folder, "prepared")?;
-        let running = start(&folder.0, &[]);
+        let running = start(&folder.0, ANY_PORT, &[]);
+        let port = address_of(&running.url).port().to_string();
         let (payers, merchants) = parties(&world(&running).await, customers, merchants).await;
         let ended = running.interrupt();
         assert!(ended.success(), "the local stack ended with {ended}");
-        Ok(Self { folder, payers, merchants })
+        Ok(Self { folder, port, payers, merchants })
     }
 
     /// The data file.
@@ -76,7 +80,7 @@ impl Prepared {
         self.folder.0.join(DATA_FILE)
     }
 
-    /// Starts the local stack on a copy of the data file.
+    /// Starts the local stack on a copy of the data file. One runs at a time: each uses the same port.
     ///
     /// # Errors
     /// If the copy cannot be written.
@@ -86,7 +90,7 @@ impl Prepared {
     pub fn run(&self) -> io::Result<Running> {
         let folder = Folder::make(self.folder.0.parent().unwrap_or(Path::new(".")), "run")?;
         copy(&self.folder.0, &folder.0)?;
-        Ok(Running { process: start(&folder.0, &[]), _folder: folder })
+        Ok(Running { process: start(&folder.0, &self.port, &[]), _folder: folder })
     }
 }
 
@@ -104,7 +108,7 @@ impl Running {
         merchants: usize,
     ) -> io::Result<(Self, Vec<Party>, Vec<Party>)> {
         let folder = Folder::make(folder, "memory")?;
-        let process = start(&folder.0, &["--in-memory"]);
+        let process = start(&folder.0, ANY_PORT, &["--in-memory"]);
         let (payers, merchants) = parties(&world(&process).await, customers, merchants).await;
         Ok((Self { process, _folder: folder }, payers, merchants))
     }
@@ -147,10 +151,10 @@ impl Drop for Folder {
     }
 }
 
-fn start(folder: &Path, more: &[&str]) -> Process {
+fn start(folder: &Path, port: &str, more: &[&str]) -> Process {
     let data = folder.join(DATA_FILE);
     let data = data.to_str().expect("the folder's name is UTF-8");
-    Process::start_with(&[&["--port", "0", "--data", data], more].concat(), &RATES)
+    Process::start_with(&[&["--port", port, "--data", data], more].concat(), &RATES)
 }
 
 /// Opens customers with money, and merchants.
