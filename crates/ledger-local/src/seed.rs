@@ -309,7 +309,8 @@ impl<'a> Seeder<'a> {
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;
         settled(self.ledger.perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| answer()).await)?;
         let (private_key, public_key) = Credential::key_pair().map_err(failed)?;
-        let enrol = terminals::enrol(&code, &public_key, record.epoch, now).map_err(failed)?;
+        let cx = self.ledger.context(now).map_err(failed)?;
+        let enrol = terminals::enrol_on_record(&code, &public_key, record.epoch, None, &cx).map_err(failed)?;
         if let Err(error) = self.ledger.apply(&self.tenant, Operation::Enrol, &enrol).await {
             return Err(failed(ledger_runtime::problem::Problem::from(error).detail()));
         }
