@@ -4,7 +4,7 @@ use crate::callers::Callers;
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
-use crate::execute::{Ledger, Outcome, PlanError};
+use crate::execute::{Ledger, Outcome, PlanError, Sealable};
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
@@ -23,7 +23,6 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::terms::{KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::{Planned, Provenance};
 use std::fmt;
 use std::sync::Arc;
 
@@ -208,16 +207,17 @@ impl App {
     ///
     /// `plan` is called only if the tenant has terms. It reads everything else that can change, so that a failure in it
     /// is answered after a stored response has been looked for.
-    pub async fn perform<R, P, F>(
+    pub async fn perform<T, P, F>(
         &self,
         claim: Claim,
         admission: Admission,
         plan: P,
-        render: impl Fn(&R) -> Answer,
+        render: impl Fn(&T::Receipt) -> Answer,
     ) -> Outcome
     where
+        T: Sealable,
         P: Fn(Context) -> F,
-        F: Future<Output = Result<Planned<R>, PlanError>>,
+        F: Future<Output = Result<T, PlanError>>,
     {
         let tenant = claim.tenant.clone();
         let plan = async |cx| {
@@ -225,26 +225,6 @@ impl App {
             plan(cx).await
         };
         self.ledger().perform(claim, admission, plan, render).await
-    }
-
-    /// Answers a request as [`App::perform`], where the request executes a command that was stored before.
-    pub async fn perform_as<R, P, F>(
-        &self,
-        claim: Claim,
-        admission: Admission,
-        plan: P,
-        render: impl Fn(&R) -> Answer,
-    ) -> Outcome
-    where
-        P: Fn(Context) -> F,
-        F: Future<Output = Result<(Planned<R>, Provenance), PlanError>>,
-    {
-        let tenant = claim.tenant.clone();
-        let plan = async |cx| {
-            let _ = self.terms(&tenant).await?;
-            plan(cx).await
-        };
-        self.ledger().perform_as(claim, admission, plan, render).await
     }
 
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.

@@ -7,10 +7,12 @@ mod attempt;
 mod marker;
 mod outcome;
 mod plan;
+mod sealable;
 
 pub use apply::ApplyError;
 pub use outcome::{Outcome, accepted, created, created_without_path, ok};
 pub use plan::{PlanError, Refusal};
+pub use sealable::Sealable;
 
 use crate::clock::Clock;
 use crate::dynamo::{Dynamo, WriteError};
@@ -26,7 +28,7 @@ use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::retry;
-use ledger_core::transaction::{BuildError, Planned, Provenance, Rejection, Transaction};
+use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use marker::ASK_AGAIN;
 pub(crate) use marker::MarkerOutcome;
 pub(crate) use outcome::Reply;
@@ -81,65 +83,32 @@ impl Ledger {
     /// The response that `render` makes of the receipt is stored with the effect. `plan` is called again after a stale
     /// plan, always with the same context, so it must read everything it decides on each time, with
     /// [`Ledger::read_for`].
-    pub async fn perform<R, P, F>(
+    pub async fn perform<T, P, F>(
         &self,
         claim: Claim,
         admission: Admission,
         plan: P,
-        render: impl Fn(&R) -> Answer,
+        render: impl Fn(&T::Receipt) -> Answer,
     ) -> Outcome
     where
-        P: Fn(Context) -> F,
-        F: Future<Output = Result<Planned<R>, PlanError>>,
-    {
-        let seal = |planned: Planned<R>| {
-            let answer = render(&planned.receipt);
-            Ok((Transaction::seal(planned.draft, &claim, &answer)?, answer))
-        };
-        self.perform_sealed(&claim, admission, plan, seal).await
-    }
-
-    /// Answers a request as [`Ledger::perform`], where the request executes a command that was stored before: the entry
-    /// is that of the command.
-    pub async fn perform_as<R, P, F>(
-        &self,
-        claim: Claim,
-        admission: Admission,
-        plan: P,
-        render: impl Fn(&R) -> Answer,
-    ) -> Outcome
-    where
-        P: Fn(Context) -> F,
-        F: Future<Output = Result<(Planned<R>, Provenance), PlanError>>,
-    {
-        let seal = |(planned, from): (Planned<R>, Provenance)| {
-            let answer = render(&planned.receipt);
-            Ok((Transaction::seal_as(planned.draft, &claim, &answer, &from)?, answer))
-        };
-        self.perform_sealed(&claim, admission, plan, seal).await
-    }
-
-    async fn perform_sealed<T, P, F>(
-        &self,
-        claim: &Claim,
-        admission: Admission,
-        plan: P,
-        seal: impl Fn(T) -> Result<(Transaction, Answer), BuildError>,
-    ) -> Outcome
-    where
+        T: Sealable,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
+        let seal = |planned: T| {
+            let answer = render(planned.receipt());
+            Ok((planned.seal(&claim, &answer)?, answer))
+        };
         let reply = match admission {
-            Admission::LookUpOnly => self.look_up(claim).await,
-            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
-            Admission::Execute => self.execute(claim, plan, seal).await.and_then(|executed| match executed {
+            Admission::LookUpOnly => self.look_up(&claim).await,
+            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(&claim, error).await,
+            Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
                 Executed::Done(answer) => Ok(Reply::fresh(answer)),
                 Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
                 Executed::Marker(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
             }),
         };
-        self.outcome(claim, reply)
+        self.outcome(&claim, reply)
     }
 
     /// Builds the response to a request, and counts it if the service is at fault.

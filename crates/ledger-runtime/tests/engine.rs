@@ -203,7 +203,7 @@ async fn stored_response_is_replayed_after_its_plan_became_impossible() {
     let first = send(&ledger, "k", "1000").await;
     assert_eq!(first.status(), 200);
     let render = |_: &TransactionId| ok(&json!({}));
-    let missing = |_| std::future::ready(Err(PlanError::Missing));
+    let missing = |_| std::future::ready(Err::<Planned<TransactionId>, _>(PlanError::Missing));
     let again = ledger.perform(claim(&ledger, "k", "1000"), Admission::Execute, missing, render).await;
     assert!(again.is_replay());
     assert_eq!((again.status(), again.body()), (first.status(), first.body()));

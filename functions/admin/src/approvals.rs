@@ -89,7 +89,7 @@ pub(crate) async fn approve(
     let (claim, admission) = APPROVE.claim(&app, &who, key, &[&id], Fields::new()).await?;
     let member = who.member();
     let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
-    let outcome = app.perform_as(claim.clone(), admission, plan, decided).await;
+    let outcome = app.perform(claim.clone(), admission, plan, decided).await;
     if outcome.status() == 200 && !outcome.is_replay() {
         let approval = app.approval(who.tenant(), id).await;
         if let Ok(approval) = approval {

@@ -4,6 +4,7 @@ use super::*;
 use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
 use ledger_core::idempotency::Admission::{Execute, LookUpOnly};
 use ledger_core::idempotency::KeyError;
+use ledger_core::transaction::Planned;
 use serde_json::{Value, json};
 
 const ACTIONS: usize = 4;
