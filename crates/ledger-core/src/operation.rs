@@ -170,6 +170,8 @@ operations! {
     StaffChange = "staff_change",
     /// A staff member accepts the invitation.
     StaffAccept = "staff_accept",
+    /// The limits of one account are changed.
+    AccountLimits = "account_limits",
     /// The operator sets the first owner of a merchant.
     MerchantOwner = "merchant_owner",
     /// A staff member sees a customer's personal data; not keyed.

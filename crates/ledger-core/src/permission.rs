@@ -64,6 +64,8 @@ permissions! {
         TerminalsManage = "terminals.manage",
         /// Sets how much cash merchants' terminals may take.
         CashRoomsChange = "cash_rooms.change",
+        /// Changes the limits of single customers and cards.
+        LimitsChange = "limits.change",
         /// Sees grants.
         GrantsRead = "grants.read",
         /// Grants points and regional currency.
@@ -142,6 +144,7 @@ impl Permission {
             self,
             Self::ApprovalsDecide
                 | Self::CashRoomsChange
+                | Self::LimitsChange
                 | Self::GrantsIssue
                 | Self::DestinationsChange
                 | Self::SettlementsOpen

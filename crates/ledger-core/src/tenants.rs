@@ -1,8 +1,9 @@
 //! A tenant's configuration: creating it, its limits, and the staged rollout of idempotency keys.
 
+mod account_limits;
 mod limits;
 
-pub(crate) use limits::limits_changed;
+pub use account_limits::{AccountLimitsChange, AccountLimitsReceipt, plan_account_limits};
 pub use limits::{limited_item, set_limits};
 
 use crate::audit::Act;

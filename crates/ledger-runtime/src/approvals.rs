@@ -3,29 +3,32 @@
 use crate::app::App;
 use crate::cursor::Cursor;
 use crate::endpoint::Endpoint;
-use crate::execute::{PlanError, accepted};
+use crate::execute::{ApplyError, PlanError, accepted};
 use crate::identity::Member;
 use crate::problem::Problem;
 use crate::request;
 use crate::views::{ApprovalView, Page, PendingApprovalView};
 use ledger_core::approvals::{
     APPROVAL_LIFETIME, Approval, ApprovalRequest, ApprovalState, Approve, Command, Seen, plan_approve, plan_reject,
-    plan_request, plan_withdraw,
+    plan_request, plan_withdraw, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, Claim};
-use ledger_core::ids::{ApprovalId, Employer, Tenant};
+use ledger_core::ids::{ApprovalId, Employer, StaffId, Tenant};
 use ledger_core::keys;
+use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
-use ledger_core::transaction::{Planned, Provenance};
+use ledger_core::transaction::{Planned, Provenance, Transaction};
 
 /// The most queries for one page of a list that shows one state only.
 const QUERIES_MAX: usize = 10;
+/// The commands that are read at a time when a member's are withdrawn.
+const WITHDRAWN_PAGE: usize = 100;
 
 /// The result of a request for a command.
 #[derive(Clone, Debug)]
@@ -56,17 +59,24 @@ impl App {
     /// Plans to store a command. `items` are those of [`Command::keys`], as read.
     ///
     /// # Errors
-    /// [`PlanError`] if the caller may not request it, or if it could not be executed.
+    /// [`PlanError`] if the caller may not request it, if it is about an account that does not exist, or if it could not
+    /// be executed.
     pub async fn request_approval<R>(
         &self,
-        who: &Member,
+        (claim, who): (&Claim, &Member),
         (command, reason): (Command, Option<&FreeText>),
         terms: &TenantTerms,
         items: &[Option<Item>],
         cx: &Context,
     ) -> Result<Planned<Requested<R>>, PlanError> {
-        let by = self.dynamo().get(&keys::staff_member(who.tenant(), Employer::Operator, who.id())).await?;
-        let by = member(by.as_ref(), command.permission())?;
+        let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
+        let account = command.account_record(who.tenant());
+        let mut read =
+            self.ledger().read_for(claim, &Vec::from_iter([own].into_iter().chain(account))).await?.into_iter();
+        let by = member(read.next().flatten().as_ref(), command.permission())?;
+        if read.any(|account| account.is_none()) {
+            return Err(PlanError::Missing);
+        }
         let provider = self.provider_of(&command).await;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms, psp, items };
@@ -176,6 +186,60 @@ impl App {
         Ok(Page { items, next_cursor: cursor(after) })
     }
 
+    /// Withdraws what a member who was disabled has requested, in the name of `who` who disabled the member.
+    ///
+    /// The answer of the change is stored already, so a failure is logged. What is left is withdrawn when the change is
+    /// sent again. It cannot be approved meanwhile, since an approval requires that the requester is active.
+    pub async fn withdraw_requests_of(&self, who: &Member, id: StaffId) {
+        if let Err(problem) = self.try_withdraw_requests_of(who, id).await {
+            tracing::error!(
+                code = problem.code(),
+                "the requests of a disabled member are not withdrawn: repeat the change"
+            );
+        }
+    }
+
+    async fn try_withdraw_requests_of(&self, who: &Member, id: StaffId) -> Result<(), Problem> {
+        let tenant = who.tenant();
+        let (by, requester) = (self.staff_member(who, who.id()).await?, self.staff_member(who, id).await?);
+        let now = self.now();
+        let mut after = None;
+        loop {
+            let query = reads::approvals(tenant, Some(now.minus(APPROVAL_LIFETIME)), after);
+            let found = self.dynamo().query(&query.limit(WITHDRAWN_PAGE)).await?;
+            for item in &found {
+                let approval = Approval::read(item)?;
+                after = Some(approval.id);
+                if approval.requested_by == id && approval.state(now) == ApprovalState::Pending {
+                    self.withdraw_of_disabled(tenant, &approval, (&requester, &by)).await?;
+                }
+            }
+            if found.len() < WITHDRAWN_PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn withdraw_of_disabled(
+        &self,
+        tenant: &Tenant,
+        approval: &Approval,
+        (requester, by): (&StaffMember, &StaffMember),
+    ) -> Result<(), Problem> {
+        let cx = self.ledger().context(self.now())?;
+        // The member is active again, or the command has expired.
+        let Ok(planned) = plan_withdraw_of_disabled(tenant, approval, requester, by, &cx) else { return Ok(()) };
+        let transaction = Transaction::unkeyed(planned.draft.items).map_err(|error| {
+            tracing::error!(%error, "a withdrawal cannot be built");
+            Problem::internal()
+        })?;
+        match self.ledger().apply(tenant, Operation::ApprovalWithdraw, &transaction).await {
+            // The same, or another request decided on it meanwhile.
+            Ok(()) | Err(ApplyError::Rejected(_)) => Ok(()),
+            Err(ApplyError::Problem(problem)) => Err(problem),
+        }
+    }
+
     /// Removes from the caches what an approved command changed.
     pub fn forget_changed(&self, tenant: &Tenant, command: &Command) {
         match command {
@@ -191,6 +255,7 @@ impl App {
             | Command::CashCeiling { .. }
             | Command::CashRoom { .. }
             | Command::EnrolmentCode { .. }
+            | Command::AccountLimits { .. }
             | Command::SettlementOpen { .. } => {}
         }
     }
@@ -223,6 +288,7 @@ impl App {
             | Command::EnrolmentCode { .. }
             | Command::StaffInvite { .. }
             | Command::StaffChange { .. }
+            | Command::AccountLimits { .. }
             | Command::MerchantOwner { .. } => None,
         }
     }

@@ -126,7 +126,7 @@ pub async fn invite<C: Caller + Sync>(
         if approvals.is_some() && terms.approvals.are_required() && gives_power {
             let (roles, beneficiary_of) = (roles.clone(), own.clone());
             let command = Command::StaffInvite { id, email, roles, beneficiary_of };
-            return app.request_approval(who, (command, None), &terms, &[], &cx).await;
+            return app.request_approval((&claim, who), (command, None), &terms, &[], &cx).await;
         }
         let by = app.acting_member(who, managing(who)).await?;
         let invitation =
@@ -135,7 +135,7 @@ pub async fn invite<C: Caller + Sync>(
     };
     let invited = |member: &StaffMember| created(at.path(&[&member.id]), &StaffChangeView::from(member));
     let render = |requested: &Requested<StaffMember>| requested.answer(approvals.unwrap_or(at), invited);
-    Ok(app.perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 /// Changes the roles or the state of a member.
@@ -178,15 +178,19 @@ pub async fn change<C: Caller + Sync>(
         if approvals.is_some() && terms.approvals.are_required() && change.gives_power() {
             let (roles, beneficiary_of) = (roles.clone(), own.clone());
             let command = Command::StaffChange { id, roles, beneficiary_of, state, seen: member.version };
-            return app.request_approval(who, (command, reason.as_ref()), &terms, &[Some(item)], &cx).await;
+            return app.request_approval((&claim, who), (command, reason.as_ref()), &terms, &[Some(item)], &cx).await;
         }
         let by = app.acting_member(who, managing(who)).await?;
         Ok(Requested::executed(staff::plan_change(change, &by, &cx)?))
     };
     let changed = |member: &StaffMember| ok(&StaffChangeView::from(member));
     let render = |requested: &Requested<StaffMember>| requested.answer(approvals.unwrap_or(at), changed);
-    let outcome = app.perform(claim, admission, plan, render).await;
+    let outcome = app.perform(claim.clone(), admission, plan, render).await;
     app.records().forget_staff(who.tenant(), (who.employer(), id));
+    // A replay withdraws what the first request left.
+    if who.employer() == Employer::Operator && state == Some(MemberState::Disabled) && outcome.status() == 200 {
+        app.withdraw_requests_of(who, id).await;
+    }
     Ok(outcome)
 }
 

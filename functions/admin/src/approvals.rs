@@ -3,10 +3,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::{Approval, ApprovalState};
+use ledger_core::approvals::{Approval, ApprovalState, Command};
 use ledger_core::idempotency::{Answer, Fields};
 use ledger_core::ids::ApprovalId;
 use ledger_core::operation::Operation;
+use ledger_core::staff::MemberState;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
@@ -90,10 +91,12 @@ pub(crate) async fn approve(
     let member = who.member();
     let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
     let outcome = app.perform(claim.clone(), admission, plan, decided).await;
-    if outcome.status() == 200 && !outcome.is_replay() {
-        let approval = app.approval(who.tenant(), id).await;
-        if let Ok(approval) = approval {
-            app.forget_changed(who.tenant(), &approval.command);
+    if outcome.status() == 200
+        && let Ok(approval) = app.approval(who.tenant(), id).await
+    {
+        app.forget_changed(who.tenant(), &approval.command);
+        if let Command::StaffChange { id, state: Some(MemberState::Disabled), .. } = approval.command {
+            app.withdraw_requests_of(&member, id).await;
         }
     }
     Ok(outcome)

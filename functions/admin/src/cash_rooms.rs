@@ -169,7 +169,9 @@ pub(crate) async fn set(
         if terms.approvals.are_required() {
             let seen = seen.map(|rooms| rooms.ceiling);
             let command = Command::CashCeiling { merchant, ceiling: ceiling.clone(), seen };
-            return app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &items, &cx).await;
+            return app
+                .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx)
+                .await;
         }
         let by = (who.actor(), reason.as_ref());
         let planned = cash_rooms::plan_ceiling((who.tenant(), merchant), seen.as_ref(), &ceiling, by, &cx)?;
@@ -243,7 +245,9 @@ pub(crate) async fn change_room(
         match &change {
             RoomChange::Allot(room) if terms.approvals.are_required() => {
                 let command = Command::CashRoom { terminal, merchant: record.merchant, room: room.clone() };
-                return app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &[], &cx).await;
+                return app
+                    .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &[], &cx)
+                    .await;
             }
             RoomChange::Allot(_) | RoomChange::Withdraw(_) => {}
         }

@@ -158,7 +158,7 @@ async fn to_one(
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
         if terms.approvals.covers_grant(&amount) {
             let command = Command::Grant { customer, amount };
-            return app.request_approval(&who.member(), (command, Some(&reason)), &terms, &[], &cx).await;
+            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
         }
         let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
         let counted = app.counted(&who.member(), &terms, (StaffAmount::Grant, &grant.amount), &cx).await?;
@@ -176,7 +176,7 @@ async fn to_one(
         created(customers::GET.path(&[&receipt.customer]), &view)
     };
     let render = |requested: &Requested<GrantReceipt>| requested.answer(&approvals::GET, granted);
-    Ok(app.perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 async fn to_many(
@@ -195,7 +195,7 @@ async fn to_many(
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
         if terms.approvals.are_required() {
             let command = Command::BulkGrant { customers: customers.clone(), amount };
-            return app.request_approval(&who.member(), (command, Some(&reason)), &terms, &[], &cx).await;
+            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
         }
         let (tenant, staff) = (who.tenant().clone(), who.staff_id());
         let bulk = BulkGrant { tenant, staff, customers: customers.clone(), amount, reason };
@@ -215,7 +215,7 @@ async fn to_many(
         accepted(GET.path(&[&receipt.job_id]), &view)
     };
     let render = |requested: &Requested<JobReceipt>| requested.answer(&approvals::GET, stored);
-    Ok(app.perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")

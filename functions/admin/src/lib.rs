@@ -3,6 +3,7 @@
 //!
 //! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
 
+mod account_limits;
 mod adjustments;
 mod approvals;
 mod attention;
@@ -39,6 +40,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
         .route(customers::PATCH.on(customers::patch))
+        .route(account_limits::CHANGE.on(account_limits::change))
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))
         .route(merchants::PATCH.on(merchants::patch))

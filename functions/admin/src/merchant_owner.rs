@@ -56,7 +56,7 @@ pub(crate) async fn create(
         let terms = app.terms(who.tenant()).await?;
         if terms.approvals.are_required() {
             let command = Command::MerchantOwner { merchant, id, email };
-            return app.request_approval(&member, (command, None), &terms, &[], &cx).await;
+            return app.request_approval((&claim, &member), (command, None), &terms, &[], &cx).await;
         }
         let by = app.acting_member(&member, Permission::MerchantsOwner).await?;
         let owner = FirstOwner { tenant: who.tenant(), by: &by, merchant, id, email: &email };
@@ -64,5 +64,5 @@ pub(crate) async fn create(
     };
     let set = |member: &StaffMember| created_without_path(&StaffChangeView::from(member));
     let render = |requested: &Requested<StaffMember>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim, admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -163,7 +163,7 @@ pub(crate) async fn patch(
                 let seen = items.iter().flatten().next().ok_or(PlanError::Missing)?;
                 let seen = destination_digest(merchants::destination(seen)?.as_ref());
                 let command = Command::Destination { merchant: id, destination: destination.clone(), seen };
-                app.request_approval(&who.member(), (command, reason.as_ref()), &terms, &items, &cx).await
+                app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
             }
             Some(_) | None => {
                 let planned = merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?;

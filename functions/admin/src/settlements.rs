@@ -91,7 +91,7 @@ async fn plan_open(
     if terms.approvals.are_required() {
         let seen = destination_digest(destination.as_ref());
         let command = Command::SettlementOpen { merchant: id, pay_on, seen };
-        return app.request_approval(&who.member(), (command, None), &terms, &items, cx).await;
+        return app.request_approval((claim, &who.member()), (command, None), &terms, &items, cx).await;
     }
     // Stripe is needed only for a merchant that is paid through it.
     let provider = match &destination {

@@ -198,7 +198,7 @@ async fn plan_code(
         let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if !record.permits_code(who.staff_id(), cx.now) {
             let command = Command::EnrolmentCode { terminal: id, merchant: record.merchant };
-            return app.request_approval(&who.member(), (command, None), &terms, &[], cx).await;
+            return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
         }
         permit = Some(who.staff_id());
     }

@@ -204,6 +204,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::TerminalOpen => "operator registers a terminal",
         Endpoint::TerminalPatch => "operator freezes a terminal",
         Endpoint::Enrolment => "enrolment code issued",
+        Endpoint::AccountLimits => "limits of one account changed",
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",
         Endpoint::Grant => "points granted to one customer",

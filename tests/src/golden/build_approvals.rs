@@ -5,6 +5,7 @@ use super::decode::{self, World};
 use crate::wire;
 use ledger_core::approvals::{
     Approval, ApprovalRequest, Approve, Command, Seen, plan_approve, plan_reject, plan_request, plan_withdraw,
+    plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, Claim};
@@ -39,6 +40,11 @@ pub enum ApprovalDoes {
         approval: String,
     },
     Withdraw {
+        by: String,
+        approval: String,
+    },
+    /// Withdraws what a disabled member requested.
+    WithdrawOfDisabled {
         by: String,
         approval: String,
     },
@@ -78,6 +84,12 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         }
         ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,
         ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,
+        ApprovalDoes::WithdrawOfDisabled { by, approval } => {
+            let approval = stored(approval);
+            let requester = member(approval.requested_by);
+            let planned = plan_withdraw_of_disabled(tenant, &approval, &requester, &named(by), cx)?;
+            return Ok(Made::Whole(Transaction::unkeyed(planned.draft.items).unwrap()));
+        }
         ApprovalDoes::Require { limits } => {
             let terms = world.terms();
             let limit = |(asset, most): (&String, &String)| {

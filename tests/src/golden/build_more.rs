@@ -21,10 +21,11 @@ use ledger_core::money::{Asset, AssetSpec};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::PlanRefusal;
 use ledger_core::rate::{self, RateWindow, RequestRate};
+use ledger_core::tenants::AccountLimitsChange;
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{KeyPhase, TenantTerms};
 use ledger_core::transaction::Transaction;
-use ledger_core::{adjustments, cards, grants, migration, payments, tenants};
+use ledger_core::{adjustments, cards, grants, payments, tenants};
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
@@ -162,10 +163,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let (_, key) = tenants::limited_item(tenant, account, &asset).unwrap();
             let own = world.find(&key).map(|item| OwnLimits::read(&item, &asset).unwrap()).unwrap_or_default();
             let changes = limit_changes(Holder::of(account).unwrap(), &asset, changes);
-            let actor = decode::actor(actor);
-            return Ok(Made::Whole(
-                migration::set_account_limits(tenant, account, &asset, &own, &changes, actor, cx).unwrap(),
-            ));
+            let change = AccountLimitsChange { account, asset: &asset, seen: &own, changes: &changes };
+            let planned = tenants::plan_account_limits(tenant, change, (decode::actor(actor), None), cx)?;
+            return Ok(Made::Whole(Transaction::unkeyed(planned.draft.items).unwrap()));
         }
         Does::RateLease { requests_per_second } => {
             let rate = RequestRate::new(requests_per_second.parse().unwrap()).unwrap();

@@ -5,7 +5,7 @@ use super::migrating::last;
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, approvals, breaks, parked, staff, tills};
+use super::{Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, parked, staff, tills};
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
@@ -83,6 +83,7 @@ endpoints! {
     TerminalOpen = "post_admin_terminals",
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
+    AccountLimits = "post_admin_account_limits",
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
     Grant = "post_admin_grants",
@@ -253,6 +254,7 @@ impl Endpoint {
                 let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
                 make(world, &path(one), &json!({})).with_other_path(path(other))
             }
+            Self::AccountLimits => account_limits::prepare(world).await,
             Self::CashCeiling | Self::CashRoom => tills::prepare(self, world).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await

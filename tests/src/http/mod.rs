@@ -1,5 +1,6 @@
 //! The local stack over HTTP as clients see it: calls, responses, a world per tenant, and an audit of the raw table.
 
+pub mod account_limits;
 pub mod answer;
 pub mod approvals;
 pub mod books;

@@ -174,6 +174,7 @@ async fn demoted_decider_and_disabled_requester_execute_nothing() {
     let (approver, decides_it) = staff::member(&world, "approver").await;
     let (treasurer, requests) = staff::member(&world, "treasurer").await;
     let id = stored(&world, &posts("/v1/admin/grants", &requests, &grant(&customer, "300"))).await;
+    let of_another = stored(&world, &posts("/v1/admin/grants", &world.operator.who, &grant(&customer, "300"))).await;
     let approve = decides("approve", &id, &decides_it);
     let demoted = json!({"roles": ["viewer"]});
     let _ =
@@ -183,13 +184,51 @@ async fn demoted_decider_and_disabled_requester_execute_nothing() {
     let disabled = json!({"status": "disabled"});
     let left = patches(&format!("/v1/admin/staff/{treasurer}"), &world.operator.who, &disabled);
     let _ = world.api.settle(&left).await.good();
+    // What the person who left requested is withdrawn, and what others requested is not.
+    let view_of_left = view(&world, &id).await;
+    assert_eq!(
+        (&view_of_left["status"], &view_of_left["decided_by"]),
+        (&json!("withdrawn"), &json!(world.operator.id))
+    );
+    assert_eq!(listed(&world, "pending").await, [of_another]);
     let _ = decided(&world, "approve", &id, &world.second.who).await.problem(400, "wrong_state");
-    // An owner withdraws what the person who left requested.
-    let withdrawn = decided(&world, "withdraw", &id, &world.operator.who).await.good();
-    assert_eq!(withdrawn.text("/status"), "withdrawn");
+    assert!(world.api.settle(&left).await.replayed());
+    // Enabling the member brings no request back.
+    let enabled = json!({"status": "active"});
+    let back = patches(&format!("/v1/admin/staff/{treasurer}"), &world.operator.who, &enabled);
+    let enable = stored(&world, &back).await;
+    let _ = decided(&world, "approve", &enable, &world.second.who).await.good();
     let _ = decided(&world, "approve", &id, &world.second.who).await.problem(400, "wrong_state");
+    // A member whom an approved command disables.
+    let later = stored(&world, &posts("/v1/admin/grants", &requests, &grant(&customer, "200"))).await;
+    let both = json!({"roles": ["treasurer", "approver"], "status": "disabled"});
+    let change = patches(&format!("/v1/admin/staff/{treasurer}"), &world.operator.who, &both);
+    let change = stored(&world, &change).await;
+    let _ = decided(&world, "approve", &change, &world.second.who).await.good();
+    assert_eq!(view(&world, &later).await["status"], "withdrawn");
     assert_eq!(world.balance(&customer, "POINT").await, "0");
     let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn command_about_an_account_that_does_not_exist_is_not_stored() {
+    let world = world("approvals-missing").await;
+    let owner = &world.operator.who;
+    let points = json!({"customer_id": new_id(), "asset": "POINT", "amount": "300", "reason": "spring"});
+    let first_owner = json!({"staff_id": new_id(), "email": "yuki@example.com"});
+    let missing = new_id();
+    let calls = [
+        posts("/v1/admin/grants", owner, &points),
+        posts(&format!("/v1/admin/merchants/{missing}/cash-room"), owner, &json!({"ceiling": "1000"})),
+        posts(&format!("/v1/admin/merchants/{missing}/staff"), owner, &first_owner),
+        posts(&format!("/v1/admin/terminals/{missing}/cash-room"), owner, &json!({"allot": "1000"})),
+        posts(&format!("/v1/admin/terminals/{missing}/enrolment"), owner, &json!({})),
+        posts("/v1/admin/settlements", owner, &json!({"merchant_id": missing})),
+    ];
+    for call in &calls {
+        let _ = world.api.settle(call).await.problem(404, "not_found");
+    }
+    assert_eq!(listed(&world, "pending").await, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

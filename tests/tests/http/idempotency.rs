@@ -63,6 +63,7 @@ endpoints! {
     admin_terminals = TerminalOpen,
     admin_terminals_patch = TerminalPatch,
     admin_terminals_enrolment = Enrolment,
+    admin_account_limits = AccountLimits,
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
     admin_grants = Grant,

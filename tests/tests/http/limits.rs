@@ -1,22 +1,20 @@
 //! Limits of customers and cards over HTTP.
-use ledger_core::account::Account;
 use ledger_core::dynamo::Value;
-use ledger_core::failure::Failure;
-use ledger_core::ids::{Actor, CustomerId};
-use ledger_core::limits::{Holder, LimitChange, OwnLimits};
-use ledger_core::migration;
-use ledger_core::money::{Asset, AssetSpec};
-use ledger_core::operation::Operation;
+use ledger_core::migration::Model;
+use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
 use ledger_tests::audit::number;
-use ledger_tests::cloud::gate;
+use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::endpoints::Stage;
-use ledger_tests::http::{Answer, Call, Customer, Host, World, host};
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Call, Customer, Host, World, account_limits, host};
 use ledger_tests::limits::{limits, overridable};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+
+const CHANGE: &str = "/v1/admin/account-limits";
 
 /// A tenant with these limits, on the shared stack.
 async fn limited(tenant: &str, rules: &[(&str, &str)]) -> Stage {
@@ -146,24 +144,12 @@ async fn own_limits_of_an_account_replace_those_of_the_tenant() {
     let stage = Stage::new(world).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (raised, usual) = (world.customer_with("5000").await, world.customer_with("5000").await);
-    let change = |text| LimitChange::parse(Holder::Customer, &AssetSpec::ECOPAY, text).unwrap();
-    let changes = ["pay_operation=none", "pay_day=2000"].map(change);
-    let account = Account::Customer(CustomerId::parse(&raised.id).unwrap());
-    let cx = world.app.ledger().context(world.app.now()).unwrap();
-    let own = migration::set_account_limits(
-        &world.slug(),
-        account,
-        &Asset::Ecopay,
-        &OwnLimits::default(),
-        &changes,
-        Actor::System,
-        &cx,
-    );
-    let apply = async |own| world.app.ledger().apply(&world.slug(), Operation::TenantConfigure, own).await;
-    let own = own.unwrap();
-    gate::as_test(apply(&own)).await.unwrap();
-    let again = gate::as_test(apply(&own)).await.unwrap_err();
-    assert_eq!(again.failure(), Some(Failure::StalePlan), "{again:?}");
+    let body = json!({
+        "account": format!("customer:{}", raised.id), "asset": "ECOPAY",
+        "limits": {"pay_operation": "none", "pay_day": "2000"}, "reason": "a shop of her own",
+    });
+    let own = world.operator(CHANGE, &body).await.good().json();
+    assert_eq!(own["limits"], json!({"pay_operation": "none", "pay_day": "2000"}));
 
     let _ = world.api.settle(&raised.pays(merchant, "1500")).await.good();
     let _ = world.api.settle(&raised.pays(merchant, "500")).await.good();
@@ -174,6 +160,81 @@ async fn own_limits_of_an_account_replace_those_of_the_tenant() {
     assert_eq!(limit_of(&refused)[..2], [json!("pay"), json!("operation")]);
     let _ = world.api.settle(&usual.pays(merchant, "100")).await.good();
     let _ = world.api.settle(&usual.pays(merchant, "51")).await.problem(400, "limit_exceeded");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn limits_of_an_account_that_are_wrong_or_of_no_account_change_nothing() {
+    let stage = limited("limits-own-wrong", &[("customer", "pay_day=150")]).await;
+    let world = &stage.world;
+    let customer = format!("customer:{}", world.customer().await.id);
+    let before = world.books().await;
+    let sent =
+        async |body: &Json| world.api.settle(&Call::post(CHANGE, &world.operator.who, body).key(new_key())).await;
+    let of = |account: &str, rule: &str, to: &str| account_limits::body(account, rule, to);
+    for (body, field) in [
+        (of("merchant:019a0000-0000-7000-8000-000000000001", "pay_day", "1"), "account"),
+        (of("somewhere", "pay_day", "1"), "account"),
+        (of(&customer, "cash_topup_day", "1"), "limits"),
+        (of(&customer, "pay_week", "1"), "limits"),
+        (of(&customer, "pay_day", "0.5"), "limits"),
+        (of(&customer, "pay_day", "-1"), "limits"),
+        (json!({"account": customer, "asset": "ECOPAY", "limits": {}}), "limits"),
+        (json!({"account": customer, "asset": "GOLD", "limits": {"pay_day": "1"}}), "asset"),
+    ] {
+        let refused = sent(&body).await.problem(400, "invalid_request");
+        assert!(refused.text("/detail").starts_with(field), "{body}: {refused:?}");
+    }
+    let missing = format!("customer:{}", new_id());
+    let _ = sent(&of(&missing, "pay_day", "1")).await.problem(404, "not_found");
+    assert!(world.books().await.changes_since(&before).is_empty());
+}
+
+#[tokio::test]
+async fn account_of_a_migrating_tenant_gets_no_limits() {
+    let world = World::legacy(host::shared(), "limits-own-legacy", Model::GodRecord).await;
+    let account = format!("customer:{}", world.customer().await.id);
+    let call = Call::post(CHANGE, &world.operator.who, &account_limits::body(&account, "pay_day", "1"));
+    let _ = world.api.settle(&call.key(new_key())).await.problem(400, "wrong_state");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn limits_of_an_account_are_raised_by_two_and_lowered_by_one() {
+    let rules = overridable(&[("customer", "pay_day=150")]);
+    let terms = |terms: &mut TenantTerms| {
+        required(terms);
+        terms.limits = Some(rules);
+    };
+    let stage = Stage::new(World::with_terms(host::shared(), "limits-own-two", terms).await).await;
+    let (world, merchant) = (&stage.world, &stage.merchant);
+    let customer = world.customer_with("5000").await;
+    let account = format!("customer:{}", customer.id);
+    let sends = |rule: &str, to: &str| {
+        Call::post(CHANGE, &world.operator.who, &account_limits::body(&account, rule, to)).key(new_key())
+    };
+    let stored = async |call: &Call| {
+        let answer = world.api.settle(call).await.good();
+        assert_eq!(answer.status, 202, "{answer:?}");
+        answer.text("/approval_id")
+    };
+    let lowered = world.api.settle(&sends("pay_day", "100")).await.good();
+    assert_eq!((lowered.status, lowered.json()["limits"].clone()), (200, json!({"pay_day": "100"})));
+    let _ = world.api.settle(&customer.pays(merchant, "101")).await.problem(400, "limit_exceeded");
+    // The tenant's own limit is more than the account has.
+    let (raise, stale) = (stored(&sends("pay_day", "2000")).await, stored(&sends("pay_day", "default")).await);
+    let by_requester = decides("approve", &raise, &world.operator.who);
+    let _ = world.api.settle(&by_requester).await.problem(403, "four_eyes_required");
+    let _ = world.api.settle(&customer.pays(merchant, "101")).await.problem(400, "limit_exceeded");
+    let view = Call::get(&format!("/v1/admin/approvals/{raise}"), &world.second.who);
+    let view = world.api.send(&view).await.good().json();
+    assert_eq!((&view["account"], &view["asset"]), (&json!(account), &json!("ECOPAY")), "{view}");
+    assert!(view.to_string().contains("pay_day=2000"), "{view}");
+    let _ = world.api.settle(&decides("approve", &raise, &world.second.who)).await.good();
+    let _ = world.api.settle(&customer.pays(merchant, "2000")).await.good();
+    let _ = world.api.settle(&customer.pays(merchant, "1")).await.problem(400, "limit_exceeded");
+    // The account's limits are not those that were seen.
+    let _ = world.api.settle(&decides("approve", &stale, &world.second.who)).await.problem(400, "approval_stale");
     let _ = world.check_books().await;
 }
 

@@ -1,7 +1,9 @@
 //! The closed list of commands that another person must approve, and what each would do, in figures.
 
 use crate::account::Account;
-use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId};
+use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId};
+use crate::keys::{Key, Partition};
+use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
 use crate::operation::Operation;
 use crate::permission::Permission;
@@ -97,6 +99,17 @@ pub enum Command {
         /// The version of the record that was seen.
         seen: i64,
     },
+    /// Changes the limits of one account so that it may do more.
+    AccountLimits {
+        /// The account: a customer or a card.
+        account: Account,
+        /// The asset.
+        asset: Asset,
+        /// The rules to change.
+        changes: Vec<LimitChange>,
+        /// The limits that were seen.
+        seen: OwnLimits,
+    },
     /// Sets the first owner of a merchant.
     MerchantOwner {
         /// The merchant.
@@ -135,6 +148,7 @@ impl Command {
             Self::EnrolmentCode { .. } => Operation::EnrolmentCode,
             Self::StaffInvite { .. } => Operation::StaffInvite,
             Self::StaffChange { .. } => Operation::StaffChange,
+            Self::AccountLimits { .. } => Operation::AccountLimits,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
     }
@@ -149,7 +163,28 @@ impl Command {
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
+            Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
+        }
+    }
+
+    /// The record of the account that it is about, if the item that it is planned from does not show that it exists. A
+    /// command about an account that does not exist is not stored.
+    #[must_use]
+    pub fn account_record(&self, tenant: &Tenant) -> Option<Key> {
+        match self {
+            Self::Grant { customer, .. } => Some(Partition::customer(tenant, *customer).profile()),
+            Self::CashCeiling { merchant, .. } | Self::MerchantOwner { merchant, .. } => {
+                Some(Partition::merchant(tenant, *merchant).profile())
+            }
+            Self::BulkGrant { .. }
+            | Self::CashRoom { .. }
+            | Self::Destination { .. }
+            | Self::SettlementOpen { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::StaffInvite { .. }
+            | Self::StaffChange { .. }
+            | Self::AccountLimits { .. } => None,
         }
     }
 
@@ -177,6 +212,9 @@ impl Command {
             | Self::SettlementOpen { merchant: id, .. }
             | Self::EnrolmentCode { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
+            Self::AccountLimits { account, asset, .. } => {
+                Effect { account: Some(*account), asset: Some(asset.clone()), ..Effect::default() }
+            }
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Effect::default(),
         }
     }
@@ -203,6 +241,10 @@ impl Command {
                 let state = state.map(|state| ("status", state.name().to_owned()));
                 [Some(("staff_id", id.to_string())), roles, accounts, state].into_iter().flatten().collect()
             }
+            Self::AccountLimits { changes, .. } => {
+                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+                vec![("limits", changes.join(" "))]
+            }
             Self::MerchantOwner { id, email, .. } => {
                 vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]
             }
@@ -222,6 +264,7 @@ impl Command {
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
+            | Self::AccountLimits { .. }
             | Self::MerchantOwner { .. } => self.effect().account.into_iter().collect(),
         }
     }
@@ -241,6 +284,7 @@ impl Command {
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::EnrolmentCode { .. }
+            | Self::AccountLimits { .. }
             | Self::SettlementOpen { .. } => false,
         }
     }
@@ -253,6 +297,7 @@ impl Command {
             }
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
+            Self::AccountLimits { account, .. } => account.to_string(),
             Self::CashCeiling { merchant, .. }
             | Self::CashRoom { merchant, .. }
             | Self::Destination { merchant, .. }

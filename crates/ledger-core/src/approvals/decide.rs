@@ -14,7 +14,7 @@ use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
-use crate::staff::{StaffMember, acting};
+use crate::staff::{MemberState, StaffMember, acting};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
 use std::collections::BTreeMap;
@@ -119,16 +119,45 @@ pub fn plan_withdraw(
         return Err(PlanRefusal::Denied(Permission::StaffManage));
     }
     is_pending(approval, cx)?;
+    Ok(withdrawn(tenant, approval, by, by, cx))
+}
+
+/// Withdraws a command of a member who is disabled; `by` disabled the member.
+///
+/// # Errors
+/// `stale_plan` if the member is not disabled, otherwise as [`plan_approve`].
+pub fn plan_withdraw_of_disabled(
+    tenant: &Tenant,
+    approval: &Approval,
+    requester: &StaffMember,
+    by: &StaffMember,
+    cx: &Context,
+) -> Result<Planned<Approval>, PlanRefusal> {
+    if requester.id != approval.requested_by || requester.state != MemberState::Disabled {
+        return Err(PlanRefusal::Refused(Failure::StalePlan));
+    }
+    is_pending(approval, cx)?;
+    Ok(withdrawn(tenant, approval, requester, by, cx))
+}
+
+/// Withdraws a command while the record of `seen` is as it was read.
+fn withdrawn(
+    tenant: &Tenant,
+    approval: &Approval,
+    seen: &StaffMember,
+    by: &StaffMember,
+    cx: &Context,
+) -> Planned<Approval> {
     let decision = Decision { state: ApprovalState::Withdrawn, by: by.id, at: cx.now, transaction_id: None };
     let pending = Clause { condition: state_is_pending(), failure: Failure::WrongState };
     let update = update(&decision);
     let key = keys::approval(tenant, approval.id);
     let items = vec![
         TransactItem::update(Role::Approval, key, update, vec![exists(), pending, in_time(cx.now)]),
-        acting(tenant, by),
+        acting(tenant, seen),
         act(by, Operation::ApprovalWithdraw, approval).record(tenant, cx),
     ];
-    Ok(Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) })
+    Planned { draft: Draft { entry: None, items }, receipt: approval.decided(&decision) }
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.

@@ -8,6 +8,7 @@ use crate::grants::bulk::{self, BulkGrant};
 use crate::grants::grant::{self, Grant};
 use crate::ids::{Employer, MerchantId, Tenant};
 use crate::keys::{self, Key, Partition};
+use crate::limits::OwnLimits;
 use crate::merchants::{self, MerchantChange};
 use crate::money::Amount;
 use crate::personal::FreeText;
@@ -15,6 +16,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
+use crate::tenants::{self, AccountLimitsChange};
 use crate::terminals;
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::BusinessDate;
@@ -62,6 +64,9 @@ impl Command {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
             Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
+            Self::AccountLimits { account, asset, .. } => {
+                tenants::limited_item(tenant, *account, asset).into_iter().map(|(_, key)| key).collect()
+            }
             Self::Grant { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -138,6 +143,14 @@ impl Command {
                 let (roles, beneficiary_of) = (roles.as_ref(), beneficiary_of.as_ref());
                 let change = StaffChange { tenant, member: &member, roles, beneficiary_of, state: *state, reason };
                 ready(staff::plan_change(change, by, cx)?.draft)
+            }
+            Self::AccountLimits { account, asset, changes, seen: before } => {
+                let own = OwnLimits::read(seen.must(0)?, asset)?;
+                if own != *before {
+                    return Ok(Drafted::Stale);
+                }
+                let change = AccountLimitsChange { account: *account, asset, seen: &own, changes };
+                ready(tenants::plan_account_limits(tenant, change, (actor, reason), cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

@@ -9,7 +9,7 @@ mod request;
 mod stored;
 
 pub use command::{Command, Effect, destination_digest};
-pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw};
+pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
 pub use draft::{Drafted, Seen};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
 pub use request::{ApprovalRequest, plan_request};

@@ -4,6 +4,7 @@ use super::command::Command;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId};
+use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::permission::Staff;
@@ -65,6 +66,11 @@ impl Command {
                 item.extend(state.map(|state| id("state", &state.name())));
                 item.insert(SEEN.to_owned(), Value::int(*seen));
             }
+            Self::AccountLimits { account, asset, changes, seen } => {
+                item.extend([id("account", account), id("asset", asset)]);
+                item.insert("limits".to_owned(), Value::L(changes.iter().map(Value::s).collect()));
+                item.extend(seen.text().map(|seen| id(SEEN, &seen)));
+            }
             Self::MerchantOwner { merchant, id: person, email } => {
                 item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
             }
@@ -119,6 +125,14 @@ impl Command {
                 state: item.opt_named("state", MemberState::parse)?,
                 seen: item.int(SEEN)?,
             },
+            Kind::AccountLimits => {
+                let asset = item.parsed("asset", Asset::parse)?;
+                let change = |text: &str| LimitChange::from_stored(&asset, text).ok_or(());
+                let changes = item.texts("limits", change)?;
+                let seen = OwnLimits::parse(item.opt_text(SEEN)?.unwrap_or_default(), &asset);
+                let seen = seen.ok_or_else(|| ItemError::invalid(SEEN))?;
+                Self::AccountLimits { account: item.parsed("account", Account::parse)?, asset, changes, seen }
+            }
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
@@ -137,11 +151,12 @@ enum Kind {
     EnrolmentCode,
     StaffInvite,
     StaffChange,
+    AccountLimits,
     MerchantOwner,
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 10] = [
+    const ALL: [(Operation, Self); 11] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -151,6 +166,7 @@ impl Kind {
         (Operation::EnrolmentCode, Self::EnrolmentCode),
         (Operation::StaffInvite, Self::StaffInvite),
         (Operation::StaffChange, Self::StaffChange),
+        (Operation::AccountLimits, Self::AccountLimits),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];
 

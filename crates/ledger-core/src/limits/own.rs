@@ -1,6 +1,7 @@
 //! The limits of one account that differ from the tenant's, as one text on its item: `pay_day=20000 topup_month=none`.
 
-use super::rule::{LimitChange, LimitValue, Rule};
+use super::rule::{Holder, LimitChange, LimitValue, Rule};
+use super::terms::LimitTerms;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::money::{Asset, Balance};
 use std::collections::BTreeMap;
@@ -18,7 +19,12 @@ impl OwnLimits {
     /// # Errors
     /// [`ItemError`] if they are malformed.
     pub fn read(item: &Item, asset: &Asset) -> Result<Self, ItemError> {
-        let text = item.opt_text(OWN)?.unwrap_or_default();
+        Self::parse(item.opt_text(OWN)?.unwrap_or_default(), asset).ok_or_else(|| ItemError::invalid(OWN))
+    }
+
+    /// Parses the stored text; `None` for any other.
+    #[must_use]
+    pub fn parse(text: &str, asset: &Asset) -> Option<Self> {
         let one = |rule: &str| {
             let (name, value) = rule.split_once('=')?;
             let value = match value {
@@ -27,8 +33,7 @@ impl OwnLimits {
             };
             Some((Rule::parse(name)?, value))
         };
-        let rules = text.split(' ').filter(|rule| !rule.is_empty()).map(one).collect::<Option<_>>();
-        rules.map(Self).ok_or_else(|| ItemError::invalid(OWN))
+        text.split(' ').filter(|rule| !rule.is_empty()).map(one).collect::<Option<_>>().map(Self)
     }
 
     /// These limits with one changed.
@@ -41,6 +46,28 @@ impl OwnLimits {
             LimitValue::Default => self.0.remove(rule),
         };
         self
+    }
+
+    /// Whether an account with these limits may do more, in one operation, day or month, than with `before`, where
+    /// the tenant's `terms` limit it unless it has a limit of its own.
+    #[must_use]
+    pub fn allow_more_than(&self, before: &Self, terms: &LimitTerms, (holder, asset): (Holder, &Asset)) -> bool {
+        let most = |own: &Self, rule: Rule| -> Option<Balance> {
+            match own.get(rule) {
+                Some(own) => own.cloned(),
+                None => terms.rules(holder, asset).and_then(|rules| rules.get(&rule)).cloned(),
+            }
+        };
+        self.rules().chain(before.rules()).any(|rule| match (most(before, rule), most(self, rule)) {
+            (Some(_), None) => true,
+            (Some(before), Some(after)) => after.value() > before.value(),
+            (None, _) => false,
+        })
+    }
+
+    /// The value of each rule, as a change names it.
+    pub fn values(&self) -> impl Iterator<Item = (Rule, String)> + '_ {
+        self.0.iter().map(|(rule, most)| (*rule, value(most.as_ref())))
     }
 
     /// The own limit of a rule; the outer `None` if the account has none and the tenant's applies.
@@ -56,8 +83,11 @@ impl OwnLimits {
     /// The stored text; `None` if there are none.
     #[must_use]
     pub fn text(&self) -> Option<String> {
-        let value = |most: &Option<Balance>| most.as_ref().map_or_else(|| "none".to_owned(), Balance::text);
-        let rules: Vec<String> = self.0.iter().map(|(rule, most)| format!("{rule}={}", value(most))).collect();
+        let rules: Vec<String> = self.values().map(|(rule, value)| format!("{rule}={value}")).collect();
         (!rules.is_empty()).then(|| rules.join(" "))
     }
+}
+
+fn value(most: Option<&Balance>) -> String {
+    most.map_or_else(|| "none".to_owned(), Balance::text)
 }

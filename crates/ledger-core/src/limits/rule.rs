@@ -1,7 +1,7 @@
 //! The rules: which operation of which holder, in which period, up to which amount.
 
 use crate::account::Account;
-use crate::money::{Amount, AssetSpec, Balance};
+use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::time::Timestamp;
 use std::fmt;
 
@@ -225,6 +225,18 @@ impl LimitChange {
         Ok(Self { rule, to })
     }
 
+    /// Parses the stored form; `None` for any other text.
+    #[must_use]
+    pub(crate) fn from_stored(asset: &Asset, text: &str) -> Option<Self> {
+        let (name, value) = text.split_once('=')?;
+        let to = match value {
+            "none" => LimitValue::Unlimited,
+            "default" => LimitValue::Default,
+            number => LimitValue::AtMost(Balance::from_stored(asset.clone(), number).ok()?),
+        };
+        Some(Self { rule: Rule::parse(name)?, to })
+    }
+
     /// The new value, as the command has it.
     #[must_use]
     pub fn value(&self) -> String {
@@ -233,5 +245,11 @@ impl LimitChange {
             LimitValue::Unlimited => "none".to_owned(),
             LimitValue::Default => "default".to_owned(),
         }
+    }
+}
+
+impl fmt::Display for LimitChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.rule, self.value())
     }
 }

@@ -11,7 +11,6 @@ mod counterpart;
 mod history;
 mod legacy;
 mod moving;
-mod own_limits;
 mod page;
 mod parity;
 mod pass;
@@ -31,7 +30,6 @@ pub use counterpart::Counterpart;
 pub use history::{LEGACY_SK, is_of_legacy, merged, refer, reference, unread_amounts};
 pub use legacy::Unadoptable;
 pub use moving::{Evidence, PassResult, RECENT, Refused, SETTLES};
-pub use own_limits::set_account_limits;
 pub use page::{legacy_after, legacy_of, newest};
 pub use parity::{Difference, Parity, parity, reference_keys, refers_to};
 pub use pass::{

@@ -1,13 +1,12 @@
 //! Raising the version of the records that a tenant's transactions write.
 
-use super::setting::{ATTRIBUTE, CONTRACTED_AT};
 use crate::audit::Act;
-use crate::dynamo::{Condition, Item, Update, Value};
+use crate::dynamo::{Item, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
 use crate::plan::Context;
-use crate::terms::RecordVersion;
+use crate::terms::{RecordVersion, split_alone};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
 /// Raises the version of the records that the tenant's transactions write, with an audit record. Caches see it within a
@@ -26,12 +25,11 @@ pub fn raise_records(
 ) -> Result<Transaction, BuildError> {
     // INVARIANT: a tenant writes a version above the first only if split records alone hold its customers. The legacy
     // model has no place for the aggregates beside a balance, and a migration that has ended never begins again.
-    let is_split = Condition::absent(ATTRIBUTE).or(Condition::exists(format!("{ATTRIBUTE}.{CONTRACTED_AT}")));
     // INVARIANT: the version is only ever raised. A release that does not know it reads only a part of what it writes.
     let is_lower = to.is_above_the_present();
     let clauses = vec![
         exists(),
-        Clause { condition: is_split, failure: Failure::StalePlan },
+        Clause { condition: split_alone(), failure: Failure::StalePlan },
         Clause { condition: is_lower, failure: Failure::WrongState },
     ];
     let update = to.set(Update::new()).set(attr::UPDATED_AT, "now", Value::s(cx.now));

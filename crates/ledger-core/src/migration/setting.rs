@@ -6,14 +6,10 @@ use crate::ids::Tenant;
 use crate::keys::Shards;
 use crate::money::AssetSpec;
 use crate::tenants;
+pub(super) use crate::terms::{CONTRACTED_AT, MIGRATION as ATTRIBUTE};
 use crate::terms::{RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
-
-/// The attribute of `CONFIG` that stores the migration.
-pub(super) const ATTRIBUTE: &str = "migration";
-/// The attribute within it that says when the migration ended.
-pub(super) const CONTRACTED_AT: &str = "contracted_at";
 
 /// How often a tenant's phase has been changed, forwards or backwards.
 ///

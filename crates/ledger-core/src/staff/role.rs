@@ -120,6 +120,7 @@ impl AdminRole {
                 Permission::MerchantsChange,
                 Permission::DestinationsChange,
                 Permission::CashRoomsChange,
+                Permission::LimitsChange,
                 Permission::GrantsIssue,
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,

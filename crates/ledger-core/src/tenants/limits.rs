@@ -58,7 +58,7 @@ pub fn limited_item(tenant: &Tenant, account: Account, asset: &Asset) -> Option<
 }
 
 /// The act of changing limits.
-pub(crate) fn limits_changed<'a>(actor: Actor, subject: String, asset: &Asset, changes: &[LimitChange]) -> Act<'a> {
+pub(super) fn limits_changed<'a>(actor: Actor, subject: String, asset: &Asset, changes: &[LimitChange]) -> Act<'a> {
     let mut details = Item::from([("asset".to_owned(), Value::s(asset))]);
     details.extend(changes.iter().map(|change| (change.rule.to_string(), Value::S(change.value()))));
     Act { actor, action: "limits", subject, reason: None, details }

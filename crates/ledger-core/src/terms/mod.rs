@@ -11,7 +11,7 @@ pub use cash::CashTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
 
-use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::limits::{self, LimitTerms};
@@ -20,8 +20,18 @@ use crate::rate::RequestRate;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The attribute of `CONFIG` that stores a migration from a legacy model.
+pub(crate) const MIGRATION: &str = "migration";
+/// The attribute within it that says when the migration ended.
+pub(crate) const CONTRACTED_AT: &str = "contracted_at";
 const REQUESTS: &str = "requests_per_second";
 const HOLD: &str = "hold_hours";
+
+/// Requires of `CONFIG` that split records alone hold the tenant's customers: it never migrated, or its migration has
+/// ended and never begins again.
+pub(crate) fn split_alone() -> Condition {
+    Condition::absent(MIGRATION).or(Condition::exists(format!("{MIGRATION}.{CONTRACTED_AT}")))
+}
 
 /// A tenant's configuration, its `CONFIG` item.
 #[derive(Clone, Debug, PartialEq, Eq)]

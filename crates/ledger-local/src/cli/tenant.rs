@@ -35,21 +35,18 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
-    /// Change the limits of an open tenant's customers, cards or staff, or of one account: for example `tenant limits aoba
-    /// pay_day=50000 topup_month=none --table ledger`.
+    /// Change the limits of an open tenant's customers, cards or staff: for example `tenant limits aoba pay_day=50000
+    /// topup_month=none --table ledger`.
     Limits {
         /// Slug of the tenant.
         slug: String,
         /// Rules: pay, transfer, topup, cash_topup, refund or grant, then _operation, _day or _month, and the most that is
-        /// allowed, `none`, or for an account `default`.
+        /// allowed, or `none`.
         #[arg(required = true, value_name = "RULE=AMOUNT")]
         rules: Vec<String>,
         /// Whose limits: customer, card, or of a role merchant_manager, merchant_owner, treasurer or owner.
         #[arg(long, default_value = "customer")]
         holder: String,
-        /// The one account whose own limits are changed: customer:<id> or card:<id>.
-        #[arg(long, value_name = "ACCOUNT")]
-        account: Option<String>,
         /// Asset.
         #[arg(long, default_value = "ECOPAY")]
         asset: String,
@@ -198,8 +195,8 @@ impl TenantSub {
             Self::Recover { slug, owners, finish, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
             }
-            Self::Limits { slug, rules, holder, account, asset, table, endpoint_url } => {
-                TenantCommand::Limits(LimitsCommand { slug, rules, holder, account, asset, table, endpoint_url })
+            Self::Limits { slug, rules, holder, asset, table, endpoint_url } => {
+                TenantCommand::Limits(LimitsCommand { slug, rules, holder, asset, table, endpoint_url })
             }
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })

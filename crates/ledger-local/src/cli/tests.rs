@@ -96,11 +96,10 @@ fn tenant_commands_that_write_require_a_table() {
     };
     assert_eq!((raise.slug.as_str(), raise.version, raise.table.as_str()), ("aoba", 2, "ledger"));
     assert!(parse("tenant records aoba --version 2").is_err());
-    let line = "tenant limits aoba pay_day=1 topup_day=none --account card:x --table ledger";
+    let line = "tenant limits aoba pay_day=1 topup_day=none --table ledger";
     let TenantCommand::Limits(limits) = tenant(line) else { panic!("limits") };
     assert_eq!(limits.rules, ["pay_day=1", "topup_day=none"]);
     assert_eq!((limits.holder.as_str(), limits.asset.as_str()), ("customer", "ECOPAY"));
-    assert_eq!(limits.account.as_deref(), Some("card:x"));
     assert!(parse("tenant limits aoba --table ledger").is_err());
 }
 

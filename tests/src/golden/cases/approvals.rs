@@ -45,6 +45,22 @@ fn ceiling() -> Json {
     json!({ "kind": s("cash_ceiling"), "merchant_id": s(MERCHANT), "asset": s("ECOPAY"), "amount": n("50000") })
 }
 
+/// A customer's limit of a day is raised; the account had one of its own.
+fn limits() -> Json {
+    json!({
+        "kind": s("account_limits"), "account": s(OF_A), "asset": s("ECOPAY"),
+        "limits": { "L": [s("pay_day=20000"), s("pay_month=none")] }, "seen": s("pay_day=10000"),
+    })
+}
+
+fn counting() -> Json {
+    with(required(), "limits", json!({ "M": { "version": n("3") } }))
+}
+
+fn with_limits(own: &str) -> Json {
+    with(wallet(A, "ECOPAY", "5000"), "limits", s(own))
+}
+
 fn bank(number: &str) -> Json {
     json!({ "M": {
         "bank_code": s("0009"), "branch_code": s("123"), "account_type": s("ordinary"), "account_number": s(number),
@@ -73,6 +89,10 @@ fn request(id: &'static str, why: &'static str, (operation, path): (&str, &str),
 }
 
 fn decide(id: &'static str, why: &'static str, verb: &str) -> Case {
+    decide_in(required(), id, why, verb)
+}
+
+fn decide_in(config: Json, id: &'static str, why: &'static str, verb: &str) -> Case {
     let path = format!("/v1/admin/approvals/{APPROVAL}/{verb}");
     let claim = by_staff(&format!("approval_{verb}"), &path, json!({}));
     let (by, approval) = (STAFF.to_owned(), APPROVAL.to_owned());
@@ -81,7 +101,12 @@ fn decide(id: &'static str, why: &'static str, verb: &str) -> Case {
         "reject" => ApprovalDoes::Reject { by, approval },
         _ => ApprovalDoes::Withdraw { by, approval },
     };
-    Case::new(id, why, Some(claim), Does::Approval(does)).on([required()])
+    Case::new(id, why, Some(claim), Does::Approval(does)).on([config])
+}
+
+/// The approval of other limits of an account, in a tenant that has limits.
+fn approve_limits(id: &'static str, why: &'static str) -> Case {
+    decide_in(counting(), id, why, "approve").on([stored(&limits()), decider(), requester()])
 }
 
 fn approve(id: &'static str, why: &'static str, command: &Json) -> Case {
@@ -128,6 +153,13 @@ fn requested() -> Vec<Case> {
         )
         .on([treasurer(), with(merchant(), "payout", bank("1234567"))]),
         request(
+            "approval_request/limits",
+            "The limits that the account has are a part of the command.",
+            ("account_limits", "/v1/admin/account-limits"),
+            limits(),
+        )
+        .on([treasurer(), with_limits("pay_day=10000")]),
+        request(
             "approval_request/role",
             "Who decides for which accounts is a part of the command.",
             ("staff_invite", "/v1/admin/staff"),
@@ -155,6 +187,17 @@ fn executed() -> Vec<Case> {
             member(OTHER_STAFF, "yuki@example.com", &["operator"], "active"),
             terminal(),
         ]),
+        approve_limits("approval_approve/limits", "The account has the limits that were seen.")
+            .on([with_limits("pay_day=10000")]),
+        approve("approval_approve/limits-without-tenants", "The tenant counts nothing.", &limits())
+            .on([with_limits("pay_day=10000")])
+            .ends("rejected wrong_state by config"),
+        approve_limits("approval_approve/limits-stale", "The account's limits were changed since.")
+            .on([with_limits("pay_day=500")]),
+        approve_limits("approval_approve/limits-changed-meanwhile", "They are changed while it is approved.")
+            .seen([with_limits("pay_day=10000")])
+            .on([with_limits("pay_day=500")])
+            .ends("rejected stale_plan by payer"),
         approve("approval_approve/destination", "It is not paid to for a day.", &destination()).on([merchant()]),
         approve(
             "approval_approve/another-destination",
@@ -215,6 +258,12 @@ fn refused() -> Vec<Case> {
 
 fn ended() -> Vec<Case> {
     let own = || with(stored(&grant()), "requested_by", s(STAFF));
+    let disabled = || member(OTHER_STAFF, "yuki@example.com", &["treasurer"], "disabled");
+    let of_disabled = |id, why| {
+        let (by, approval) = (STAFF.to_owned(), APPROVAL.to_owned());
+        let does = Does::Approval(ApprovalDoes::WithdrawOfDisabled { by, approval });
+        Case::new(id, why, None, does).on([required(), owner(STAFF)])
+    };
     let treasurer = || member(STAFF, "hanako@example.com", &["treasurer"], "active");
     vec![
         decide("approval_reject/grant", "Another person rejects.", "reject").on([
@@ -228,6 +277,19 @@ fn ended() -> Vec<Case> {
         decide("approval_withdraw/of-another", "A colleague does not.", "withdraw")
             .on([stored(&grant()), treasurer()])
             .ends("denied staff.manage"),
+        of_disabled("approval_withdraw/of-disabled", "What a disabled member requested is withdrawn.")
+            .on([stored(&grant()), disabled()]),
+        of_disabled("approval_withdraw/of-active", "An active member's request stays.")
+            .on([stored(&grant()), requester()])
+            .ends("refused stale_plan"),
+        of_disabled("approval_withdraw/of-enabled-meanwhile", "The member is active again: the request stays.")
+            .seen([disabled()])
+            .on([stored(&grant()), with(requester(), "version", n("4"))])
+            .ends("rejected stale_plan by staff"),
+        of_disabled("approval_withdraw/of-disabled-decided-meanwhile", "It was approved before.")
+            .seen([stored(&grant())])
+            .on([with(stored(&grant()), "state", s("approved")), disabled()])
+            .ends("rejected wrong_state by approval"),
     ]
 }
 

@@ -1,6 +1,6 @@
 //! Changing the limits of one account.
 
-use super::setting::{ATTRIBUTE, CONTRACTED_AT};
+use super::limits::{limited_item, limits_changed};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -8,9 +8,37 @@ use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
 use crate::limits::{self, LimitChange, OwnLimits};
 use crate::money::Asset;
-use crate::plan::Context;
-use crate::tenants::{limited_item, limits_changed};
-use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::split_alone;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+
+/// A change of an account's own limits in one asset.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountLimitsChange<'a> {
+    /// The account.
+    pub account: Account,
+    /// The asset.
+    pub asset: &'a Asset,
+    /// The limits that were read.
+    pub seen: &'a OwnLimits,
+    /// The rules to change.
+    pub changes: &'a [LimitChange],
+}
+
+/// What the change of an account's limits reports.
+#[derive(Clone, Debug)]
+pub struct AccountLimitsReceipt {
+    /// The account.
+    pub account: Account,
+    /// The asset.
+    pub asset: Asset,
+    /// The account's own limits from then on.
+    pub limits: OwnLimits,
+    /// The time of the change.
+    pub at: Timestamp,
+}
 
 /// Changes an account's own limits in an asset from those that were read, with an audit record.
 ///
@@ -19,16 +47,14 @@ use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, ex
 /// account, and with `StalePlan` if its limits have changed since, or while the tenant migrates from a legacy model.
 ///
 /// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn set_account_limits(
+/// [`PlanRefusal`] if the account cannot have limits.
+pub fn plan_account_limits(
     tenant: &Tenant,
-    account: Account,
-    asset: &Asset,
-    seen: &OwnLimits,
-    changes: &[LimitChange],
-    actor: Actor,
+    change: AccountLimitsChange<'_>,
+    (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
-) -> Result<Transaction, BuildError> {
+) -> Result<Planned<AccountLimitsReceipt>, PlanRefusal> {
+    let AccountLimitsChange { account, asset, seen, changes } = change;
     let (accounts, version) =
         (format!("{}.{}", limits::ATTRIBUTE, limits::ACCOUNTS), format!("{}.{}", limits::ATTRIBUTE, limits::VERSION));
     let config = Update::new()
@@ -36,11 +62,11 @@ pub fn set_account_limits(
         .set(accounts, "accounts", Value::Bool(true))
         .set(attr::UPDATED_AT, "now", Value::s(cx.now));
     // INVARIANT: an account has limits of its own only if split records alone hold the tenant's customers. The legacy model
-    // has no place for them, and a migration that has ended never begins again.
-    let is_split = Condition::absent(ATTRIBUTE).or(Condition::exists(format!("{ATTRIBUTE}.{CONTRACTED_AT}")));
-    let is_split = Clause { condition: is_split, failure: Failure::StalePlan };
+    // has no place for them.
+    let is_split = Clause { condition: split_alone(), failure: Failure::StalePlan };
     let has_limits = Clause { condition: Condition::exists(version), failure: Failure::WrongState };
-    let (role, key) = limited_item(tenant, account, asset).ok_or(BuildError::NoHome)?;
+    let item = limited_item(tenant, account, asset);
+    let (role, key) = item.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
     let after = changes.iter().fold(seen.clone(), OwnLimits::with);
     let update = Update::new().set(attr::UPDATED_AT, "now", Value::s(cx.now));
     let update = match after.text() {
@@ -52,10 +78,12 @@ pub fn set_account_limits(
         None => Condition::absent(limits::OWN),
     };
     let clauses = vec![exists(), Clause { condition: as_read, failure: Failure::StalePlan }];
-    let act = limits_changed(actor, account.to_string(), asset, changes);
-    Transaction::unkeyed(vec![
+    let act = limits_changed(actor, account.to_string(), asset, changes).because(reason);
+    let items = vec![
         TransactItem::update(Role::Config, keys::config(tenant), config, vec![exists(), is_split, has_limits]),
         TransactItem::update(role, key, update, clauses),
         act.record(tenant, cx),
-    ])
+    ];
+    let receipt = AccountLimitsReceipt { account, asset: asset.clone(), limits: after, at: cx.now };
+    Ok(Planned { draft: Draft { entry: None, items }, receipt })
 }
