@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
+    TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -71,6 +71,7 @@ pub fn terms() -> TenantTerms {
         settlement: None,
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -1,11 +1,12 @@
 //! Cash rooms: how much cash the terminals of a merchant may take that it owes. A merchant has a ceiling; what of it is
-//! not allotted to a terminal is unallotted. Room moves between the two in one transaction, so that the ceiling is always
-//! the sum of what is unallotted and of what was allotted to each terminal.
+//! not allotted to a terminal is unallotted. Room moves between the two in one transaction. A settlement that covers cash
+//! returns its room to what is unallotted. So the ceiling is always the sum of what is unallotted and of what was allotted to
+//! each terminal, less what was covered.
 
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
+use crate::forms::{self, COVERED, UNALLOTTED};
 use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
 use crate::keys::{Partition, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
@@ -17,7 +18,6 @@ use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
 const CEILING: &str = "ceiling";
-const UNALLOTTED: &str = "unallotted";
 /// The prefix of the attribute with what was allotted to a terminal; its id follows.
 const ALLOTTED: &str = "allotted_";
 
@@ -28,6 +28,8 @@ pub struct CashRooms {
     pub ceiling: Balance,
     /// What of the ceiling no terminal was allotted, in yen.
     pub unallotted: Balance,
+    /// The cash that settlements have covered, and whose room they returned, in yen.
+    pub covered: Balance,
     /// What each terminal was allotted, in yen: its room, and the cash that it has taken and not returned.
     pub allotted: BTreeMap<TerminalId, Balance>,
 }
@@ -80,6 +82,7 @@ impl CashRooms {
         Ok(Self {
             ceiling: item.balance(CEILING, Asset::Ecopay)?,
             unallotted: item.balance(UNALLOTTED, Asset::Ecopay)?,
+            covered: item.balance_or_zero(COVERED, Asset::Ecopay)?,
             allotted,
         })
     }

@@ -292,6 +292,7 @@ impl Batch {
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::CashRoomExceeded
+            | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::OverRefund

@@ -20,6 +20,8 @@ pub enum Failure {
     ApprovalExpired,
     /// The terminal's cash room is too small, or the merchant's unallotted room.
     CashRoomExceeded,
+    /// The merchant's refund room is too small.
+    RefundRoomExceeded,
     /// The terminal may no longer reverse its cash top-up.
     ReversalTooLate,
     /// The refund is above the refundable rest of the payment.
@@ -45,6 +47,7 @@ impl Failure {
         Self::WrongState,
         Self::ApprovalExpired,
         Self::CashRoomExceeded,
+        Self::RefundRoomExceeded,
         Self::ReversalTooLate,
         Self::OverRefund,
         Self::CapExceeded,
@@ -64,6 +67,7 @@ impl Failure {
             | Self::WrongState
             | Self::ApprovalExpired
             | Self::CashRoomExceeded
+            | Self::RefundRoomExceeded
             | Self::ReversalTooLate
             | Self::AccountFrozen
             | Self::RecipientUnavailable => true,
@@ -83,6 +87,7 @@ impl Failure {
             Self::WrongState => "wrong_state",
             Self::ApprovalExpired => "approval_expired",
             Self::CashRoomExceeded => "cash_room_exceeded",
+            Self::RefundRoomExceeded => "refund_room_exceeded",
             Self::ReversalTooLate => "reversal_too_late",
             Self::OverRefund => "over_refund",
             Self::CapExceeded => "cap_exceeded",

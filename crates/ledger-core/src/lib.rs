@@ -13,8 +13,8 @@
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
-//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `tenants`, `staff`,
-//!    `approvals`.
+//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`, `tenants`,
+//!    `staff`, `approvals`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -53,6 +53,7 @@ pub mod rate;
 pub mod reads;
 pub mod reconcile;
 pub mod records;
+pub mod refund_rooms;
 pub mod retry;
 pub mod sealing;
 pub mod settlements;

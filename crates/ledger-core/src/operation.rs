@@ -74,6 +74,8 @@ operations! {
     CashCeiling = "cash_ceiling",
     /// Cash room is allotted to a terminal, or withdrawn from it.
     CashRoom = "cash_room",
+    /// The ceiling of a merchant's refund room is set.
+    RefundCeiling = "refund_ceiling",
     /// The operator asks for a terminal's enrolment code.
     EnrolmentCode = "enrolment_code",
     /// A terminal answers its enrolment code; not keyed.

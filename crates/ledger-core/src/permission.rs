@@ -66,6 +66,8 @@ permissions! {
         CashRoomsChange = "cash_rooms.change",
         /// Changes the limits of single customers and cards.
         LimitsChange = "limits.change",
+        /// Sets how much merchants may refund beyond what their settlements have covered.
+        RefundRoomsChange = "refund_rooms.change",
         /// Sees grants.
         GrantsRead = "grants.read",
         /// Grants points and regional currency.
@@ -145,6 +147,7 @@ impl Permission {
             Self::ApprovalsDecide
                 | Self::CashRoomsChange
                 | Self::LimitsChange
+                | Self::RefundRoomsChange
                 | Self::GrantsIssue
                 | Self::DestinationsChange
                 | Self::SettlementsOpen

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{ApprovalTerms, CashTerms, GrantLimits, KeyPhase, TenantTerms, TopupTerms};
+use crate::terms::{ApprovalTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -122,6 +122,30 @@ pub fn owe_cash(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transacti
         subject: "tenant".to_owned(),
         reason: None,
         details: Item::from([("to".to_owned(), Value::s(CashTerms::OwedByMerchant.name()))]),
+    };
+    let clauses = [exists()].into_iter().chain(guards).collect();
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
+        act.record(tenant, cx),
+    ])
+}
+
+/// Lets refunds take from merchants' refund rooms, and settlements return rooms, with an audit record. Caches see it within a
+/// minute; until then refunds are made in both ways, side by side.
+///
+/// Fails with `WrongState` if they do already, and with `StalePlan` if merchants do not owe the cash of their terminals.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn settle_rooms(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
+    let (update, guards) = RoomTerms::settled(Update::new());
+    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let act = Act {
+        actor,
+        action: "rooms",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("to".to_owned(), Value::s(RoomTerms::Settled.name()))]),
     };
     let clauses = [exists()].into_iter().chain(guards).collect();
     Transaction::unkeyed(vec![

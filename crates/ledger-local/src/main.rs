@@ -121,6 +121,9 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Cash(command) => {
             tenant_command::owe_cash(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::Rooms(command) => {
+            tenant_command::settle_rooms(&command, SETTLES, print).await.map_err(|error| error.to_string())
+        }
         TenantCommand::Approvals(command) => {
             tenant_command::require_approvals(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }

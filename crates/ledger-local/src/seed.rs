@@ -28,8 +28,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SettlementTerms, SpentPoints, StaffSource,
-    TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SettlementTerms, SpentPoints,
+    StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -99,6 +99,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         settlement: Some(settlement_terms()?),
         records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })

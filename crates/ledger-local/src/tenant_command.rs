@@ -4,10 +4,12 @@
 mod approvals;
 mod cash;
 mod limits;
+mod rooms;
 
 pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
 pub use cash::{CashCommand, owe_cash};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
+pub use rooms::{RoomsCommand, settle_rooms};
 
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
@@ -19,7 +21,7 @@ use ledger_core::migration::{self, Layout, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{ApprovalTerms, CashTerms, GrantLimits, RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{ApprovalTerms, CashTerms, GrantLimits, RecordVersion, RoomTerms, StaffSource, TenantTerms};
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::execute::Ledger;
@@ -117,6 +119,14 @@ pub enum TenantError {
     /// The tenant's merchants owe cash already.
     #[error("the merchants of {0} already owe the cash that their terminals take: nothing was changed")]
     CashIsOwed(String),
+    /// The tenant's merchants do not owe cash.
+    #[error(
+        "the merchants of {0} do not owe the cash that their terminals take: run `tenant cash {0}` first; nothing was changed"
+    )]
+    RoomsBeforeCash(String),
+    /// The tenant's refunds take from rooms already.
+    #[error("the refunds of {0} already take from refund rooms: nothing was changed")]
+    RoomsAreSettled(String),
     /// The tenant migrates from a legacy model, which has no place for what would be written.
     #[error(
         "{slug} is in phase {phase} of {last} of its migration: end it first with `migrate next` to phase {last}, and \
@@ -170,12 +180,12 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
     // The legacy model has no place for what later versions write. Such a tenant is switched when its migration ended.
-    let (records, cash) = match legacy {
-        Some(_) => (RecordVersion::V1, CashTerms::Clearing),
-        None => (RecordVersion::NEWEST, CashTerms::OwedByMerchant),
+    let (records, cash, rooms) = match legacy {
+        Some(_) => (RecordVersion::V1, CashTerms::Clearing, RoomTerms::ByHand),
+        None => (RecordVersion::NEWEST, CashTerms::OwedByMerchant, RoomTerms::Settled),
     };
     let approvals = ApprovalTerms::Required(GrantLimits::default());
-    let terms = TenantTerms { records, cash, staff: StaffSource::Records, approvals, ..terms };
+    let terms = TenantTerms { records, cash, rooms, staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -306,7 +316,8 @@ mod tests {
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        let legacy = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..opened };
+        let legacy =
+            TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, rooms: RoomTerms::ByHand, ..opened };
         assert_eq!(TenantTerms::read(&item).unwrap(), legacy);
 
         let mut changed = terms;

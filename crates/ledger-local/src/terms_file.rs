@@ -6,8 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, SettlementTerms, SpentPoints,
-    StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms, SettlementTerms,
+    SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -148,6 +148,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
+        rooms: RoomTerms::Settled,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })

@@ -253,6 +253,7 @@ impl App {
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
+            | Command::RefundCeiling { .. }
             | Command::CashRoom { .. }
             | Command::EnrolmentCode { .. }
             | Command::AccountLimits { .. }
@@ -283,6 +284,7 @@ impl App {
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
+            | Command::RefundCeiling { .. }
             | Command::CashRoom { .. }
             | Command::Destination { .. }
             | Command::EnrolmentCode { .. }

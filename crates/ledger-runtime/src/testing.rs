@@ -268,6 +268,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         settlement: None,
         records: RecordVersion::V1,
         cash: ledger_core::terms::CashTerms::Clearing,
+        rooms: ledger_core::terms::RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     };

@@ -74,7 +74,13 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
     .permission(Permission::ApprovalsDecide)
     .id("approval_id", "The approval's id.")
     .ok::<ApprovalView>("Approved and executed")
-    .problems(&[Code::ApprovalExpired, Code::ApprovalStale, Code::CashRoomExceeded, Code::LegacyRecordUnreadable])
+    .problems(&[
+        Code::ApprovalExpired,
+        Code::ApprovalStale,
+        Code::CashRoomExceeded,
+        Code::RefundRoomExceeded,
+        Code::LegacyRecordUnreadable,
+    ])
     .when(Code::FourEyesRequired, "the caller requested it, or is a beneficiary of it")
     .when(Code::WrongState, "it is already decided on, or its requester may not request it any more")
     .when(Code::AlreadyExists, "the merchant has an open settlement or an owner, or the person a record")

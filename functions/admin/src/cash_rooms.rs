@@ -59,6 +59,8 @@ pub(crate) struct CashRoomsView {
     ceiling: String,
     /// What of the ceiling no terminal was allotted.
     unallotted: String,
+    /// The cash that settlements have covered, and whose room is unallotted again.
+    covered: String,
     /// What each terminal was allotted.
     terminals: Vec<AllottedView>,
 }
@@ -133,6 +135,7 @@ pub(crate) async fn get(
         merchant_id: merchant.to_string(),
         ceiling: rooms.ceiling.text(),
         unallotted: rooms.unallotted.text(),
+        covered: rooms.covered.text(),
         terminals: terminals.collect(),
     }))
 }

@@ -21,6 +21,7 @@ mod migration;
 mod owner_recovery;
 mod payout_requests;
 mod reconciliation;
+mod refund_rooms;
 mod settlements;
 mod staff;
 mod terminals;
@@ -46,6 +47,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchants::PATCH.on(merchants::patch))
         .route(cash_rooms::GET.on(cash_rooms::get))
         .route(cash_rooms::SET.on(cash_rooms::set))
+        .route(refund_rooms::GET.on(refund_rooms::get))
+        .route(refund_rooms::SET.on(refund_rooms::set))
         .route(merchant_owner::CREATE.on(merchant_owner::create))
         .route(staff::LIST.on(staff::list))
         .route(staff::INVITE.on(staff::invite))

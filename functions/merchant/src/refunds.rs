@@ -37,7 +37,13 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refu
     .id("id", "The payment's id.")
     .body::<RefundBody>()
     .created::<RefundView>("Refunded")
-    .problems(&[Code::OverRefund, Code::LimitExceeded, Code::WrongState, Code::LegacyRecordUnreadable])
+    .problems(&[
+        Code::OverRefund,
+        Code::RefundRoomExceeded,
+        Code::LimitExceeded,
+        Code::WrongState,
+        Code::LegacyRecordUnreadable,
+    ])
     .when(Code::NotFound, "no such payment of this merchant")
     .keyed(Operation::Refund);
 

@@ -163,7 +163,7 @@ pub(crate) const REFUND: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/re
     .id("card_id", "The card's id.")
     .body::<CardRefundBody>()
     .created::<RefundView>("Refunded")
-    .problems(&[Code::OverRefund, Code::WrongState, Code::OperationReversed])
+    .problems(&[Code::OverRefund, Code::RefundRoomExceeded, Code::WrongState, Code::OperationReversed])
     .when(Code::NotFound, "no such payment of this card at this merchant")
     .keyed(Operation::CardRefund);
 

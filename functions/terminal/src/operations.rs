@@ -86,6 +86,7 @@ pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{opera
     .ok::<ReverseView>("Reversed")
     .when(Code::InsufficientBalance, "the amount of the top-up is already spent")
     .when(Code::WrongState, "the payment is already refunded, or the merchant is suspended and this is not its payment")
+    .when(Code::RefundRoomExceeded, "the payment is older than ten minutes, and its merchant may not refund so much")
     .problems(&[Code::ReversalTooLate])
     .when(Code::NotFound, "no such operation")
     .keyed(Operation::CardReverse);

@@ -15,8 +15,8 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource,
-    TenantTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -342,6 +342,7 @@ fn terms() -> TenantTerms {
         settlement: None,
         records: RecordVersion::V3,
         cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

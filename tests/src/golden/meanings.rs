@@ -284,7 +284,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "stale_plan",
     "account_missing",
     "already_exists",
@@ -293,6 +293,7 @@ const ORDER: [&str; 14] = [
     "wrong_state",
     "approval_expired",
     "cash_room_exceeded",
+    "refund_room_exceeded",
     "reversal_too_late",
     "over_refund",
     "cap_exceeded",

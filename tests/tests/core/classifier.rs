@@ -316,6 +316,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     match failure {
         Failure::StalePlan
         | Failure::CashRoomExceeded
+        | Failure::RefundRoomExceeded
         | Failure::ApprovalExpired
         | Failure::ReversalTooLate
         | Failure::OverRefund
@@ -402,6 +403,7 @@ fn only_failures_that_may_be_stored_are_terminal() {
         "wrong_state",
         "approval_expired",
         "cash_room_exceeded",
+        "refund_room_exceeded",
         "reversal_too_late",
         "over_refund",
         "cap_exceeded",

@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 32] = [
+const CODES: [&str; 33] = [
     "account_frozen",
     "already_exists",
     "approval_expired",
@@ -39,6 +39,7 @@ const CODES: [&str; 32] = [
     "permission_missing",
     "psp_refused",
     "recipient_unavailable",
+    "refund_room_exceeded",
     "reversal_too_late",
     "signature_expired",
     "signature_invalid",

@@ -41,6 +41,15 @@ pub enum Command {
         /// The ceiling that was seen.
         seen: Option<Balance>,
     },
+    /// Sets the ceiling of a merchant's refund room.
+    RefundCeiling {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The new ceiling, in yen.
+        ceiling: Amount,
+        /// The ceiling that was seen.
+        seen: Balance,
+    },
     /// Allots cash room to a terminal.
     CashRoom {
         /// The terminal.
@@ -142,6 +151,7 @@ impl Command {
             Self::Grant { .. } => Operation::Grant,
             Self::BulkGrant { .. } => Operation::BulkGrant,
             Self::CashCeiling { .. } => Operation::CashCeiling,
+            Self::RefundCeiling { .. } => Operation::RefundCeiling,
             Self::CashRoom { .. } => Operation::CashRoom,
             Self::Destination { .. } => Operation::MerchantPatch,
             Self::SettlementOpen { .. } => Operation::SettlementOpen,
@@ -159,6 +169,7 @@ impl Command {
         match self {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
+            Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::EnrolmentCode { .. } => Permission::TerminalsManage,
@@ -174,9 +185,9 @@ impl Command {
     pub fn account_record(&self, tenant: &Tenant) -> Option<Key> {
         match self {
             Self::Grant { customer, .. } => Some(Partition::customer(tenant, *customer).profile()),
-            Self::CashCeiling { merchant, .. } | Self::MerchantOwner { merchant, .. } => {
-                Some(Partition::merchant(tenant, *merchant).profile())
-            }
+            Self::CashCeiling { merchant, .. }
+            | Self::RefundCeiling { merchant, .. }
+            | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
             Self::BulkGrant { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
@@ -206,7 +217,9 @@ impl Command {
                 amount: Some(amount.clone()),
                 count: Some(customers.len()),
             },
-            Self::CashCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
+            Self::CashCeiling { merchant: id, ceiling, .. } | Self::RefundCeiling { merchant: id, ceiling, .. } => {
+                merchant(id, Some(ceiling))
+            }
             Self::CashRoom { merchant: id, room, .. } => merchant(id, Some(room)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
@@ -223,7 +236,9 @@ impl Command {
     #[must_use]
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::Grant { .. } | Self::BulkGrant { .. } | Self::CashCeiling { .. } => Vec::new(),
+            Self::Grant { .. } | Self::BulkGrant { .. } | Self::CashCeiling { .. } | Self::RefundCeiling { .. } => {
+                Vec::new()
+            }
             Self::CashRoom { terminal, .. } | Self::EnrolmentCode { terminal, .. } => {
                 vec![("terminal_id", terminal.to_string())]
             }
@@ -258,6 +273,7 @@ impl Command {
             Self::BulkGrant { customers, .. } => customers.iter().map(|id| Account::Customer(*id)).collect(),
             Self::Grant { .. }
             | Self::CashCeiling { .. }
+            | Self::RefundCeiling { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
@@ -281,6 +297,7 @@ impl Command {
             Self::Grant { .. }
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
+            | Self::RefundCeiling { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::EnrolmentCode { .. }
@@ -299,6 +316,7 @@ impl Command {
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CashCeiling { merchant, .. }
+            | Self::RefundCeiling { merchant, .. }
             | Self::CashRoom { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),

@@ -14,6 +14,7 @@ use crate::money::Amount;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
+use crate::refund_rooms::{self, RefundRoom};
 use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange};
@@ -59,6 +60,7 @@ impl Command {
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         match self {
             Self::CashCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).cash_rooms()],
+            Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -106,6 +108,13 @@ impl Command {
                 }
                 let of = (tenant, *merchant);
                 ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?.draft)
+            }
+            Self::RefundCeiling { merchant, ceiling, seen: before } => {
+                let room = RefundRoom::read(seen.item(0))?;
+                if room.ceiling != *before {
+                    return Ok(Drafted::Stale);
+                }
+                ready(refund_rooms::plan_ceiling((tenant, *merchant), &room, ceiling, (actor, reason), cx)?.draft)
             }
             Self::CashRoom { terminal, merchant, room } => {
                 let change = RoomChange::Allot(room.clone());

@@ -37,6 +37,11 @@ impl Command {
                 item.extend(amount_of(ceiling));
                 item.extend(seen.as_ref().map(|seen| (SEEN.to_owned(), Value::N(seen.text()))));
             }
+            Self::RefundCeiling { merchant, ceiling, seen } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.extend(amount_of(ceiling));
+                item.insert(SEEN.to_owned(), Value::N(seen.text()));
+            }
             Self::CashRoom { terminal, merchant, room } => {
                 item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
                 item.extend(amount_of(room));
@@ -100,6 +105,11 @@ impl Command {
                 ceiling: amount(item)?,
                 seen: item.opt_balance(SEEN, Asset::Ecopay)?,
             },
+            Kind::RefundCeiling => Self::RefundCeiling {
+                merchant: merchant()?,
+                ceiling: amount(item)?,
+                seen: item.balance(SEEN, Asset::Ecopay)?,
+            },
             Kind::CashRoom => Self::CashRoom { terminal: terminal()?, merchant: merchant()?, room: amount(item)? },
             Kind::Destination => Self::Destination {
                 merchant: merchant()?,
@@ -145,6 +155,7 @@ enum Kind {
     Grant,
     BulkGrant,
     CashCeiling,
+    RefundCeiling,
     CashRoom,
     Destination,
     SettlementOpen,
@@ -156,10 +167,11 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 11] = [
+    const ALL: [(Operation, Self); 12] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
+        (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::CashRoom, Self::CashRoom),
         (Operation::MerchantPatch, Self::Destination),
         (Operation::SettlementOpen, Self::SettlementOpen),

@@ -13,8 +13,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, SpentPoints, StaffSource,
-    TenantTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -58,6 +58,7 @@ fn terms() -> TenantTerms {
         limits: None,
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
     }
@@ -301,6 +302,7 @@ fn commands() -> Vec<Command> {
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
         Command::CashCeiling { merchant, ceiling: yen("1000"), seen: None },
         Command::CashCeiling { merchant, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
+        Command::RefundCeiling { merchant, ceiling: yen("1000"), seen: yen("7").as_balance() },
         Command::CashRoom { terminal: TerminalId::new(Uuid::from_u128(22)), merchant, room: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },
         Command::Destination { merchant, destination, seen: digest.clone() },

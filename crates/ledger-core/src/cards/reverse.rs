@@ -4,25 +4,26 @@
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
+use crate::forms::{self, RoomGuard};
 use crate::idempotency::{Claim, Marker, MarkerState};
 use crate::ids::{RefundId, Tenant, TransactionId};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Partition, attr};
 use crate::limits;
-use crate::money::Delta;
+use crate::money::{Amount, Delta};
 use crate::operation::Operation;
 use crate::payment_state::Move;
 use crate::payments::ReturnKind;
 use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
+use crate::payments::refund_room::TakenRoom;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{CASH, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
 use std::time::Duration;
 
-/// For how long a terminal may reverse its own cash top-up.
-pub const CASH_REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
+/// For how long a terminal may reverse its own cash top-up, and a payment without refund room.
+pub const REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// A reversal.
 #[derive(Clone, Debug)]
@@ -164,7 +165,7 @@ fn check_may_undo(
         return Err(PlanRefusal::Refused(Failure::StalePlan));
     }
     let is_limited = is_owed || (terms.cash.is_owed() && of == Operation::CardTopup);
-    if is_limited && cx.now.since(original.created_at) > CASH_REVERSAL_TIME {
+    if is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
         return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
     }
     Ok(())
@@ -196,8 +197,18 @@ fn undo(
             None => settled,
         }));
     }
+    let room = match payment {
+        // What a refund took returns with the settlement that covers it, whether or not the refund is reversed.
+        Some(_) if original.refund_id.is_none() => taken_room(command, terms, &postings)?,
+        Some(_) | None => None,
+    };
     if let Some(payment) = payment {
-        items.extend(payment_items(command, original, payment, &postings, (terms.records, cx))?);
+        items.extend(payment_items(command, original, payment, &postings, (terms.records, room.as_ref(), cx))?);
+    }
+    if let Some(room) = &room {
+        let is_late = cx.now.since(original.created_at) > REVERSAL_TIME;
+        let guard = if is_late { RoomGuard::Enough } else { RoomGuard::None };
+        items.push(room.taken((command.tenant, command.merchant.id), guard, cx.now));
     }
     let home = postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
     let home = home.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
@@ -212,6 +223,7 @@ fn undo(
         items.push(forms::give_cash_room_back(&command.terminal, command.merchant.id, &owed, cx.now));
         details.insert(CASH.to_owned(), Value::s(CASH_IS_OWED));
     }
+    details.extend(room.iter().map(TakenRoom::attribute));
     if let Some(payment) = payment {
         details.insert("payment_id".to_owned(), Value::s(payment.id));
     }
@@ -227,6 +239,18 @@ fn undo(
     Ok(Draft { entry: Some(entry), items })
 }
 
+/// What the reversal of a payment takes from its merchant's refund room.
+fn taken_room(
+    command: &CardReverse<'_>,
+    terms: &TenantTerms,
+    postings: &[Posting],
+) -> Result<Option<TakenRoom>, PlanRefusal> {
+    let merchant = Account::Merchant(command.merchant.id);
+    let own = postings.iter().filter(|posting| posting.account == merchant);
+    let returned: Vec<Amount> = own.filter_map(|posting| posting.delta.size()).collect();
+    Ok(TakenRoom::of(terms.rooms, &returned)?)
+}
+
 /// Restores the payment's record. A payment can be reversed only if nothing of it was refunded; a reversed refund can
 /// be made again.
 fn payment_items(
@@ -234,7 +258,7 @@ fn payment_items(
     original: &JournalEntry,
     payment: &PaymentRecord,
     postings: &[Posting],
-    (records, cx): (RecordVersion, &Context),
+    (records, room, cx): (RecordVersion, Option<&TakenRoom>, &Context),
 ) -> Result<Vec<TransactItem>, PlanRefusal> {
     let merchant = Account::Merchant(payment.merchant);
     let credited: Vec<Delta> =
@@ -289,6 +313,7 @@ fn payment_items(
     if let Some(total) = credited.first().and_then(Delta::size) {
         record.insert("total".to_owned(), Value::N(total.text()));
     }
+    record.extend(room.map(TakenRoom::attribute));
     record.extend(return_work((command.tenant, records), command.merchant, id.uuid(), &credited));
     Ok(vec![
         TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses),

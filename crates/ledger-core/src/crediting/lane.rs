@@ -10,11 +10,11 @@ use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Key, attr, sk};
-use crate::money::Delta;
+use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, Clause, CreditKind, FIRST_PERIOD, PERIOD,
-    PeriodId, PeriodSums, Role, TransactItem, is_open,
+    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_WITH_ROOM, Clause,
+    CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, REFUND_ROOM, Role, TransactItem, is_open,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,6 +32,8 @@ pub struct EntryCredit {
     pub kind: CreditKind,
     /// The changes of its balances, by asset. Those of a refund and of cash taken are negative.
     pub delta: Vec<Delta>,
+    /// What it took from the merchant's refund room, in yen.
+    pub refund_room: Option<Amount>,
 }
 
 impl EntryCredit {
@@ -40,10 +42,11 @@ impl EntryCredit {
     /// # Errors
     /// [`ItemError`] if it does, and its postings are malformed, or name no merchant or several.
     pub fn read(entry: &Item) -> Result<Option<Self>, ItemError> {
-        let kind = match entry.opt_text(CREDITED_BY)? {
+        let (kind, refund_room) = match entry.opt_text(CREDITED_BY)? {
             None => return Ok(None),
-            Some(CREDITED_BY_SEAL) => CreditKind::Trade,
-            Some(CREDITED_BY_SEAL_AS_CASH) => CreditKind::Cash,
+            Some(CREDITED_BY_SEAL) => (CreditKind::Trade, None),
+            Some(CREDITED_BY_SEAL_AS_CASH) => (CreditKind::Cash, None),
+            Some(CREDITED_BY_SEAL_WITH_ROOM) => (CreditKind::Trade, Some(entry.amount(REFUND_ROOM, Asset::Ecopay)?)),
             Some(_) => return Err(ItemError::invalid(CREDITED_BY)),
         };
         let postings = JournalEntry::read(entry)?.postings;
@@ -59,7 +62,7 @@ impl EntryCredit {
         let [merchant] = merchants.as_slice() else { return Err(ItemError::invalid("postings")) };
         let net = account::net(owed.into_iter().map(|delta| (delta.asset().clone(), delta)));
         let delta = net.map_err(|_| ItemError::invalid("postings"))?.into_values().collect();
-        Ok(Some(Self { merchant: *merchant, kind, delta }))
+        Ok(Some(Self { merchant: *merchant, kind, delta, refund_room }))
     }
 }
 
@@ -230,15 +233,17 @@ impl LaneCredits {
         now: Timestamp,
         lacks: impl Fn(&LaneCredit) -> bool,
     ) -> Result<Vec<TransactItem>, BuildError> {
-        let mut by_merchant = BTreeMap::<MerchantId, Vec<(CreditKind, &[Delta])>>::new();
+        let mut by_merchant = BTreeMap::<MerchantId, Vec<&EntryCredit>>::new();
         for credit in credits {
-            by_merchant.entry(credit.merchant).or_default().push((credit.kind, &credit.delta));
+            by_merchant.entry(credit.merchant).or_default().push(credit);
         }
         let mut items = Vec::new();
-        for (merchant, deltas) in by_merchant {
+        for (merchant, credits) in by_merchant {
             let open = self.of(merchant)?;
             if lacks(open) {
-                items.push(open.added((tenant, merchant), &PeriodSums::of(deltas)?, segment, now));
+                let sums = PeriodSums::of(credits.iter().map(|credit| (credit.kind, credit.delta.as_slice())))?;
+                let sums = sums.with_refund_room(credits.iter().filter_map(|credit| credit.refund_room.as_ref()))?;
+                items.push(open.added((tenant, merchant), &sums, segment, now));
             }
         }
         Ok(items)

@@ -9,11 +9,14 @@ mod merchant;
 mod metrics;
 mod one_time_code;
 mod patch;
+mod refund_room;
 
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{card_active, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
-pub(crate) use cash_room::{CASH_ROOM, CASH_ROOM_AT, changed as changed_cash_room};
+pub(crate) use cash_room::{
+    CASH_ROOM, CASH_ROOM_AT, COVERED, UNALLOTTED, changed as changed_cash_room, return_cash_room,
+};
 pub use cash_room::{give_cash_room_back, take_cash_room};
 pub use correction::SeenCorrections;
 pub(crate) use correction::correction;
@@ -22,3 +25,5 @@ pub use merchant::settle_merchant;
 pub use metrics::metrics;
 pub use one_time_code::{code_hash, consume_code, issue_code};
 pub use patch::{Patch, patch_text};
+pub(crate) use refund_room::{OUTSTANDING, ROOM, return_refund_room};
+pub use refund_room::{RoomGuard, take_refund_room};

@@ -21,6 +21,12 @@ impl Partition {
     pub fn cash_rooms(&self) -> Key {
         self.item("CASH_ROOM")
     }
+
+    /// A merchant's refund room.
+    #[must_use]
+    pub fn refund_room(&self) -> Key {
+        self.item("REFUND_ROOM")
+    }
 }
 
 /// The list of the records and periods that one transaction took into a settlement; `batch` counts from 1.

@@ -11,6 +11,7 @@ pub mod pay;
 pub mod payment;
 pub mod record;
 pub mod refund;
+pub(crate) mod refund_room;
 mod return_kind;
 pub mod void;
 

@@ -7,11 +7,12 @@
 use super::ReturnKind;
 use super::counting::count;
 use super::record::{PaymentRecord, refundable_attribute, return_work};
+use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
+use crate::forms::{self, RoomGuard};
 use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
 use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
@@ -109,7 +110,9 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     let postings = postings(command, &division)?;
     let mut items = balances(command, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
-    items.push(refund_record(command, &receipt, terms.records));
+    let room = TakenRoom::of(terms.rooms, division.parts.values())?;
+    items.push(refund_record(command, &receipt, (terms.records, room.as_ref())));
+    items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), RoomGuard::Enough, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == payment.payer);
@@ -120,6 +123,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     details.insert("refund_id".to_owned(), Value::s(receipt.refund_id));
     details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
     details.insert("co2".to_owned(), Value::N(co2.inverse().text()));
+    details.extend(room.iter().map(TakenRoom::attribute));
     let entry = Entry {
         id: cx.transaction_id,
         home: payment.payer,
@@ -353,7 +357,11 @@ fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState
     TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses)
 }
 
-fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt, records: RecordVersion) -> TransactItem {
+fn refund_record(
+    command: &Refund<'_>,
+    receipt: &RefundReceipt,
+    (records, room): (RecordVersion, Option<&TakenRoom>),
+) -> TransactItem {
     let payment = command.payment;
     let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
     let mut item = Item::from([
@@ -375,6 +383,7 @@ fn refund_record(command: &Refund<'_>, receipt: &RefundReceipt, records: RecordV
     if let Some(deducted) = &receipt.deducted {
         item.insert("deducted".to_owned(), Value::N(deducted.text()));
     }
+    item.extend(room.map(TakenRoom::attribute));
     item.extend(return_work((command.tenant, records), command.merchant, receipt.refund_id.uuid(), &taken));
     let key = keys::refund(command.tenant, payment.id, receipt.refund_id);
     TransactItem::put_new(Role::Refund, key, item, Failure::AlreadyExists)

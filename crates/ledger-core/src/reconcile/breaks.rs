@@ -72,9 +72,12 @@ kinds! {
     /// A credited record is due for no settlement and in none, or in two; or a period differs from the sums of its
     /// records, or is not in the settlement that has it.
     PeriodDiffers = "period_differs",
-    /// A terminal's cash room is not what it was allotted less the cash that it took, or a merchant's ceiling is not the
-    /// sum of its rooms.
+    /// A terminal's cash room is not what it was allotted less the cash that it took; a merchant's ceiling is not the sum of
+    /// its rooms; or what was covered of its cash is not what its settlements returned.
     CashRoomDiffers = "cash_room_differs",
+    /// A merchant's refund ceiling is not its room and what is outstanding, or that is not what it refunded less what its
+    /// settlements returned.
+    RefundRoomDiffers = "refund_room_differs",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.

@@ -57,7 +57,8 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::ReservedDiffers
         | BreakKind::SettlementDiffers
         | BreakKind::PeriodDiffers
-        | BreakKind::CashRoomDiffers => 3,
+        | BreakKind::CashRoomDiffers
+        | BreakKind::RefundRoomDiffers => 3,
         BreakKind::NegativeBalance
         | BreakKind::ExposureDiffers
         | BreakKind::PayoutDiffers

@@ -1,7 +1,7 @@
 //! Reconciliation: checks that records, journal and balances agree. Each stored item is read by itself and gives
 //! facts. Each fact belongs to one group: an account and asset, an entry, an idempotency key, a payment, a top-up, a
-//! settlement, a merchant's period, or a terminal's cash room. A check needs the facts of one group only. So a table of any size is checked by
-//! sorting its facts by group, and a suspicion is confirmed by reading one group's items again.
+//! settlement, a merchant's period or rooms, or a terminal's cash room. A check needs the facts of one group only. So a table
+//! of any size is checked by sorting its facts by group, and a suspicion is confirmed by reading one group's items again.
 //!
 //! Each kind of group has its own type of facts, and each check matches all of them. An item of an unknown kind, or
 //! in an unknown state, is a break: no item is left out silently.
@@ -27,8 +27,8 @@ pub use fact::{
     AccountFact, BalanceAmounts, BalanceItem, CashRoomFact, Charge, CreditedUntil, EntryClaim, EntryFact, Fact,
     FactLineError, Group, GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact, PeriodTotals,
     ProviderPayout, ProviderRefund, RecordedClawback, RecordedHold, RecordedPayment, RecordedReturn,
-    RecordedSettlement, RecordedTopup, RecordedTopupRefund, SettledPeriod, SettledSide, SettledSum, SettledSums,
-    SettlementEntry, SettlementFact, SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
+    RecordedSettlement, RecordedTopup, RecordedTopupRefund, RoomSum, RoomsFact, SettledPeriod, SettledSide, SettledSum,
+    SettledSums, SettlementEntry, SettlementFact, SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
 };
 pub use num::{Num, Nums};
 

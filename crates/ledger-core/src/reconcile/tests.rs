@@ -6,6 +6,7 @@ mod items;
 mod lines;
 mod payments;
 mod periods;
+mod rooms;
 mod settlements;
 mod standing;
 mod topups;
@@ -65,6 +66,13 @@ impl InGroup for CashRoomFact {
     fn in_group(self, subject: &Subject) -> GroupFact {
         let Subject::CashRoom(terminal) = subject else { panic!("{self:?} is of no {subject:?}") };
         GroupFact::CashRoom(*terminal, self)
+    }
+}
+
+impl InGroup for RoomsFact {
+    fn in_group(self, subject: &Subject) -> GroupFact {
+        let Subject::Rooms(merchant) = subject else { panic!("{self:?} is of no {subject:?}") };
+        GroupFact::Rooms(*merchant, self)
     }
 }
 

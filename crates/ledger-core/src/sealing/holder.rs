@@ -200,6 +200,7 @@ impl Batch {
             | Failure::AccountFrozen
             | Failure::WrongState
             | Failure::CashRoomExceeded
+            | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::OverRefund

@@ -3,8 +3,9 @@
 //! change in one transaction. A closed period is taken and released in the same way, as one record with many sums.
 
 use super::period::{self, PeriodBatch};
-use super::record::{Settlement, came_back_attribute};
+use super::record::Settlement;
 use super::returned::RETURNED_ID;
+use super::totals::came_back_attribute;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, Tenant};

@@ -20,11 +20,13 @@ pub mod requests;
 mod resend;
 mod resume;
 pub mod returned;
+mod rooms;
 pub mod saga;
 pub mod sending;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod totals;
 
 pub use advance::{Move, MoveError, next_move, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
@@ -32,9 +34,11 @@ pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, last_batch,
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, close_period};
-pub use record::{AssetTotals, Settlement, SettlementState, UndoReason};
+pub use record::{Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;
+pub use rooms::{ReturnedRooms, RoomDebts};
 pub use saga::{Compensation, Outcome, Step, Task};
 pub use sending::Sending;
 pub use steps::{paid, start_undo, transfer, verified};
+pub use totals::AssetTotals;

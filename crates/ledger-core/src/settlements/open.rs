@@ -1,7 +1,9 @@
 //! Closing a merchant's period: opening a settlement. A merchant has at most one open settlement.
 
 use super::destination::Destination;
-use super::record::{AssetTotals, CARRIED_BASE, Settlement, SettlementState, quantities, quantities_value};
+use super::record::{CARRIED_BASE, Settlement, SettlementState, quantities, quantities_value};
+use super::rooms::{ReturnedRooms, RoomDebts};
+use super::totals::AssetTotals;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -11,7 +13,7 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
-use crate::terms::{CashTerms, MerchantTerms, SettlementTerms, TenantTerms};
+use crate::terms::{MerchantTerms, SettlementTerms, TenantTerms};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -25,6 +27,8 @@ pub struct Settling {
     pub carry: BTreeMap<Asset, Balance>,
     /// What the next settlement's fee is taken on beyond these, in yen.
     pub carried_base: Balance,
+    /// What took from the merchant's rooms, and no settlement has covered.
+    pub carried_rooms: RoomDebts,
 }
 
 /// What a settlement that is over leaves to the next one.
@@ -33,11 +37,14 @@ pub(super) struct Carry<'a> {
     pub(super) left: &'a BTreeMap<Asset, Balance>,
     /// What the next settlement's fee is taken on beyond these, in yen; `None` if no cash was ever in it.
     pub(super) base: Option<Balance>,
+    /// What took from the merchant's rooms and is not covered; `None` if the tenant's rooms are not settled.
+    pub(super) rooms: Option<RoomDebts>,
 }
 
 impl Default for Settling {
     fn default() -> Self {
-        Self { open: None, carry: BTreeMap::new(), carried_base: Balance::zero(Asset::Ecopay) }
+        let carried_base = Balance::zero(Asset::Ecopay);
+        Self { open: None, carry: BTreeMap::new(), carried_base, carried_rooms: RoomDebts::none() }
     }
 }
 
@@ -71,7 +78,7 @@ impl Settling {
         let Some(item) = item else { return Ok(Self::default()) };
         let open = item.opt_parsed("open", SettlementId::parse)?;
         let carried_base = item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?;
-        Ok(Self { open, carry: quantities(item, "carry")?, carried_base })
+        Ok(Self { open, carry: quantities(item, "carry")?, carried_base, carried_rooms: RoomDebts::read(item)? })
     }
 }
 
@@ -123,6 +130,9 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         closed: Vec::new(),
         totals: settling.carry.iter().map(carried).collect(),
         carried_base: settling.carried_base.clone(),
+        settles_rooms: terms.rooms.are_settled(),
+        carried_rooms: settling.carried_rooms.clone(),
+        returned_rooms: ReturnedRooms::default(),
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -142,7 +152,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     let key = keys::settlement(tenant, merchant.id, settlement.id);
     let items = vec![
         TransactItem::put_new(Role::Settlement, key, settlement.item(tenant), Failure::AlreadyExists),
-        opened(tenant, &settlement, settling, terms.cash, cx.now),
+        opened(tenant, &settlement, settling, terms, cx.now),
         Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
             .with("settlement_id", settlement.id)
             .with("pay_on", settlement.pay_on)
@@ -156,7 +166,7 @@ fn opened(
     tenant: &Tenant,
     settlement: &Settlement,
     settling: &Settling,
-    cash: CashTerms,
+    terms: &TenantTerms,
     now: Timestamp,
 ) -> TransactItem {
     let seen = if settling.carry.is_empty() {
@@ -169,12 +179,15 @@ fn opened(
         Clause { condition: seen, failure: Failure::StalePlan },
     ];
     let base = settling.carried_base.as_delta();
-    if base.is_some() || cash.is_owed() {
+    if base.is_some() || terms.cash.is_owed() {
         let seen = match base {
             Some(base) => Condition::compare(CARRIED_BASE, Cmp::Eq, "seen_base", Value::N(base.text())),
             None => Condition::absent(CARRIED_BASE),
         };
         clauses.push(Clause { condition: seen, failure: Failure::StalePlan });
+    }
+    if settlement.settles_rooms || !settling.carried_rooms.is_none() {
+        clauses.push(Clause { condition: settling.carried_rooms.as_seen(), failure: Failure::StalePlan });
     }
     let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
     TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
@@ -203,6 +216,9 @@ pub(super) fn closed(
             Some(base) => update.set(CARRIED_BASE, "base", Value::N(base.text())),
             None => update.remove(CARRIED_BASE),
         };
+    }
+    if let Some(rooms) = carry.and_then(|carry| carry.rooms.as_ref()) {
+        update = rooms.set(update);
     }
     let mine =
         Clause { condition: Condition::compare("open", Cmp::Eq, "mine", Value::s(id)), failure: Failure::StalePlan };

@@ -3,14 +3,16 @@
 use super::destination::Destination;
 use super::period::PeriodBatch;
 use super::resend::{self, RESEND_ID, RESENT_AT};
+use super::rooms::{ReturnedRooms, RoomDebts};
 use super::sending::Sending;
+use super::totals::{AssetTotals, totals};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
-use crate::terms::SettlementTerms;
+use crate::terms::{RoomTerms, SettlementTerms};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -54,23 +56,6 @@ pub enum UndoReason {
     StepFailed,
 }
 
-/// The sums of one asset in a settlement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AssetTotals {
-    /// The sum of payments.
-    pub taken: Balance,
-    /// The sum of refunds, as a positive quantity.
-    pub refunded: Balance,
-    /// What was paid before and returned. No fee is taken on it again.
-    pub came_back: Balance,
-    /// The sum of cash that terminals took, which the merchant owes.
-    pub cash_taken: Balance,
-    /// The sum of such cash that terminals returned.
-    pub cash_reversed: Balance,
-    /// What the settlement before carried over, with its sign.
-    pub carried_in: Balance,
-}
-
 /// A settlement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settlement {
@@ -107,6 +92,12 @@ pub struct Settlement {
     /// What the fee is taken on beyond what was carried over, in yen, with its sign: cash reduced what earlier
     /// settlements carried over, and not their fee.
     pub carried_base: Balance,
+    /// Whether it returns the rooms of the cash that it covers.
+    pub settles_rooms: bool,
+    /// What took from the merchant's rooms, and earlier settlements have not covered.
+    pub carried_rooms: RoomDebts,
+    /// The rooms that it returned.
+    pub returned_rooms: ReturnedRooms,
     /// The quantity of each asset that was held or netted, with its sign.
     pub put_aside: BTreeMap<Asset, Balance>,
     /// When it was held.
@@ -213,26 +204,6 @@ impl UndoReason {
     }
 }
 
-impl AssetTotals {
-    /// Zero quantities of an asset.
-    #[must_use]
-    pub fn zero(asset: &Asset) -> Self {
-        let zero = || Balance::zero(asset.clone());
-        Self {
-            taken: zero(),
-            refunded: zero(),
-            came_back: zero(),
-            cash_taken: zero(),
-            cash_reversed: zero(),
-            carried_in: zero(),
-        }
-    }
-}
-
-pub(super) fn came_back_attribute(asset: &Asset) -> String {
-    format!("came_back_{}", asset.attribute_suffix())
-}
-
 impl Settlement {
     /// Reads a stored settlement.
     ///
@@ -256,6 +227,9 @@ impl Settlement {
             closed: PeriodBatch::read(item)?,
             totals: totals(item)?,
             carried_base: item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?,
+            settles_rooms: item.opt_text(SETTLES_ROOMS)?.is_some(),
+            carried_rooms: RoomDebts::read(item)?,
+            returned_rooms: ReturnedRooms::read(item)?,
             put_aside: quantities(item, "put_aside")?,
             held_at: item.opt_timestamp("held_at")?,
             net: yen(item, "net")?,
@@ -297,6 +271,8 @@ impl Settlement {
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
         item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
+        item.extend(self.settles_rooms.then(|| (SETTLES_ROOMS.to_owned(), Value::s(RoomTerms::Settled.name()))));
+        item.extend(self.carried_rooms.item());
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
         item
     }
@@ -374,40 +350,8 @@ impl Settlement {
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";
 
-/// The field of a sum.
-type Sum = fn(&mut AssetTotals) -> &mut Balance;
-
-/// The sums that grow with each record, by the prefix of their attributes.
-const TOTALS: [(&str, Sum); 5] = [
-    ("taken_", |totals| &mut totals.taken),
-    ("refunded_", |totals| &mut totals.refunded),
-    ("came_back_", |totals| &mut totals.came_back),
-    ("cash_taken_", |totals| &mut totals.cash_taken),
-    ("cash_reversed_", |totals| &mut totals.cash_reversed),
-];
-
-fn totals(item: &Item) -> Result<BTreeMap<Asset, AssetTotals>, ItemError> {
-    let mut totals = BTreeMap::<Asset, AssetTotals>::new();
-    for (asset, carried) in quantities(item, "carried_in")? {
-        totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset)).carried_in = carried;
-    }
-    for (name, value) in item {
-        let found = TOTALS.into_iter().find_map(|(prefix, part)| Some((part, name.strip_prefix(prefix)?)));
-        let Some((part, suffix)) = found else { continue };
-        let asset = Asset::from_attribute_suffix(suffix).map_err(|_| ItemError::invalid(name))?;
-        let sum = number(&asset, value).ok_or_else(|| ItemError::invalid(name))?;
-        let of_asset = totals.entry(asset.clone()).or_insert_with(|| AssetTotals::zero(&asset));
-        *part(of_asset) = sum;
-    }
-    Ok(totals)
-}
-
-fn number(asset: &Asset, value: &Value) -> Option<Balance> {
-    match value {
-        Value::N(number) => Balance::from_stored(asset.clone(), number).ok(),
-        Value::S(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
-    }
-}
+/// The attribute of a settlement of a tenant whose rooms are settled.
+const SETTLES_ROOMS: &str = "rooms";
 
 /// A yen amount of a settlement; `None` if it is zero or not computed yet.
 fn yen(item: &Item, name: &str) -> Result<Option<Amount>, ItemError> {

@@ -4,6 +4,7 @@
 use super::destination::Destination;
 use super::open::{Carry, closed};
 use super::record::{Settlement, SettlementState, UndoReason, quantities_value};
+use super::rooms::ReturnedRooms;
 use super::saga::{Compensation, Step, Task};
 use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
@@ -39,7 +40,7 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
     };
     let Some(sum) = pays else {
         let base = settlement.has_cash().then(|| base.checked_sub(&sum)).transpose()?;
-        let carry = Carry { left: &nets, base };
+        let carry = Carry { left: &nets, base, rooms: settlement.room_debts()? };
         let update = over(Update::new(), SettlementState::Carried);
         let items = vec![
             settlement.changed(tenant, update, now),
@@ -146,8 +147,18 @@ pub fn paid(
         postings.push(Posting::new(Account::Tenant(clearing), payable.credit()));
     }
     let base = settlement.has_cash().then(|| uncharged(settlement)).transpose()?;
-    let carry = Carry { left: &left, base };
-    let more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
+    // What is paid is what is left of all that the merchant took: everything that it owed is covered.
+    let (returned, rooms) = match settlement.room_debts()? {
+        Some(debts) => {
+            let (returned, left) = debts.covered(now);
+            (returned, Some(left))
+        }
+        None => (ReturnedRooms::default(), None),
+    };
+    update = returned.set(update);
+    let carry = Carry { left: &left, base, rooms };
+    let mut more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
+    more.extend(returned.items(tenant, settlement, now));
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)
 }
 

@@ -47,6 +47,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
             came_back: quantity(asset, "0"),
             cash_taken: quantity(asset, "0"),
             cash_reversed: quantity(asset, "0"),
+            refund_room: quantity(&Asset::Ecopay, "0"),
             carried_in: quantity(asset, carried),
         };
         ((*asset).clone(), totals)
@@ -72,6 +73,9 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         closed: Vec::new(),
         totals: totals.iter().map(of).collect(),
         carried_base: quantity(&Asset::Ecopay, "0"),
+        settles_rooms: false,
+        carried_rooms: RoomDebts::none(),
+        returned_rooms: ReturnedRooms::default(),
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,

@@ -121,6 +121,7 @@ impl AdminRole {
                 Permission::DestinationsChange,
                 Permission::CashRoomsChange,
                 Permission::LimitsChange,
+                Permission::RefundRoomsChange,
                 Permission::GrantsIssue,
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,

@@ -19,7 +19,7 @@ pub enum CashTerms {
 
 impl CashTerms {
     /// The attribute of `CONFIG`.
-    const ATTRIBUTE: &'static str = "cash";
+    pub(super) const ATTRIBUTE: &'static str = "cash";
 
     /// The stable name, as stored.
     #[must_use]

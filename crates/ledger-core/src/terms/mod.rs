@@ -2,12 +2,14 @@
 
 mod approvals;
 mod cash;
+mod rooms;
 mod settlement;
 mod staff;
 
 pub use crate::records::RecordVersion;
 pub use approvals::{ApprovalTerms, GrantLimits};
 pub use cash::CashTerms;
+pub use rooms::RoomTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
 
@@ -66,6 +68,8 @@ pub struct TenantTerms {
     pub records: RecordVersion,
     /// Who owes the cash that terminals take.
     pub cash: CashTerms,
+    /// What merchants' rooms are bounded by.
+    pub rooms: RoomTerms,
     /// What decides which permissions the staff has.
     pub staff: StaffSource,
     /// Which commands another person must approve.
@@ -215,6 +219,7 @@ impl TenantTerms {
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
         let records = RecordVersion::read(item)?;
+        let cash = CashTerms::read(item, records)?;
         let staff = StaffSource::read(item)?;
         Ok(Self {
             key_phase: item.named("key_phase", KeyPhase::parse)?,
@@ -235,7 +240,8 @@ impl TenantTerms {
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records,
-            cash: CashTerms::read(item, records)?,
+            cash,
+            rooms: RoomTerms::read(item, cash)?,
             staff,
             approvals: ApprovalTerms::read(item, staff)?,
         })
@@ -274,6 +280,7 @@ impl TenantTerms {
         }
         item.extend(self.records.item());
         item.extend(self.cash.item());
+        item.extend(self.rooms.item());
         item.extend(self.staff.item());
         item.extend(self.approvals.item());
         item

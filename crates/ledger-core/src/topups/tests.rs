@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
+    TenantTerms, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -65,6 +65,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         settlement: None,
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -21,6 +21,10 @@ pub(crate) const CREDITED_BY_SEAL: &str = "seal";
 /// The same, of cash that the merchant owes, which has sums of its own. A release that does not know it refuses the entry
 /// instead of taking it for a refund.
 pub(crate) const CREDITED_BY_SEAL_AS_CASH: &str = "seal_cash";
+/// The same, of a return that took from the refund room of the merchant, which has a sum of its own too.
+pub(crate) const CREDITED_BY_SEAL_WITH_ROOM: &str = "seal_room";
+/// The attribute of an entry, and of the record of a return, with the room that it took, in yen.
+pub(crate) const REFUND_ROOM: &str = "refund_room";
 /// The attribute of an entry, and of references to it, that says whose the cash is.
 pub(crate) const CASH: &str = "cash";
 /// The merchant owes it.
@@ -94,8 +98,7 @@ impl Entry {
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.due_shards);
         let work = if self.credits_when_sealed(from.operation) {
-            let kind = if self.details.contains_key(CASH) { CREDITED_BY_SEAL_AS_CASH } else { CREDITED_BY_SEAL };
-            entry.insert(CREDITED_BY.to_owned(), Value::s(kind));
+            entry.insert(CREDITED_BY.to_owned(), Value::s(self.credited_by()));
             Work::PublishAndCredit
         } else {
             Work::Publish
@@ -105,8 +108,9 @@ impl Entry {
         let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
         for reference in &self.references {
             let mut item = self.common(from);
-            // What was counted is the payer's own; another party's view does not have it.
-            item.extend(self.details.clone().into_iter().filter(|(name, _)| name != COUNTED));
+            // What was counted is the payer's own, and the room the merchant's; another party's view does not have them.
+            let own = [COUNTED, REFUND_ROOM];
+            item.extend(self.details.clone().into_iter().filter(|(name, _)| !own.contains(&name.as_str())));
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);
@@ -128,6 +132,17 @@ impl Entry {
         self.records.credits_when_sealed()
             && !Operation::MOVING_MERCHANTS.contains(&operation)
             && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
+    }
+
+    /// What an entry that is credited by its seal counts as.
+    fn credited_by(&self) -> &'static str {
+        if self.details.contains_key(CASH) {
+            CREDITED_BY_SEAL_AS_CASH
+        } else if self.details.contains_key(REFUND_ROOM) {
+            CREDITED_BY_SEAL_WITH_ROOM
+        } else {
+            CREDITED_BY_SEAL
+        }
     }
 
     fn common(&self, from: &Provenance) -> Item {

@@ -82,6 +82,8 @@ pub enum Role {
     Period,
     /// A terminal with its cash room, or the cash rooms of a merchant.
     CashRoom,
+    /// The refund room of a merchant.
+    RefundRoom,
     /// A reconciliation run, or a break that it found.
     Reconciliation,
     /// A God Record, or an item of the legacy history.

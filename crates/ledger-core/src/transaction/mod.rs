@@ -14,7 +14,10 @@ mod request;
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
 pub use disclose::Disclosure;
-pub(crate) use entry::{CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, changes};
+pub(crate) use entry::{
+    CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_WITH_ROOM,
+    REFUND_ROOM, changes,
+};
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};

@@ -11,7 +11,7 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, Key};
-use crate::money::{Asset, Balance, Delta, MoneyError};
+use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -128,11 +128,21 @@ pub enum PeriodSide {
     CashTaken,
     /// Such cash that it has returned.
     CashReversed,
+    /// What refunds took from the merchant's refund room. It changes no balance.
+    RefundRoom,
 }
 
 impl PeriodSide {
     /// Every sum.
-    pub const ALL: [Self; 4] = [Self::Taken, Self::Refunded, Self::CashTaken, Self::CashReversed];
+    pub const ALL: [Self; 5] = [Self::Taken, Self::Refunded, Self::CashTaken, Self::CashReversed, Self::RefundRoom];
+
+    /// Whether the sum changes the merchant's balance.
+    const fn is_of_balance(self) -> bool {
+        match self {
+            Self::Taken | Self::Refunded | Self::CashTaken | Self::CashReversed => true,
+            Self::RefundRoom => false,
+        }
+    }
 
     /// The sum that a change of the merchant's balance counts in.
     fn of(kind: CreditKind, delta: &Delta) -> Self {
@@ -151,6 +161,7 @@ impl PeriodSide {
             Self::Refunded => "refunded_",
             Self::CashTaken => "cash_taken_",
             Self::CashReversed => "cash_reversed_",
+            Self::RefundRoom => "refund_room_",
         }
     }
 
@@ -159,10 +170,11 @@ impl PeriodSide {
         format!("{}{}", self.prefix(), asset.attribute_suffix())
     }
 
-    /// The change of the merchant's balance that the sum, which is positive, means; and the other way round.
+    /// The change of the merchant's balance that the sum, which is positive, means; and the other way round. A sum that
+    /// changes none keeps its sign.
     pub(crate) fn signed(self, sum: Delta) -> Delta {
         match self {
-            Self::Taken | Self::CashReversed => sum,
+            Self::Taken | Self::CashReversed | Self::RefundRoom => sum,
             Self::Refunded | Self::CashTaken => sum.inverse(),
         }
     }
@@ -181,6 +193,8 @@ pub struct PeriodSums {
     pub cash_taken: BTreeMap<Asset, Balance>,
     /// The sum of such cash that it has returned, by asset.
     pub cash_reversed: BTreeMap<Asset, Balance>,
+    /// What refunds took from the merchant's refund room, in yen.
+    pub refund_room: BTreeMap<Asset, Balance>,
 }
 
 impl PeriodSums {
@@ -200,6 +214,19 @@ impl PeriodSums {
             sums.side_mut(side).insert(asset, sum);
         }
         Ok(sums)
+    }
+
+    /// Adds what returns took from the merchant's refund room, in yen.
+    ///
+    /// # Errors
+    /// [`MoneyError`] if the sum does not fit.
+    pub(crate) fn with_refund_room<'a>(mut self, taken: impl Iterator<Item = &'a Amount>) -> Result<Self, MoneyError> {
+        for room in taken {
+            let sum = self.refund_room.get(room.asset()).cloned();
+            let sum = sum.unwrap_or_else(|| Balance::zero(room.asset().clone())).checked_plus(&room.as_balance())?;
+            self.refund_room.insert(room.asset().clone(), sum);
+        }
+        Ok(self)
     }
 
     /// Reads the sums of an item; a period without records has none.
@@ -222,6 +249,7 @@ impl PeriodSums {
             PeriodSide::Refunded => &self.refunded,
             PeriodSide::CashTaken => &self.cash_taken,
             PeriodSide::CashReversed => &self.cash_reversed,
+            PeriodSide::RefundRoom => &self.refund_room,
         }
     }
 
@@ -231,6 +259,7 @@ impl PeriodSums {
             PeriodSide::Refunded => &mut self.refunded,
             PeriodSide::CashTaken => &mut self.cash_taken,
             PeriodSide::CashReversed => &mut self.cash_reversed,
+            PeriodSide::RefundRoom => &mut self.refund_room,
         }
     }
 
@@ -267,11 +296,13 @@ impl PeriodSums {
     /// # Errors
     /// [`MoneyError`] if a sum does not fit.
     pub fn net(&self) -> Result<Vec<Delta>, MoneyError> {
-        let all: Vec<Delta> = self.changes().map(|(_, delta)| delta).collect();
+        let of_balance = self.changes().filter(|(side, _)| side.is_of_balance());
+        let all: Vec<Delta> = of_balance.map(|(_, delta)| delta).collect();
         Ok(account::net(all.iter().map(|delta| (delta.asset().clone(), delta)))?.into_values().collect())
     }
 
-    /// What each sum changes in the merchant's balances. Those of refunds and of cash taken are negative.
+    /// What each sum changes in the merchant's balances, and the sum that changes none. Those of refunds and of cash taken are
+    /// negative.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (PeriodSide, Delta)> {
         let of_side = |side: PeriodSide| {
             let sums = self.side(side).values().filter_map(Balance::as_delta);

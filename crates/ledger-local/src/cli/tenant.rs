@@ -4,7 +4,9 @@ use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
-use crate::tenant_command::{ApprovalsCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, ShardsCommand};
+use crate::tenant_command::{
+    ApprovalsCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, RoomsCommand, ShardsCommand,
+};
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -75,6 +77,18 @@ pub enum TenantSub {
     /// Make merchants owe the cash that their terminals take: for example `tenant cash aoba --table ledger`. It is never
     /// taken back. Waits until every function uses it.
     Cash {
+        /// Slug of the tenant.
+        slug: String,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Let refunds take from merchants' refund rooms, and settlements return rooms: for example `tenant rooms aoba --table
+    /// ledger`. Set the merchants' refund ceilings first. It is never taken back. Waits until every function uses it.
+    Rooms {
         /// Slug of the tenant.
         slug: String,
         /// Name of the table.
@@ -171,6 +185,8 @@ pub enum TenantCommand {
     Records(RecordsCommand),
     /// Make a tenant's merchants owe cash.
     Cash(CashCommand),
+    /// Let a tenant's refunds take from rooms.
+    Rooms(RoomsCommand),
     /// Require approvals of a tenant's staff.
     Approvals(ApprovalsCommand),
     /// Raise a tenant's shards.
@@ -202,6 +218,9 @@ impl TenantSub {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
             }
             Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
+            Self::Rooms { slug, table, endpoint_url } => {
+                TenantCommand::Rooms(RoomsCommand { slug, table, endpoint_url })
+            }
             Self::Approvals { slug, grant_limits, table, endpoint_url } => {
                 TenantCommand::Approvals(ApprovalsCommand { slug, grant_limits, table, endpoint_url })
             }

@@ -40,6 +40,7 @@ impl Problem {
             Failure::LimitExceeded => "The request exceeds a limit.",
             Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
             Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
+            Failure::RefundRoomExceeded => "The refund room does not allow the amount: the operator sets the ceiling.",
             Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
             Failure::WrongState => "The state of the resource does not allow the request.",
             Failure::ApprovalExpired => "The time to decide on it has passed: request it again.",

@@ -47,6 +47,8 @@ codes! {
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
     /// The cash room of the terminal, or the unallotted room of its merchant, is too small.
     CashRoomExceeded = BAD_REQUEST "cash_room_exceeded", "The cash room is exceeded";
+    /// The merchant may not refund more before settlements have covered what it refunded.
+    RefundRoomExceeded = BAD_REQUEST "refund_room_exceeded", "The refund room is exceeded";
     /// The idempotency key is malformed, not this caller's, or has a future time.
     IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
     /// The tenant requires idempotency keys.
@@ -139,6 +141,7 @@ impl From<Failure> for Code {
             Failure::WrongState => Self::WrongState,
             Failure::ApprovalExpired => Self::ApprovalExpired,
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
+            Failure::RefundRoomExceeded => Self::RefundRoomExceeded,
             Failure::ReversalTooLate => Self::ReversalTooLate,
             Failure::OverRefund => Self::OverRefund,
             Failure::CapExceeded => Self::CapExceeded,

@@ -72,7 +72,8 @@ impl Reconciler<'_> {
             | Subject::Topup(_)
             | Subject::Settlement(_)
             | Subject::Period(..)
-            | Subject::CashRoom(_) => suspects,
+            | Subject::CashRoom(_)
+            | Subject::Rooms(_) => suspects,
         };
         if !suspects.is_empty() {
             verdicts.extend(self.confirm_group(group, suspects, &scope).await?);
@@ -177,7 +178,8 @@ impl Reconciler<'_> {
             | Subject::Payment(_)
             | Subject::Topup(_)
             | Subject::Settlement(_)
-            | Subject::CashRoom(_) => twice.await,
+            | Subject::CashRoom(_)
+            | Subject::Rooms(_) => twice.await,
         }
     }
     /// The facts of a lane's period as of the segment in its sums; `None` if settlements kept changing it.

@@ -79,6 +79,7 @@ impl<'a> Gather<'a> {
                 PeriodId::OfLane { lane, .. } => this.period_of_lane(*merchant, *id, *lane).await?,
             },
             Subject::CashRoom(terminal) => this.cash_room(*terminal).await?,
+            Subject::Rooms(merchant) => this.rooms(*merchant).await?,
             // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
@@ -254,6 +255,14 @@ impl<'a> Gather<'a> {
             }
         }
         self.get(wanted).await
+    }
+
+    /// Reads a merchant's rooms, its settlements, and the returns that took from its refund room.
+    async fn rooms(&mut self, merchant: MerchantId) -> Result<(), Stopped> {
+        let partition = Partition::merchant(self.of.tenant, merchant);
+        self.all_of(&reads::settlements(self.of.tenant, merchant, None)).await?;
+        self.records_of(merchant, |record| record.contains_key("refund_room")).await?;
+        self.get(vec![partition.cash_rooms(), partition.refund_room()]).await
     }
 
     /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.

@@ -54,6 +54,13 @@ pub struct SettlementView {
     pub destination: String,
     /// The day of the payout.
     pub pay_on: String,
+    /// The room that it returned to the merchant's cash rooms, in yen: for cash that it covered. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_cash_room: Option<String>,
+    /// The room that it returned to the merchant's refund room, in yen: for refunds that it covered. Absent if there is
+    /// none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub returned_refund_room: Option<String>,
     /// The time of the payout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paid_at: Option<String>,
@@ -114,6 +121,8 @@ impl From<&Settlement> for SettlementView {
             payable: yen(&settlement.payable),
             destination: settlement.destination.shown(),
             pay_on: settlement.pay_on.to_string(),
+            returned_cash_room: yen(&settlement.returned_rooms.cash),
+            returned_refund_room: yen(&settlement.returned_rooms.refunds),
             paid_at: settlement.paid_at.map(|at| at.to_string()),
             payout_reference: settlement.payout_reference.clone(),
             returned_at: settlement.returned_at.map(|at| at.to_string()),

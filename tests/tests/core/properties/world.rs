@@ -11,8 +11,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, SpentPoints, StaffSource,
-    TenantTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -100,6 +100,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                         CashTerms::Clearing
                     }
                 },
+                rooms: RoomTerms::ByHand,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
             }

@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
+    TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -105,6 +105,7 @@ impl Handler {
                 settlement: None,
                 records: RecordVersion::NEWEST,
                 cash: CashTerms::Clearing,
+                rooms: RoomTerms::ByHand,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
             },

@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, SpentPoints,
-    StaffSource,
+    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         settlement: None,
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -6,6 +6,7 @@ mod cash_room;
 mod entry;
 mod payment;
 mod period;
+mod rooms;
 mod settlement;
 mod topup;
 
@@ -43,6 +44,7 @@ pub struct Groups {
     settlements: ByGroup<SettlementId, settlement::Sums>,
     periods: ByGroup<(MerchantId, PeriodId), period::Sums>,
     cash_rooms: ByGroup<TerminalId, cash_room::Sums>,
+    rooms: ByGroup<MerchantId, rooms::Sums>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -66,6 +68,9 @@ impl Groups {
             GroupFact::CashRoom(terminal, fact) => {
                 self.cash_rooms.entry((tenant, terminal)).or_default().take(fact, scope);
             }
+            GroupFact::Rooms(merchant, fact) => {
+                self.rooms.entry((tenant, merchant)).or_default().take(fact, scope);
+            }
         }
     }
 
@@ -87,13 +92,14 @@ impl Groups {
             Subject::CashRoom(terminal) => {
                 let _ = self.cash_rooms.entry((tenant, *terminal)).or_default();
             }
+            Subject::Rooms(merchant) => drop(self.rooms.entry((tenant, *merchant)).or_default()),
         }
     }
 
     /// The breaks of all groups, each with its group.
     #[must_use]
     pub fn findings(self, scope: &Scope) -> Vec<(Group, Finding)> {
-        let Self { accounts, entries, keys, payments, topups, settlements, periods, cash_rooms } = self;
+        let Self { accounts, entries, keys, payments, topups, settlements, periods, cash_rooms, rooms } = self;
         let mut all = Vec::new();
         let mut add = |tenant: Tenant, subject: Subject, findings: Vec<Finding>| {
             let group = Group { tenant, subject };
@@ -130,6 +136,10 @@ impl Groups {
         for ((tenant, terminal), sums) in cash_rooms {
             let findings = sums.check(&tenant, terminal);
             add(tenant, Subject::CashRoom(terminal), findings);
+        }
+        for ((tenant, merchant), sums) in rooms {
+            let findings = sums.check(&tenant, merchant);
+            add(tenant, Subject::Rooms(merchant), findings);
         }
         all
     }

@@ -5,9 +5,10 @@ use super::Scope;
 use super::settlement::{RecordKind, add_record, shown};
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
+use crate::money::Asset;
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{CreditedUntil, PeriodFact, PeriodTotals};
-use crate::reconcile::num::Nums;
+use crate::reconcile::fact::{CreditedUntil, PeriodFact, PeriodTotals, SettledSide, SettledSum};
+use crate::reconcile::num::{Num, Nums};
 use crate::transaction::PeriodId;
 use std::collections::BTreeSet;
 
@@ -38,6 +39,7 @@ struct Credited {
 struct LaterCredit {
     delta: Nums,
     is_cash: bool,
+    refund_room: Num,
     at: i64,
     segment: Option<u64>,
 }
@@ -48,11 +50,11 @@ impl Sums {
             PeriodFact::Open { sums, until } => drop(self.open.insert((sums, until))),
             PeriodFact::Closed { sums, settlement } => drop(self.closed.insert((sums, settlement))),
             PeriodFact::Taken { sums, settlement } => drop(self.taken.insert((settlement, sums))),
-            PeriodFact::Credited { delta, is_cash, at, segment } => {
+            PeriodFact::Credited { delta, is_cash, refund_room, at, segment } => {
                 if scope.at_one_moment || at <= scope.began_at.millis() {
-                    self.credited.add(delta, is_cash, segment);
+                    self.credited.add(delta, (is_cash, refund_room), segment);
                 } else {
-                    self.later.push(LaterCredit { delta, is_cash, at, segment });
+                    self.later.push(LaterCredit { delta, is_cash, refund_room, at, segment });
                 }
             }
         }
@@ -89,7 +91,7 @@ impl Sums {
         let mut credited = self.credited.clone();
         // Records that were credited after the sums were read are not in them.
         for later in self.later.iter().filter(|later| later.is_in_sums(until)) {
-            credited.add(later.delta.clone(), later.is_cash, later.segment);
+            credited.add(later.delta.clone(), (later.is_cash, later.refund_room), later.segment);
         }
         if credited.totals != *sums {
             return finding(described(&credited.totals), described(sums));
@@ -113,10 +115,15 @@ impl Sums {
 }
 
 impl Credited {
-    fn add(&mut self, delta: Nums, is_cash: bool, segment: Option<u64>) {
+    fn add(&mut self, delta: Nums, (is_cash, refund_room): (bool, Num), segment: Option<u64>) {
         self.totals.records = self.totals.records.saturating_add(1);
         let kind = if is_cash { RecordKind::Cash } else { RecordKind::Trade };
         add_record(&mut self.totals.totals, delta, kind);
+        if !refund_room.is_zero() {
+            let of = SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay };
+            let sum = self.totals.totals.entry(of).or_default();
+            *sum = sum.plus(refund_room);
+        }
         self.segment = self.segment.max(segment);
     }
 }

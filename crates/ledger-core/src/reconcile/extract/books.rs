@@ -93,6 +93,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
             (SettledSide::CameBack, &of_asset.came_back),
             (SettledSide::CashTaken, &of_asset.cash_taken),
             (SettledSide::CashReversed, &of_asset.cash_reversed),
+            (SettledSide::RefundRoom, &of_asset.refund_room),
         ];
         for (side, sum) in sides {
             if sum.as_delta().is_some() {
@@ -120,6 +121,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
         let fact = PeriodFact::Taken { sums: None, settlement: settlement.id };
         at.fact(GroupFact::Period(settlement.merchant, closed.period, fact))
     }));
+    observed.extend(super::refund_room::returned(at, &settlement)?);
     Ok(observed)
 }
 

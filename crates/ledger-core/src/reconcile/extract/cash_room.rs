@@ -12,18 +12,21 @@ use crate::keys::attr;
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
-use crate::reconcile::fact::{CashRoomFact, GroupFact};
+use crate::reconcile::fact::{CashRoomFact, GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
 use crate::transaction::{CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH};
 
-/// A merchant's cash rooms: what each terminal was allotted. The ceiling is the sum of what is unallotted and allotted.
+/// A merchant's cash rooms: what each terminal was allotted, and what settlements have covered. The ceiling is the sum of what
+/// is unallotted and allotted, less what was covered.
 pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
     let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
     let rooms = CashRooms::read(at.item)?;
     let value = |sum: &Balance| Num(sum.value());
     let sum = rooms.allotted.values().fold(value(&rooms.unallotted), |sum, more| sum.plus(value(more)));
+    let sum = sum.minus(value(&rooms.covered));
     let mut observed = Vec::new();
-    let is_negative = rooms.allotted.values().chain([&rooms.unallotted]).any(|part| value(part).is_negative());
+    let is_negative =
+        rooms.allotted.values().chain([&rooms.unallotted, &rooms.covered]).any(|part| value(part).is_negative());
     if sum != value(&rooms.ceiling) || is_negative {
         let differs = at.finding(BreakKind::CashRoomDiffers, format!("cash_rooms:{merchant}")).expected(sum);
         let differs = differs.found(format!("a ceiling of {}", rooms.ceiling.text()));
@@ -34,6 +37,11 @@ pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
         at.fact(GroupFact::CashRoom(*terminal, fact))
     });
     observed.extend(facts);
+    if !value(&rooms.covered).is_zero() {
+        let changed_at = at.since(attr::UPDATED_AT)?.millis();
+        let fact = RoomsFact::Recorded { of: RoomSum::CoveredCash, amount: value(&rooms.covered), changed_at };
+        observed.push(at.fact(GroupFact::Rooms(merchant, fact)));
+    }
     Ok(observed)
 }
 

@@ -53,6 +53,8 @@ pub enum ItemKind {
     SettledBatch,
     /// A merchant's cash rooms.
     CashRooms,
+    /// A merchant's refund room.
+    RefundRoom,
     /// A terminal, with its cash room.
     Terminal,
     /// People and devices: a profile, a one-time payment code, a terminal's enrolment, the record of a staff member.
@@ -76,7 +78,7 @@ pub enum ItemKind {
 pub enum FactCount {
     /// At least one, or a break.
     Some,
-    /// None, unless it names an entry, a settlement, a period, a balance or a cash room. Otherwise it holds no value.
+    /// None, unless it names an entry, a settlement, a period, a balance or a room. Otherwise it holds no value.
     SomeIfItNames,
     /// None: it holds no value.
     None,
@@ -84,7 +86,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -107,6 +109,7 @@ impl ItemKind {
         Self::Period,
         Self::SettledBatch,
         Self::CashRooms,
+        Self::RefundRoom,
         Self::Terminal,
         Self::Profile,
         Self::LegacyHistory,
@@ -130,6 +133,7 @@ impl ItemKind {
             ("terminal", "PROFILE") => Self::Terminal,
             ("customer" | "merchant", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => Self::Profile,
             ("merchant", "CASH_ROOM") => Self::CashRooms,
+            ("merchant", "REFUND_ROOM") => Self::RefundRoom,
             ("customer", "customer") => Self::GodRecord,
             ("customer", "METRICS") => Self::Metrics,
             ("customer", _) if is(sk::HISTORY) => Self::LegacyHistory,
@@ -187,6 +191,7 @@ impl ItemKind {
             | Self::Crediting
             | Self::SettledBatch
             | Self::CashRooms
+            | Self::RefundRoom
             | Self::Terminal => FactCount::SomeIfItNames,
             Self::Profile
             | Self::LegacyHistory

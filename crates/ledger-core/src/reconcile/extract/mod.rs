@@ -7,6 +7,7 @@ mod journal;
 mod kind;
 mod payments;
 mod periods;
+mod refund_room;
 mod topups;
 
 pub use kind::{FactCount, ItemKind};
@@ -105,6 +106,7 @@ impl StoredItem<'_> {
             ItemKind::Period => periods::closed(self),
             ItemKind::SettledBatch => periods::taken(self),
             ItemKind::CashRooms => cash_room::rooms(self),
+            ItemKind::RefundRoom => refund_room::room(self),
             ItemKind::Terminal => cash_room::terminal(self),
             ItemKind::Payment => payments::payment(self),
             ItemKind::PaymentRefund => payments::refund(self),

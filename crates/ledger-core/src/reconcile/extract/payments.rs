@@ -70,6 +70,7 @@ pub(super) fn refund(at: &StoredItem<'_>) -> Observations {
         at.fact(GroupFact::Entry(entry, reference)),
     ];
     observed.extend(credit(at, &format!("refund:{id}"), merchant, &deltas)?);
+    observed.extend(super::refund_room::taken(at, merchant)?);
     Ok(observed)
 }
 
@@ -155,7 +156,8 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
             observed.push(at.of_account(Account::Merchant(merchant), delta.asset().clone(), fact));
         }
         if let Some(id) = period {
-            let fact = PeriodFact::Credited { delta: nums(deltas), is_cash: false, at: credited_at, segment: None };
+            let (delta, refund_room) = (nums(deltas), Num::ZERO);
+            let fact = PeriodFact::Credited { delta, is_cash: false, refund_room, at: credited_at, segment: None };
             observed.push(at.fact(GroupFact::Period(merchant, id, fact)));
         }
         let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|due| keys::is_settle_mark(&at.tenant, merchant, due));

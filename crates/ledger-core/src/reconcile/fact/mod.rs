@@ -8,6 +8,7 @@ mod cash_room;
 mod entry;
 mod payment;
 mod period;
+mod rooms;
 mod settlement;
 mod text;
 mod topup;
@@ -17,6 +18,7 @@ pub use cash_room::CashRoomFact;
 pub use entry::{EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
 pub use period::{CreditedUntil, PeriodFact, PeriodTotals};
+pub use rooms::{RoomSum, RoomsFact};
 pub use settlement::{
     ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry,
     SettlementFact, SettlementStep, Stamp,
@@ -60,6 +62,8 @@ pub enum Subject {
     Period(MerchantId, PeriodId),
     /// A terminal's cash room.
     CashRoom(TerminalId),
+    /// A merchant's rooms, beside those of its terminals.
+    Rooms(MerchantId),
 }
 
 /// A fact of one stored item, within its group.
@@ -90,6 +94,8 @@ pub enum GroupFact {
     Period(MerchantId, PeriodId, PeriodFact),
     /// A fact of a terminal's cash room.
     CashRoom(TerminalId, CashRoomFact),
+    /// A fact of a merchant's rooms.
+    Rooms(MerchantId, RoomsFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -119,6 +125,7 @@ impl Fact {
             GroupFact::Settlement(id, _) => Subject::Settlement(*id),
             GroupFact::Period(merchant, id, _) => Subject::Period(*merchant, *id),
             GroupFact::CashRoom(terminal, _) => Subject::CashRoom(*terminal),
+            GroupFact::Rooms(merchant, _) => Subject::Rooms(*merchant),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -137,6 +144,7 @@ impl Fact {
             GroupFact::Settlement(_, fact) => serde_json::to_string(fact),
             GroupFact::Period(_, _, fact) => serde_json::to_string(fact),
             GroupFact::CashRoom(_, fact) => serde_json::to_string(fact),
+            GroupFact::Rooms(_, fact) => serde_json::to_string(fact),
         };
         Ok(format!("{}\t{}", self.group(), json?))
     }
@@ -157,6 +165,7 @@ impl Fact {
             Subject::Settlement(id) => GroupFact::Settlement(id, parse(json)?),
             Subject::Period(merchant, id) => GroupFact::Period(merchant, id, parse(json)?),
             Subject::CashRoom(terminal) => GroupFact::CashRoom(terminal, parse(json)?),
+            Subject::Rooms(merchant) => GroupFact::Rooms(merchant, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -181,6 +190,7 @@ impl Group {
             ("settlement", None) => Subject::Settlement(SettlementId::parse(id).ok()?),
             ("period", Some(period)) => Subject::Period(MerchantId::parse(id).ok()?, PeriodId::parse(period)?),
             ("cash_room", None) => Subject::CashRoom(TerminalId::parse(id).ok()?),
+            ("rooms", None) => Subject::Rooms(MerchantId::parse(id).ok()?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -199,6 +209,7 @@ impl fmt::Display for Group {
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
             Subject::Period(merchant, id) => write!(f, "{tenant}/period/{merchant}/{id}"),
             Subject::CashRoom(terminal) => write!(f, "{tenant}/cash_room/{terminal}"),
+            Subject::Rooms(merchant) => write!(f, "{tenant}/rooms/{merchant}"),
         }
     }
 }

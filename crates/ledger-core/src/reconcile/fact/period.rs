@@ -1,6 +1,6 @@
 //! Facts of a merchant's period: its sums, what settles it, and the records that name it.
 
-use super::super::num::Nums;
+use super::super::num::{Num, Nums};
 use super::settlement::SettledSums;
 use super::text;
 use crate::ids::SettlementId;
@@ -41,6 +41,8 @@ pub enum PeriodFact {
         delta: Nums,
         /// Whether it is cash that the merchant owes, or its reversal.
         is_cash: bool,
+        /// What it took from the merchant's refund room, in yen.
+        refund_room: Num,
         /// When.
         at: i64,
         /// The segment of the lane whose transaction credited it; `None` for a record.

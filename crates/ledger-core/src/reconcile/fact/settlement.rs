@@ -81,11 +81,14 @@ pub enum SettledSide {
     CashTaken,
     /// The sum of such cash that terminals returned.
     CashReversed,
+    /// What refunds took from the merchant's refund room.
+    RefundRoom,
 }
 
 impl SettledSide {
     /// Every side.
-    pub const ALL: [Self; 5] = [Self::Taken, Self::Refunded, Self::CameBack, Self::CashTaken, Self::CashReversed];
+    pub const ALL: [Self; 6] =
+        [Self::Taken, Self::Refunded, Self::CameBack, Self::CashTaken, Self::CashReversed, Self::RefundRoom];
 
     /// The stable name, in facts' lines.
     #[must_use]
@@ -96,6 +99,7 @@ impl SettledSide {
             Self::CameBack => "came_back",
             Self::CashTaken => "cash_taken",
             Self::CashReversed => "cash_reversed",
+            Self::RefundRoom => "refund_room",
         }
     }
 }

@@ -101,7 +101,13 @@ fn by_seal(item: &Item) -> Vec<bool> {
 fn sealed_entry_is_credited_in_a_period_of_its_lane() {
     assert!(broken(&sealed()).is_empty() && broken(&entry()).is_empty());
     let at = Timestamp::parse(AT).unwrap().millis();
-    let credited = PeriodFact::Credited { delta: nums(&[("ECOPAY", "60")]), is_cash: false, at, segment: Some(9) };
+    let credited = PeriodFact::Credited {
+        delta: nums(&[("ECOPAY", "60")]),
+        is_cash: false,
+        refund_room: Num::ZERO,
+        at,
+        segment: Some(9),
+    };
     assert_eq!(of_periods(&sealed()), [(format!("{ID}/L3/2"), credited)]);
     assert!(of_periods(&entry()).is_empty(), "not sealed");
     assert!(of_merchants(&sealed()).is_empty(), "its period has it");

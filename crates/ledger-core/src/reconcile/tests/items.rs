@@ -108,8 +108,9 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 49] = [
+const SORT_KEYS: [&str; 50] = [
     "CASH_ROOM",
+    "REFUND_ROOM",
     "TXN#",
     "TXNREF#",
     "card_op_idem#pay#k",
@@ -182,7 +183,7 @@ fn every_kind_has_a_partition_and_a_sort_key() {
 
 /// Attributes of records, with values that are right for some records and wrong for others.
 fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
-    const NAMES: [&str; 41] = [
+    const NAMES: [&str; 46] = [
         "payment_id",
         "refund_id",
         "transaction_id",
@@ -224,6 +225,11 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         "cash_room_at",
         "ceiling",
         "unallotted",
+        "covered",
+        "room",
+        "outstanding",
+        "refund_room",
+        "updated_at",
     ];
     let value = prop_oneof![
         Just(Value::s(ID)),
@@ -284,6 +290,7 @@ proptest! {
                         ItemKind::SettledBatch => false,
                         // What was allotted is under a terminal's id.
                         ItemKind::CashRooms => false,
+                        ItemKind::RefundRoom => has("updated_at"),
                         ItemKind::Terminal => has("cash_room"),
                         ItemKind::GodRecord => has_id && has("fence_phase") && has("balance"),
                         // It holds only points and J-Credits of the half-way legacy model, and these attributes are

@@ -191,8 +191,20 @@ fn period_facts() -> Vec<PeriodFact> {
         PeriodFact::Closed { sums: sums(), settlement: Some(settlement) },
         PeriodFact::Taken { sums: None, settlement },
         PeriodFact::Taken { sums: Some(sums()), settlement },
-        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), is_cash: false, at: 1, segment: None },
-        PeriodFact::Credited { delta: nums(&[("REGIONAL#aoba", "3")]), is_cash: true, at: 1, segment: Some(7) },
+        PeriodFact::Credited {
+            delta: nums(&[("REGIONAL#aoba", "3")]),
+            is_cash: false,
+            refund_room: Num::ZERO,
+            at: 1,
+            segment: None,
+        },
+        PeriodFact::Credited {
+            delta: nums(&[("REGIONAL#aoba", "3")]),
+            is_cash: true,
+            refund_room: Num::ZERO,
+            at: 1,
+            segment: Some(7),
+        },
     ]
 }
 
@@ -203,6 +215,16 @@ fn cash_room_facts() -> Vec<CashRoomFact> {
         CashRoomFact::Room { merchant, room: num("20"), changed_at: 1 },
         CashRoomFact::Taken { amount: num("-30"), at: 1 },
     ]
+}
+
+fn rooms_facts() -> Vec<RoomsFact> {
+    let of_sum = |of| {
+        [
+            RoomsFact::Recorded { of, amount: num("50"), changed_at: 1 },
+            RoomsFact::Changed { of, amount: num("-30"), at: 1 },
+        ]
+    };
+    RoomSum::ALL.into_iter().flat_map(of_sum).collect()
 }
 
 /// At least one fact of every type, in every state.
@@ -217,6 +239,7 @@ fn every_fact() -> Vec<Fact> {
         facts_of(&group(&format!("settlement/{ID}")), &settlement_facts()),
         facts_of(&group(&format!("period/{ID}/3")), &period_facts()),
         facts_of(&group(&format!("cash_room/{ID}")), &cash_room_facts()),
+        facts_of(&group(&format!("rooms/{ID}")), &rooms_facts()),
     ]
     .concat()
 }

@@ -15,7 +15,13 @@ fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
 }
 
 fn credited(delta: &str, at: i64) -> PeriodFact {
-    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), is_cash: false, at, segment: None }
+    PeriodFact::Credited {
+        delta: nums(&[("ECOPAY", delta)]),
+        is_cash: false,
+        refund_room: Num::ZERO,
+        at,
+        segment: None,
+    }
 }
 
 fn settlement(text: &str) -> SettlementId {
@@ -100,7 +106,13 @@ fn of_lane(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
 
 /// An entry that was credited by the transaction of this segment.
 fn sealed(delta: &str, at: i64, segment: u64) -> PeriodFact {
-    PeriodFact::Credited { delta: nums(&[("ECOPAY", delta)]), is_cash: false, at, segment: Some(segment) }
+    PeriodFact::Credited {
+        delta: nums(&[("ECOPAY", delta)]),
+        is_cash: false,
+        refund_room: Num::ZERO,
+        at,
+        segment: Some(segment),
+    }
 }
 
 #[test]

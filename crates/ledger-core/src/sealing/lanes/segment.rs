@@ -314,6 +314,7 @@ impl LaneBatch {
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::CashRoomExceeded
+            | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::OverRefund

@@ -1,0 +1,90 @@
+//! Refund rooms: how much a merchant may refund beyond what its settlements have covered. The operator sets a ceiling. The
+//! ceiling is always the sum of the room that is left and of what is outstanding.
+
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::{Actor, MerchantId, Tenant};
+use crate::keys::{Partition, attr};
+use crate::money::{Amount, Asset, Balance};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+
+const CEILING: &str = "ceiling";
+
+/// A merchant's refund room: its item `REFUND_ROOM`, in yen. Without an item all is zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefundRoom {
+    /// The most that may be outstanding.
+    pub ceiling: Balance,
+    /// What may still be refunded. Below zero only if payments of the last minutes were reversed without room.
+    pub room: Balance,
+    /// What was refunded and no settlement has covered.
+    pub outstanding: Balance,
+}
+
+/// What a response says about a merchant's refund ceiling that was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefundCeilingReceipt {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The ceiling, in yen.
+    pub ceiling: Amount,
+    /// When it was set.
+    pub at: Timestamp,
+}
+
+impl RefundRoom {
+    /// Reads the stored item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is malformed.
+    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
+        let yen = |name: &str| match item {
+            Some(item) => item.balance_or_zero(name, Asset::Ecopay),
+            None => Ok(Balance::zero(Asset::Ecopay)),
+        };
+        Ok(Self { ceiling: yen(CEILING)?, room: yen(forms::ROOM)?, outstanding: yen(forms::OUTSTANDING)? })
+    }
+}
+
+/// Sets the ceiling of a merchant's refund room; the room changes by as much as the ceiling does. `seen` is the item as it
+/// was read. Fails with `RefundRoomExceeded` if more than the new ceiling is outstanding.
+///
+/// # Errors
+/// [`PlanRefusal`] if the sums do not fit.
+pub fn plan_ceiling(
+    (tenant, merchant): (&Tenant, MerchantId),
+    seen: &RefundRoom,
+    ceiling: &Amount,
+    (actor, reason): (Actor, Option<&FreeText>),
+    cx: &Context,
+) -> Result<Planned<RefundCeilingReceipt>, PlanRefusal> {
+    let partition = Partition::merchant(tenant, merchant);
+    let as_read = match seen.ceiling.as_delta() {
+        None => Condition::absent(CEILING),
+        Some(seen) => Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.text())),
+    };
+    let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
+    let mut update = Update::new().set(CEILING, CEILING, Value::N(ceiling.text()));
+    update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    if let Some(change) = ceiling.as_balance().checked_sub(&seen.ceiling)?.as_delta() {
+        update = update.add(forms::ROOM, "change", Value::N(change.text()));
+        if let Some(less) = change.size().filter(|_| change.is_debit()) {
+            let enough = Condition::compare(forms::ROOM, Cmp::Ge, "needed", Value::N(less.text()));
+            clauses.push(Clause { condition: enough, failure: Failure::RefundRoomExceeded });
+        }
+    }
+    let act = Act::new(actor, Operation::RefundCeiling, format!("merchant:{merchant}")).because(reason);
+    let items = vec![
+        TransactItem::check(Role::Profile, partition.profile(), vec![exists()]),
+        TransactItem::update(Role::RefundRoom, partition.refund_room(), update, clauses),
+        act.with(CEILING, ceiling.text()).record(tenant, cx),
+    ];
+    let receipt = RefundCeilingReceipt { merchant, ceiling: ceiling.clone(), at: cx.now };
+    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+}
