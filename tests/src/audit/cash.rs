@@ -20,7 +20,10 @@ pub(super) fn cash_rooms_equal_allotments(audit: &Audit<'_>) -> Checked {
             ensure_eq!(profile.text("merchant_id")?, rooms.id(), "{profile}: its merchant");
             ensure!(left.insert(pk, allotted).is_none(), "{rooms}: terminal {terminal} has two merchants");
         }
+        sum -= rooms.opt_number("covered")?;
         ensure_eq!(rooms.number("ceiling")?, sum, "{rooms}: the ceiling");
+        let returned = returned(audit, rooms.pk, "returned_cash_room")?;
+        ensure_eq!(rooms.opt_number("covered")?, returned, "{rooms}: what settlements covered");
     }
     for reference in audit.under("TXNREF#").filter(|row| row.kind() == "terminal") {
         if reference.opt_text("cash") == Some("owed") {
@@ -35,4 +38,36 @@ pub(super) fn cash_rooms_equal_allotments(audit: &Audit<'_>) -> Checked {
     }
     ensure!(left.is_empty(), "there is cash of terminals that do not exist: {left:?}");
     Ok(())
+}
+
+/// Checks that a merchant's refund ceiling is its room and what is outstanding, and that this is what its returns took less
+/// what its settlements returned.
+pub(super) fn refund_rooms_equal_refunds(audit: &Audit<'_>) -> Checked {
+    let mut taken = BTreeMap::<String, Decimal>::new();
+    for refund in audit.under("REFUND#").filter(|refund| refund.has("refund_room")) {
+        let pk = format!("{}#merchant#{}", audit.tenant, refund.text("merchant_id")?);
+        *taken.entry(pk).or_default() += refund.number("refund_room")?;
+    }
+    for room in audit.named("REFUND_ROOM") {
+        let outstanding = room.opt_number("outstanding")?;
+        ensure!(!outstanding.is_sign_negative() || outstanding.is_zero(), "{room}: `outstanding` is {outstanding}");
+        let sum = room.opt_number("room")? + outstanding;
+        ensure_eq!(room.opt_number("ceiling")?, sum, "{room}: the ceiling");
+        let taken = taken.remove(room.pk).unwrap_or_default();
+        let returned = returned(audit, room.pk, "returned_refund_room")?;
+        ensure_eq!(outstanding, taken - returned, "{room}: what is outstanding");
+    }
+    ensure!(taken.is_empty(), "refunds took from rooms that do not exist: {taken:?}");
+    Ok(())
+}
+
+/// What a merchant's settlements returned, which only paid ones do.
+fn returned(audit: &Audit<'_>, merchant_pk: &str, name: &str) -> Result<Decimal, String> {
+    let mut sum = Decimal::ZERO;
+    for settlement in audit.within(merchant_pk, "SETTLEMENT#").filter(|settlement| settlement.has(name)) {
+        let state = settlement.text("state")?;
+        ensure!(["paid", "returned"].contains(&state), "{settlement} is {state} and has `{name}`");
+        sum += settlement.number(name)?;
+    }
+    Ok(sum)
 }

@@ -40,7 +40,12 @@ pub(super) fn credits_by_seals<'a>(audit: &Audit<'a>) -> Result<Vec<Credit<'a>>,
 fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String> {
     let row = entry.row;
     let is_cash = row.opt_text("cash") == Some("owed");
-    ensure_eq!(row.text("credited_by")?, if is_cash { "seal_cash" } else { "seal" }, "{row}: `credited_by`");
+    let by = match (is_cash, row.has("refund_room")) {
+        (true, _) => "seal_cash",
+        (false, true) => "seal_room",
+        (false, false) => "seal",
+    };
+    ensure_eq!(row.text("credited_by")?, by, "{row}: `credited_by`");
     let reverses_cash = entry.operation == "card_reverse" && row.opt_text("reverses_operation") == Some("card_topup");
     ensure_eq!(is_cash, entry.operation == "card_topup" || reverses_cash, "{row}: whether it is of cash");
     ensure!(!entry.operation.starts_with("settlement_"), "{row} of a settlement is credited twice");

@@ -99,8 +99,9 @@ const RULES: [(&str, Rule); 37] = [
 ];
 
 /// The rules that hold while no merchant is being credited, by a worker or by a seal.
-const RULES_WHEN_CREDITED: [(&str, Rule); 5] = [
+const RULES_WHEN_CREDITED: [(&str, Rule); 6] = [
     ("cash rooms equal allotments", cash::cash_rooms_equal_allotments),
+    ("refund rooms equal refunds", cash::refund_rooms_equal_refunds),
     ("merchants' balances equal postings", merchants::balances_equal_postings),
     ("records are due until settled", merchants::records_are_due_until_settled),
     ("entries are credited when sealed", credits::entries_are_credited_when_sealed),

@@ -104,12 +104,16 @@ pub(super) fn side(is_cash: bool, delta: Decimal) -> &'static str {
 }
 
 /// The sides of a period's sums, each with its sign in the merchant's balance.
-pub(super) const SIDES: [(&str, Decimal); 4] = [
+pub(super) const SIDES: [(&str, Decimal); 5] = [
     ("taken_", Decimal::ONE),
     ("refunded_", Decimal::NEGATIVE_ONE),
     ("cash_taken_", Decimal::NEGATIVE_ONE),
     ("cash_reversed_", Decimal::ONE),
+    ("refund_room_", Decimal::ZERO),
 ];
+
+/// The sum of what refunds took from a merchant's refund room.
+pub(super) const REFUND_ROOM: &str = "refund_room_ecopay";
 
 /// Checks that each period is open or closed once, has the sums of the records or entries that name it, and is in one
 /// settlement once it is closed, or due for the next one; and that the sums of a lane name their last segment.
@@ -129,6 +133,8 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         ensure_eq!(own.as_deref(), Some(lane), "{row}: the lane of its period");
         let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
         of_period.add(credit.is_cash, credit.owed);
+        *of_period.sums.entry(REFUND_ROOM.to_owned()).or_default() += row.opt_number("refund_room")?;
+        of_period.sums.retain(|_, sum| !sum.is_zero());
         of_period.segment = of_period.segment.max(segment);
     }
     let mut next = BTreeMap::<(&str, Option<u32>), u32>::new();

@@ -4,7 +4,7 @@ use super::Checked;
 use super::credits::{Credit, credits_by_seals};
 use super::index::Audit;
 use super::merchants::records;
-use super::periods::{SIDES, settlement_of, side};
+use super::periods::{REFUND_ROOM, SIDES, settlement_of, side};
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -43,6 +43,9 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
         for Settled { row: record, merchant_pk, is_cash, owed } in &of_it {
             ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
             ensure_eq!(merchant_pk, settlement.pk, "{record} is in {settlement}: its merchant");
+            if record.sk.starts_with("TXN#") {
+                *sums.entry(REFUND_ROOM.to_owned()).or_default() += record.opt_number("refund_room")?;
+            }
             for (asset, delta) in owed {
                 let of_side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
                     (true, false) => "came_back",
@@ -59,6 +62,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
             totals.insert(name.clone(), settlement.number(name)?);
         }
         totals.retain(|_, sum| !sum.is_zero());
+        sums.retain(|_, sum| !sum.is_zero());
         ensure_eq!(totals, sums, "{settlement}: the totals of its records");
     }
     Ok(())

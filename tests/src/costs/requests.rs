@@ -207,6 +207,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::AccountLimits => "limits of one account changed",
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",
+        Endpoint::RefundCeiling => "ceiling of the refund room set",
         Endpoint::Grant => "points granted to one customer",
         Endpoint::BulkGrant => "points granted in bulk, the job",
         Endpoint::AdjustmentRequest => "adjustment requested",

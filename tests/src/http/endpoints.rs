@@ -86,6 +86,7 @@ endpoints! {
     AccountLimits = "post_admin_account_limits",
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
+    RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -255,7 +256,7 @@ impl Endpoint {
                 make(world, &path(one), &json!({})).with_other_path(path(other))
             }
             Self::AccountLimits => account_limits::prepare(world).await,
-            Self::CashCeiling | Self::CashRoom => tills::prepare(self, world).await,
+            Self::CashCeiling | Self::CashRoom | Self::RefundCeiling => tills::prepare(self, world).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }

@@ -11,7 +11,7 @@ use crate::cloud::gate;
 use futures::future::BoxFuture;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::settlements::{Outcome, Step, Task};
-use ledger_core::terms::{CashTerms, RecordVersion};
+use ledger_core::terms::{CashTerms, RecordVersion, RoomTerms};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -83,6 +83,16 @@ impl Settling {
     pub async fn owing_cash(tenant: &str) -> Self {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| terms.cash = CashTerms::OwedByMerchant).await;
+        Self::of(host, world, destination()).await
+    }
+
+    /// The same, whose refunds take from rooms that settlements return.
+    pub async fn with_rooms(tenant: &str) -> Self {
+        let host = host::shared();
+        let world = World::with_terms(host.clone(), tenant, |terms| {
+            (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+        })
+        .await;
         Self::of(host, world, destination()).await
     }
 

@@ -16,6 +16,12 @@ impl World {
         terminal
     }
 
+    /// Sets the ceiling of a merchant's refund room.
+    pub async fn refund_ceiling(&self, merchant: &str, ceiling: &str) -> Answer {
+        let path = format!("/v1/admin/merchants/{merchant}/refund-room");
+        self.operator(&path, &json!({ "ceiling": ceiling })).await
+    }
+
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
@@ -23,7 +29,7 @@ impl World {
     }
 }
 
-/// The request of an endpoint of cash rooms.
+/// The request of an endpoint of rooms.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
     let merchant = world.merchant().await;
     let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
@@ -34,7 +40,11 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
             let path = format!("/v1/admin/terminals/{}/cash-room", world.terminal(&merchant).await.id);
             make(world, &path, &json!({"allot": "300"})).with_other("allot", "301")
         }
-        other => panic!("{other:?} is not of cash rooms"),
+        Endpoint::RefundCeiling => {
+            let path = format!("/v1/admin/merchants/{}/refund-room", merchant.id);
+            make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001")
+        }
+        other => panic!("{other:?} is not of rooms"),
     };
     Prepared { status: 200, ..made }
 }

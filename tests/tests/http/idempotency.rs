@@ -66,6 +66,7 @@ endpoints! {
     admin_account_limits = AccountLimits,
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
+    admin_merchants_refund_room = RefundCeiling,
     admin_grants = Grant,
     admin_grants_in_bulk = BulkGrant,
     admin_adjustments = AdjustmentRequest,

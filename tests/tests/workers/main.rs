@@ -8,6 +8,7 @@ mod crediting_by_seal;
 mod idle;
 mod publishing;
 mod reconciliation;
+mod rooms;
 mod sealing;
 mod settlement;
 mod topup_faults;

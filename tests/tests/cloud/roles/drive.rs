@@ -242,6 +242,9 @@ async fn cards(stage: &Stage) {
         let read = Call::get(&format!("/v1/admin/{path}/cash-room"), &world.operator.who);
         let _ = world.api.send(&read).await.good();
     }
+    let _ = world.refund_ceiling(&shop.id, "100").await;
+    let read = Call::get(&format!("/v1/admin/merchants/{}/refund-room", shop.id), &world.operator.who);
+    let _ = world.api.send(&read).await.good();
     let again = world.enrol(&terminal.id).await;
     let _ = world.api.settle(&again.does("topup", &card, &json!({"amount": "1"}))).await.good();
 }
