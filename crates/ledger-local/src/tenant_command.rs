@@ -309,7 +309,7 @@ mod tests {
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
         let approvals = ApprovalTerms::Required(GrantLimits::default());
-        let opened = TenantTerms { staff: StaffSource::Records, approvals, ..terms.clone() };
+        let opened = TenantTerms { rooms: RoomTerms::Settled, staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item).unwrap(), opened);
         assert_eq!(opened.records, RecordVersion::NEWEST);
         // The legacy model has no place for what version 2 writes.
@@ -372,9 +372,17 @@ mod tests {
             let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
             owe_cash(&CashCommand { slug, table, endpoint_url }, Duration::from_millis(1), |_| {}).await
         };
+        let settle = async |slug: &str| {
+            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
+            settle_rooms(&RoomsCommand { slug, table, endpoint_url }, Duration::from_millis(1), |_| {}).await
+        };
+        assert!(matches!(settle("aoba").await, Err(TenantError::RoomsBeforeCash(_))));
         assert!(owe("aoba").await.unwrap().contains("its merchant owes"));
         assert_eq!(terms("aoba").await.cash, CashTerms::OwedByMerchant);
         assert!(matches!(owe("aoba").await, Err(TenantError::CashIsOwed(_))));
+        assert!(settle("aoba").await.unwrap().contains("refund room of its merchant"));
+        assert_eq!(terms("aoba").await.rooms, RoomTerms::Settled);
+        assert!(matches!(settle("aoba").await, Err(TenantError::RoomsAreSettled(_))));
         assert!(matches!(owe("legacy").await, Err(TenantError::CashBeforeSeals(_))));
         assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
         for version in [5, 4, 3, 2, 1] {

@@ -148,7 +148,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
-        rooms: RoomTerms::Settled,
+        rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })
