@@ -13,8 +13,8 @@
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
-//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`, `tenants`,
-//!    `staff`, `approvals`.
+//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`,
+//!    `cash_deposits`, `tenants`, `staff`, `approvals`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -25,6 +25,7 @@ pub mod audit;
 pub mod bank;
 pub mod canonical;
 pub mod cards;
+pub mod cash_deposits;
 pub mod cash_rooms;
 pub mod crediting;
 pub mod customers;

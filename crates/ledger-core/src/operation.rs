@@ -76,6 +76,8 @@ operations! {
     CashRoom = "cash_room",
     /// The ceiling of a merchant's refund room is set.
     RefundCeiling = "refund_ceiling",
+    /// The operator records that a merchant brought money for cash that it owes.
+    CashDeposit = "cash_deposit",
     /// The operator asks for a terminal's enrolment code.
     EnrolmentCode = "enrolment_code",
     /// A terminal answers its enrolment code; not keyed.

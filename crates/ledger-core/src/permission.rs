@@ -68,6 +68,8 @@ permissions! {
         LimitsChange = "limits.change",
         /// Sets how much merchants may refund beyond what their settlements have covered.
         RefundRoomsChange = "refund_rooms.change",
+        /// Records money that merchants bring for cash that they owe.
+        CashDepositsRecord = "cash_deposits.record",
         /// Sees grants.
         GrantsRead = "grants.read",
         /// Grants points and regional currency.
@@ -148,6 +150,7 @@ impl Permission {
                 | Self::CashRoomsChange
                 | Self::LimitsChange
                 | Self::RefundRoomsChange
+                | Self::CashDepositsRecord
                 | Self::GrantsIssue
                 | Self::DestinationsChange
                 | Self::SettlementsOpen

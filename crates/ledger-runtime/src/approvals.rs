@@ -254,6 +254,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
+            | Command::CashDeposit { .. }
             | Command::CashRoom { .. }
             | Command::EnrolmentCode { .. }
             | Command::AccountLimits { .. }
@@ -285,6 +286,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
+            | Command::CashDeposit { .. }
             | Command::CashRoom { .. }
             | Command::Destination { .. }
             | Command::EnrolmentCode { .. }

@@ -9,6 +9,7 @@ mod approvals;
 mod attention;
 mod audit;
 mod cards;
+mod cash_deposits;
 mod cash_rooms;
 mod customers;
 mod decisions;
@@ -47,6 +48,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchants::PATCH.on(merchants::patch))
         .route(cash_rooms::GET.on(cash_rooms::get))
         .route(cash_rooms::SET.on(cash_rooms::set))
+        .route(cash_deposits::CREATE.on(cash_deposits::create))
         .route(refund_rooms::GET.on(refund_rooms::get))
         .route(refund_rooms::SET.on(refund_rooms::set))
         .route(merchant_owner::CREATE.on(merchant_owner::create))

@@ -10,13 +10,24 @@ use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Which sums of a period a record or an entry counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Payments and refunds.
+    Trade,
+    /// Cash that the merchant owes, and its reversal.
+    Cash,
+    /// Money that the merchant brought.
+    Deposit,
+}
+
 /// An entry whose seal credits its merchant.
 pub(super) struct Credit<'a> {
     pub(super) row: Row<'a>,
     /// The partition key of its merchant.
     pub(super) merchant_pk: String,
-    /// Whether it is cash that the merchant owes, or its reversal.
-    pub(super) is_cash: bool,
+    /// Which sums it counts in.
+    pub(super) kind: Kind,
     /// What it owes, by asset.
     pub(super) owed: BTreeMap<&'a str, Decimal>,
 }
@@ -39,21 +50,27 @@ pub(super) fn credits_by_seals<'a>(audit: &Audit<'a>) -> Result<Vec<Credit<'a>>,
 
 fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String> {
     let row = entry.row;
-    let is_cash = row.opt_text("cash") == Some("owed");
-    let by = match (is_cash, row.has("refund_room")) {
-        (true, _) => "seal_cash",
-        (false, true) => "seal_room",
-        (false, false) => "seal",
+    let kind = match row.opt_text("cash") {
+        Some("owed") => Kind::Cash,
+        Some("deposited") => Kind::Deposit,
+        Some(_) | None => Kind::Trade,
+    };
+    let by = match (kind, row.has("refund_room")) {
+        (Kind::Cash, _) => "seal_cash",
+        (Kind::Deposit, _) => "seal_deposit",
+        (Kind::Trade, true) => "seal_room",
+        (Kind::Trade, false) => "seal",
     };
     ensure_eq!(row.text("credited_by")?, by, "{row}: `credited_by`");
     let reverses_cash = entry.operation == "card_reverse" && row.opt_text("reverses_operation") == Some("card_topup");
-    ensure_eq!(is_cash, entry.operation == "card_topup" || reverses_cash, "{row}: whether it is of cash");
+    ensure_eq!(kind == Kind::Deposit, entry.operation == "cash_deposit", "{row}: whether it is a deposit");
+    ensure_eq!(kind == Kind::Cash, entry.operation == "card_topup" || reverses_cash, "{row}: whether it is of cash");
     ensure!(!entry.operation.starts_with("settlement_"), "{row} of a settlement is credited twice");
     let owed = to_merchants(entry);
     let merchants: BTreeSet<&str> = owed.keys().map(|(merchant, _)| *merchant).collect();
     ensure_eq!(merchants.len(), 1, "{row}: the number of merchants that its seal credits");
     let merchant_pk = format!("{}#{}", audit.tenant, merchants.first().unwrap_or(&"").replace(':', "#"));
-    Ok(Credit { row, merchant_pk, is_cash, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
+    Ok(Credit { row, merchant_pk, kind, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
 }
 
 /// What an entry posts to merchants, by merchant and asset.
@@ -109,7 +126,7 @@ pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
         );
         ensure!(!by_seal || named.insert((entry.row.pk, entry.row.sk)), "{} has two records", entry.row);
     }
-    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| !credit.is_cash) {
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| credit.kind == Kind::Trade) {
         ensure!(
             named.contains(&(credit.row.pk, credit.row.sk)),
             "{} is credited by its seal and has no record",

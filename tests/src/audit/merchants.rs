@@ -1,7 +1,7 @@
 //! Audits merchants: what payments and refunds owe them, and what of it has been credited.
 
 use super::Checked;
-use super::credits::{credits_by_seals, letters, owed};
+use super::credits::{Kind, credits_by_seals, letters, owed};
 use super::holds::was_never_captured;
 use super::index::Audit;
 use super::periods::SIDES;
@@ -23,7 +23,7 @@ pub(super) fn merchants_are_owed_what_is_posted(audit: &Audit<'_>) -> Checked {
             *sums.entry((merchant, asset)).or_default() += delta;
         }
     }
-    for cash in credits_by_seals(audit)?.into_iter().filter(|credit| credit.is_cash) {
+    for cash in credits_by_seals(audit)?.into_iter().filter(|credit| credit.kind != Kind::Trade) {
         let merchant = cash.merchant_pk.replacen(&format!("{}#merchant#", audit.tenant), "merchant:", 1);
         for (asset, delta) in cash.owed {
             *sums.entry((merchant.clone(), asset.to_owned())).or_default() += delta;

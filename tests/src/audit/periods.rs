@@ -1,7 +1,7 @@
 //! Audits periods: the records that name one, its sums, and the settlement that has it.
 
 use super::Checked;
-use super::credits::credits_by_seals;
+use super::credits::{Kind, credits_by_seals};
 use super::index::Audit;
 use super::merchants::records;
 use super::rows::{Row, decimal};
@@ -83,10 +83,10 @@ struct Credited {
 }
 
 impl Credited {
-    fn add<'b>(&mut self, is_cash: bool, owed: impl IntoIterator<Item = (&'b str, Decimal)>) {
+    fn add<'b>(&mut self, kind: Kind, owed: impl IntoIterator<Item = (&'b str, Decimal)>) {
         *self.sums.entry("period_records".to_owned()).or_default() += Decimal::ONE;
         for (asset, delta) in owed {
-            let side = side(is_cash, delta);
+            let side = side(kind, delta);
             let sum = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
             *self.sums.entry(sum).or_default() += delta.abs();
         }
@@ -94,21 +94,23 @@ impl Credited {
 }
 
 /// The sum that a change of what a merchant is owed counts in.
-pub(super) fn side(is_cash: bool, delta: Decimal) -> &'static str {
-    match (is_cash, delta.is_sign_negative()) {
-        (false, false) => "taken",
-        (false, true) => "refunded",
-        (true, true) => "cash_taken",
-        (true, false) => "cash_reversed",
+pub(super) fn side(kind: Kind, delta: Decimal) -> &'static str {
+    match (kind, delta.is_sign_negative()) {
+        (Kind::Trade, false) => "taken",
+        (Kind::Trade, true) => "refunded",
+        (Kind::Cash, true) => "cash_taken",
+        (Kind::Cash, false) => "cash_reversed",
+        (Kind::Deposit, _) => "deposited",
     }
 }
 
 /// The sides of a period's sums, each with its sign in the merchant's balance.
-pub(super) const SIDES: [(&str, Decimal); 5] = [
+pub(super) const SIDES: [(&str, Decimal); 6] = [
     ("taken_", Decimal::ONE),
     ("refunded_", Decimal::NEGATIVE_ONE),
     ("cash_taken_", Decimal::NEGATIVE_ONE),
     ("cash_reversed_", Decimal::ONE),
+    ("deposited_", Decimal::ONE),
     ("refund_room_", Decimal::ZERO),
 ];
 
@@ -123,7 +125,7 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         ensure!(record.has("credited_at"), "{record} is in a period and was never credited");
         let key = (format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?), Period::of(record)?);
         ensure_eq!(key.1.lane, None, "{record}: the lane of its period");
-        credited.entry(key).or_default().add(false, record.numbers("merchant_delta")?);
+        credited.entry(key).or_default().add(Kind::Trade, record.numbers("merchant_delta")?);
     }
     for credit in credits_by_seals(audit)?.into_iter().filter(|credit| is_in_period(credit.row)) {
         let row = credit.row;
@@ -132,7 +134,7 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         let own = period.lane.map(|lane| lane.to_string());
         ensure_eq!(own.as_deref(), Some(lane), "{row}: the lane of its period");
         let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
-        of_period.add(credit.is_cash, credit.owed);
+        of_period.add(credit.kind, credit.owed);
         *of_period.sums.entry(REFUND_ROOM.to_owned()).or_default() += row.opt_number("refund_room")?;
         of_period.sums.retain(|_, sum| !sum.is_zero());
         of_period.segment = of_period.segment.max(segment);

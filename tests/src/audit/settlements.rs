@@ -1,7 +1,7 @@
 //! Audits settlements.
 
 use super::Checked;
-use super::credits::{Credit, credits_by_seals};
+use super::credits::{Credit, Kind, credits_by_seals};
 use super::index::Audit;
 use super::merchants::records;
 use super::periods::{REFUND_ROOM, SIDES, settlement_of, side};
@@ -14,8 +14,8 @@ struct Settled<'a> {
     row: Row<'a>,
     /// The partition key of its merchant.
     merchant_pk: String,
-    /// Whether it is cash that the merchant owes, or its reversal.
-    is_cash: bool,
+    /// Which sums it counts in.
+    kind: Kind,
     owed: BTreeMap<&'a str, Decimal>,
 }
 
@@ -28,19 +28,19 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
         if let Some(id) = settlement_of(audit, record, &merchant_pk)? {
             ensure!(!record.has("due_pk"), "{record} is in a settlement and due");
             let owed = record.numbers("merchant_delta")?;
-            settled.entry(id).or_default().push(Settled { row: record, merchant_pk, is_cash: false, owed });
+            settled.entry(id).or_default().push(Settled { row: record, merchant_pk, kind: Kind::Trade, owed });
         }
     }
     for credit in credits_by_seals(audit)? {
         if let Some(id) = settlement_of(audit, credit.row, &credit.merchant_pk)? {
-            let Credit { row, merchant_pk, is_cash, owed } = credit;
-            settled.entry(id).or_default().push(Settled { row, merchant_pk, is_cash, owed });
+            let Credit { row, merchant_pk, kind, owed } = credit;
+            settled.entry(id).or_default().push(Settled { row, merchant_pk, kind, owed });
         }
     }
     for settlement in audit.under("SETTLEMENT#") {
         let of_it = settled.remove(settlement.text("settlement_id")?).unwrap_or_default();
         let mut sums = BTreeMap::<String, Decimal>::new();
-        for Settled { row: record, merchant_pk, is_cash, owed } in &of_it {
+        for Settled { row: record, merchant_pk, kind, owed } in &of_it {
             ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
             ensure_eq!(merchant_pk, settlement.pk, "{record} is in {settlement}: its merchant");
             if record.sk.starts_with("TXN#") {
@@ -50,7 +50,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
                 let of_side = match (record.sk.starts_with("RETURNED#"), delta.is_sign_negative()) {
                     (true, false) => "came_back",
                     (true, true) => return Err(format!("{record} owes {delta} {asset} again")),
-                    (false, _) => side(*is_cash, *delta),
+                    (false, _) => side(*kind, *delta),
                 };
                 let name = format!("{of_side}_{}", asset.to_lowercase().replace('#', "_"));
                 *sums.entry(name).or_default() += delta.abs();

@@ -50,6 +50,13 @@ pub enum Command {
         /// The ceiling that was seen.
         seen: Balance,
     },
+    /// Records money that a merchant brought for cash that it owes.
+    CashDeposit {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The amount, in yen.
+        amount: Amount,
+    },
     /// Allots cash room to a terminal.
     CashRoom {
         /// The terminal.
@@ -152,6 +159,7 @@ impl Command {
             Self::BulkGrant { .. } => Operation::BulkGrant,
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
+            Self::CashDeposit { .. } => Operation::CashDeposit,
             Self::CashRoom { .. } => Operation::CashRoom,
             Self::Destination { .. } => Operation::MerchantPatch,
             Self::SettlementOpen { .. } => Operation::SettlementOpen,
@@ -170,6 +178,7 @@ impl Command {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
             Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
+            Self::CashDeposit { .. } => Permission::CashDepositsRecord,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::EnrolmentCode { .. } => Permission::TerminalsManage,
@@ -187,6 +196,7 @@ impl Command {
             Self::Grant { customer, .. } => Some(Partition::customer(tenant, *customer).profile()),
             Self::CashCeiling { merchant, .. }
             | Self::RefundCeiling { merchant, .. }
+            | Self::CashDeposit { merchant, .. }
             | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
             Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -221,6 +231,7 @@ impl Command {
                 merchant(id, Some(ceiling))
             }
             Self::CashRoom { merchant: id, room, .. } => merchant(id, Some(room)),
+            Self::CashDeposit { merchant: id, amount } => merchant(id, Some(amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::EnrolmentCode { merchant: id, .. }
@@ -236,9 +247,11 @@ impl Command {
     #[must_use]
     pub fn details(&self) -> Vec<(&'static str, String)> {
         match self {
-            Self::Grant { .. } | Self::BulkGrant { .. } | Self::CashCeiling { .. } | Self::RefundCeiling { .. } => {
-                Vec::new()
-            }
+            Self::Grant { .. }
+            | Self::BulkGrant { .. }
+            | Self::CashCeiling { .. }
+            | Self::RefundCeiling { .. }
+            | Self::CashDeposit { .. } => Vec::new(),
             Self::CashRoom { terminal, .. } | Self::EnrolmentCode { terminal, .. } => {
                 vec![("terminal_id", terminal.to_string())]
             }
@@ -274,6 +287,7 @@ impl Command {
             Self::Grant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
@@ -298,6 +312,7 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::EnrolmentCode { .. }
@@ -317,6 +332,7 @@ impl Command {
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CashCeiling { merchant, .. }
             | Self::RefundCeiling { merchant, .. }
+            | Self::CashDeposit { merchant, .. }
             | Self::CashRoom { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),

@@ -1,6 +1,7 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest};
+use crate::cash_deposits::{self, CashDeposit};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
 use crate::dynamo::Item;
 use crate::failure::Failure;
@@ -71,6 +72,7 @@ impl Command {
             }
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
@@ -115,6 +117,11 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 ready(refund_rooms::plan_ceiling((tenant, *merchant), &room, ceiling, (actor, reason), cx)?.draft)
+            }
+            Self::CashDeposit { merchant, amount } => {
+                let reason = stated(reason)?;
+                let deposit = CashDeposit { tenant, actor, merchant: *merchant, amount, reason: &reason };
+                ready(cash_deposits::plan(&deposit, seen.terms, cx)?.draft)
             }
             Self::CashRoom { terminal, merchant, room } => {
                 let change = RoomChange::Allot(room.clone());

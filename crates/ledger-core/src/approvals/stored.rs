@@ -42,6 +42,10 @@ impl Command {
                 item.extend(amount_of(ceiling));
                 item.insert(SEEN.to_owned(), Value::N(seen.text()));
             }
+            Self::CashDeposit { merchant, amount } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.extend(amount_of(amount));
+            }
             Self::CashRoom { terminal, merchant, room } => {
                 item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
                 item.extend(amount_of(room));
@@ -110,6 +114,7 @@ impl Command {
                 ceiling: amount(item)?,
                 seen: item.balance(SEEN, Asset::Ecopay)?,
             },
+            Kind::CashDeposit => Self::CashDeposit { merchant: merchant()?, amount: amount(item)? },
             Kind::CashRoom => Self::CashRoom { terminal: terminal()?, merchant: merchant()?, room: amount(item)? },
             Kind::Destination => Self::Destination {
                 merchant: merchant()?,
@@ -156,6 +161,7 @@ enum Kind {
     BulkGrant,
     CashCeiling,
     RefundCeiling,
+    CashDeposit,
     CashRoom,
     Destination,
     SettlementOpen,
@@ -167,11 +173,12 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 12] = [
+    const ALL: [(Operation, Self); 13] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
+        (Operation::CashDeposit, Self::CashDeposit),
         (Operation::CashRoom, Self::CashRoom),
         (Operation::MerchantPatch, Self::Destination),
         (Operation::SettlementOpen, Self::SettlementOpen),

@@ -303,6 +303,7 @@ fn commands() -> Vec<Command> {
         Command::CashCeiling { merchant, ceiling: yen("1000"), seen: None },
         Command::CashCeiling { merchant, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
         Command::RefundCeiling { merchant, ceiling: yen("1000"), seen: yen("7").as_balance() },
+        Command::CashDeposit { merchant, amount: yen("1000") },
         Command::CashRoom { terminal: TerminalId::new(Uuid::from_u128(22)), merchant, room: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },
         Command::Destination { merchant, destination, seen: digest.clone() },

@@ -13,8 +13,9 @@ use crate::keys::{self, Key, attr, sk};
 use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_WITH_ROOM, Clause,
-    CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, REFUND_ROOM, Role, TransactItem, is_open,
+    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT,
+    CREDITED_BY_SEAL_WITH_ROOM, Clause, CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, REFUND_ROOM, Role,
+    TransactItem, is_open,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,6 +47,7 @@ impl EntryCredit {
             None => return Ok(None),
             Some(CREDITED_BY_SEAL) => (CreditKind::Trade, None),
             Some(CREDITED_BY_SEAL_AS_CASH) => (CreditKind::Cash, None),
+            Some(CREDITED_BY_SEAL_AS_DEPOSIT) => (CreditKind::Deposit, None),
             Some(CREDITED_BY_SEAL_WITH_ROOM) => (CreditKind::Trade, Some(entry.amount(REFUND_ROOM, Asset::Ecopay)?)),
             Some(_) => return Err(ItemError::invalid(CREDITED_BY)),
         };

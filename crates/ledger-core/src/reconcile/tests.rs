@@ -18,6 +18,7 @@ use crate::ids::{CustomerId, MerchantId, RefundId, Tenant, TransactionId};
 use crate::money::Asset;
 use crate::psp::PspId;
 use crate::time::Timestamp;
+use crate::transaction::CreditKind;
 
 const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";

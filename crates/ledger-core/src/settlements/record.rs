@@ -277,8 +277,8 @@ impl Settlement {
         item
     }
 
-    /// The net of each asset: taken, less refunded, less cash that was taken and not returned, plus what was paid back to
-    /// us and what the last settlement carried over.
+    /// The net of each asset: taken, less refunded, less cash that was taken and not returned, plus what was deposited for it,
+    /// what was paid back to us and what the last settlement carried over.
     ///
     /// # Errors
     /// [`crate::money::MoneyError`] if a sum does not fit.
@@ -286,6 +286,7 @@ impl Settlement {
         let net = |totals: &AssetTotals| {
             let own = totals.taken.checked_sub(&totals.refunded)?;
             let own = own.checked_sub(&totals.cash_taken)?.checked_plus(&totals.cash_reversed)?;
+            let own = own.checked_plus(&totals.deposited)?;
             own.checked_plus(&totals.came_back)?.checked_plus(&totals.carried_in)
         };
         self.totals.iter().map(|(asset, totals)| Ok((asset.clone(), net(totals)?))).collect()
@@ -293,18 +294,22 @@ impl Settlement {
 
     /// Whether cash that the merchant owes is in its sums, or in those of a settlement that it carries on.
     pub(super) fn has_cash(&self) -> bool {
-        let has = |totals: &AssetTotals| totals.cash_taken.as_delta().or(totals.cash_reversed.as_delta()).is_some();
+        let has = |totals: &AssetTotals| {
+            let parts = [&totals.cash_taken, &totals.cash_reversed, &totals.deposited];
+            parts.into_iter().any(|part| part.as_delta().is_some())
+        };
         self.carried_base.as_delta().is_some() || self.totals.values().any(has)
     }
 
-    /// What the fee is taken on if the net is `net` yen: taken less refunded. Cash reduces the net and not the fee, and
-    /// what was paid before and returned was charged then. Neither has another asset.
+    /// What the fee is taken on if the net is `net` yen: taken less refunded. Cash and deposits change the net and not the
+    /// fee, and what was paid before and returned was charged then. None has another asset.
     pub(super) fn fee_base(&self, net: &Balance) -> Result<Balance, crate::money::MoneyError> {
         let base = net.checked_plus(&self.carried_base)?;
         match self.totals.get(&Asset::Ecopay) {
             Some(totals) => {
                 let base = base.checked_sub(&totals.came_back)?;
-                base.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)
+                let base = base.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)?;
+                base.checked_sub(&totals.deposited)
             }
             None => Ok(base),
         }

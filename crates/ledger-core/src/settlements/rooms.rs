@@ -2,7 +2,7 @@
 //! covers them.
 //!
 //! A settlement that is paid has covered all that its merchant owed in it and before it. One that is carried has covered
-//! nothing, and the next settlement begins with what took from the rooms in it.
+//! what was deposited in it, and the next settlement begins with the rest.
 
 use super::record::Settlement;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -90,6 +90,23 @@ impl RoomDebts {
         }
     }
 
+    /// What is returned for a deposit, and what is left: it covers cash first, then refunds.
+    pub(super) fn covered_by(&self, deposited: &Balance, now: Timestamp) -> Result<(ReturnedRooms, Self), MoneyError> {
+        let less = |debt: &Balance, covered: Option<&Amount>| match covered {
+            Some(covered) => debt.checked_apply(&covered.debit()),
+            None => Ok(debt.clone()),
+        };
+        let part = |debt: &Balance, of: &Balance| match debt.as_amount() {
+            Some(debt) => debt.at_most(of),
+            None => Ok(None),
+        };
+        let cash = part(&self.cash, deposited)?;
+        let refunds = part(&self.refunds, &less(deposited, cash.as_ref())?)?;
+        let left = Self { cash: less(&self.cash, cash.as_ref())?, refunds: less(&self.refunds, refunds.as_ref())? };
+        let at = cash.as_ref().or(refunds.as_ref()).map(|_| now);
+        Ok((ReturnedRooms { cash, refunds, at }, left))
+    }
+
     /// What is returned once all is covered, and what is left: cash that was returned after it had been covered.
     pub(super) fn covered(&self, now: Timestamp) -> (ReturnedRooms, Self) {
         let (cash, refunds) = (self.cash.as_amount(), self.refunds.as_amount());
@@ -131,6 +148,11 @@ impl ReturnedRooms {
 }
 
 impl Settlement {
+    /// What was deposited in it, in yen.
+    pub(super) fn deposited(&self) -> Balance {
+        self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.deposited.clone())
+    }
+
     /// What took from its merchant's rooms in it and before it; `None` if the tenant's rooms are not settled.
     pub(super) fn room_debts(&self) -> Result<Option<RoomDebts>, MoneyError> {
         let mut debts = self.carried_rooms.clone();

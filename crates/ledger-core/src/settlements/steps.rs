@@ -40,12 +40,21 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
     };
     let Some(sum) = pays else {
         let base = settlement.has_cash().then(|| base.checked_sub(&sum)).transpose()?;
-        let carry = Carry { left: &nets, base, rooms: settlement.room_debts()? };
-        let update = over(Update::new(), SettlementState::Carried);
-        let items = vec![
+        // What nothing was paid for is covered by deposits alone.
+        let (returned, rooms) = match settlement.room_debts()? {
+            Some(debts) => {
+                let (returned, left) = debts.covered_by(&settlement.deposited(), now)?;
+                (returned, Some(left))
+            }
+            None => (ReturnedRooms::default(), None),
+        };
+        let carry = Carry { left: &nets, base, rooms };
+        let update = returned.set(over(Update::new(), SettlementState::Carried));
+        let mut items = vec![
             settlement.changed(tenant, update, now),
             closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now),
         ];
+        items.extend(returned.items(tenant, settlement, now));
         return sealed(tenant, settlement, Task::Do(Step::Hold), Draft { entry: None, items }, now);
     };
     let update = to(Update::new(), SettlementState::Held)

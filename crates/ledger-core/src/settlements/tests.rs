@@ -47,6 +47,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
             came_back: quantity(asset, "0"),
             cash_taken: quantity(asset, "0"),
             cash_reversed: quantity(asset, "0"),
+            deposited: quantity(asset, "0"),
             refund_room: quantity(&Asset::Ecopay, "0"),
             carried_in: quantity(asset, carried),
         };

@@ -18,6 +18,8 @@ pub struct AssetTotals {
     pub cash_taken: Balance,
     /// The sum of such cash that terminals returned.
     pub cash_reversed: Balance,
+    /// The sum of what the merchant brought for cash that it owes.
+    pub deposited: Balance,
     /// What refunds took from the merchant's refund room, in yen. It is no part of the net: the refunds are.
     pub refund_room: Balance,
     /// What the settlement before carried over, with its sign.
@@ -35,6 +37,7 @@ impl AssetTotals {
             came_back: zero(),
             cash_taken: zero(),
             cash_reversed: zero(),
+            deposited: zero(),
             refund_room: zero(),
             carried_in: zero(),
         }
@@ -49,12 +52,13 @@ pub(super) fn came_back_attribute(asset: &Asset) -> String {
 type Sum = fn(&mut AssetTotals) -> &mut Balance;
 
 /// The sums that grow with each record, by the prefix of their attributes.
-const TOTALS: [(&str, Sum); 6] = [
+const TOTALS: [(&str, Sum); 7] = [
     ("taken_", |totals| &mut totals.taken),
     ("refunded_", |totals| &mut totals.refunded),
     ("came_back_", |totals| &mut totals.came_back),
     ("cash_taken_", |totals| &mut totals.cash_taken),
     ("cash_reversed_", |totals| &mut totals.cash_reversed),
+    ("deposited_", |totals| &mut totals.deposited),
     ("refund_room_", |totals| &mut totals.refund_room),
 ];
 

@@ -122,6 +122,7 @@ impl AdminRole {
                 Permission::CashRoomsChange,
                 Permission::LimitsChange,
                 Permission::RefundRoomsChange,
+                Permission::CashDepositsRecord,
                 Permission::GrantsIssue,
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,

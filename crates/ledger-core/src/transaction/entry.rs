@@ -29,6 +29,10 @@ pub(crate) const REFUND_ROOM: &str = "refund_room";
 pub(crate) const CASH: &str = "cash";
 /// The merchant owes it.
 pub(crate) const CASH_IS_OWED: &str = "owed";
+/// The merchant brought money for it.
+pub(crate) const CASH_IS_DEPOSITED: &str = "deposited";
+/// As [`CREDITED_BY_SEAL_AS_CASH`], of money that the merchant brought.
+pub(crate) const CREDITED_BY_SEAL_AS_DEPOSIT: &str = "seal_deposit";
 
 /// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
 #[derive(Clone, Debug)]
@@ -136,7 +140,9 @@ impl Entry {
 
     /// What an entry that is credited by its seal counts as.
     fn credited_by(&self) -> &'static str {
-        if self.details.contains_key(CASH) {
+        if self.details.get(CASH) == Some(&Value::s(CASH_IS_DEPOSITED)) {
+            CREDITED_BY_SEAL_AS_DEPOSIT
+        } else if self.details.contains_key(CASH) {
             CREDITED_BY_SEAL_AS_CASH
         } else if self.details.contains_key(REFUND_ROOM) {
             CREDITED_BY_SEAL_WITH_ROOM

@@ -12,6 +12,7 @@ use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, Key};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -109,12 +110,14 @@ impl fmt::Display for PeriodId {
 }
 
 /// Which sums of a period a record counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum CreditKind {
     /// A payment, a capture, a refund or a reversal of one.
     Trade,
     /// Cash that a terminal took for a card, or its reversal.
     Cash,
+    /// Money that the merchant brought for such cash.
+    Deposit,
 }
 
 /// A sum of a period.
@@ -128,18 +131,21 @@ pub enum PeriodSide {
     CashTaken,
     /// Such cash that it has returned.
     CashReversed,
+    /// Money that it brought for cash that it owes.
+    Deposited,
     /// What refunds took from the merchant's refund room. It changes no balance.
     RefundRoom,
 }
 
 impl PeriodSide {
     /// Every sum.
-    pub const ALL: [Self; 5] = [Self::Taken, Self::Refunded, Self::CashTaken, Self::CashReversed, Self::RefundRoom];
+    pub const ALL: [Self; 6] =
+        [Self::Taken, Self::Refunded, Self::CashTaken, Self::CashReversed, Self::Deposited, Self::RefundRoom];
 
     /// Whether the sum changes the merchant's balance.
     const fn is_of_balance(self) -> bool {
         match self {
-            Self::Taken | Self::Refunded | Self::CashTaken | Self::CashReversed => true,
+            Self::Taken | Self::Refunded | Self::CashTaken | Self::CashReversed | Self::Deposited => true,
             Self::RefundRoom => false,
         }
     }
@@ -151,6 +157,7 @@ impl PeriodSide {
             (CreditKind::Trade, true) => Self::Refunded,
             (CreditKind::Cash, true) => Self::CashTaken,
             (CreditKind::Cash, false) => Self::CashReversed,
+            (CreditKind::Deposit, _) => Self::Deposited,
         }
     }
 
@@ -161,6 +168,7 @@ impl PeriodSide {
             Self::Refunded => "refunded_",
             Self::CashTaken => "cash_taken_",
             Self::CashReversed => "cash_reversed_",
+            Self::Deposited => "deposited_",
             Self::RefundRoom => "refund_room_",
         }
     }
@@ -174,7 +182,7 @@ impl PeriodSide {
     /// changes none keeps its sign.
     pub(crate) fn signed(self, sum: Delta) -> Delta {
         match self {
-            Self::Taken | Self::CashReversed | Self::RefundRoom => sum,
+            Self::Taken | Self::CashReversed | Self::Deposited | Self::RefundRoom => sum,
             Self::Refunded | Self::CashTaken => sum.inverse(),
         }
     }
@@ -193,6 +201,8 @@ pub struct PeriodSums {
     pub cash_taken: BTreeMap<Asset, Balance>,
     /// The sum of such cash that it has returned, by asset.
     pub cash_reversed: BTreeMap<Asset, Balance>,
+    /// The sum of what the merchant brought for cash that it owes, by asset.
+    pub deposited: BTreeMap<Asset, Balance>,
     /// What refunds took from the merchant's refund room, in yen.
     pub refund_room: BTreeMap<Asset, Balance>,
 }
@@ -249,6 +259,7 @@ impl PeriodSums {
             PeriodSide::Refunded => &self.refunded,
             PeriodSide::CashTaken => &self.cash_taken,
             PeriodSide::CashReversed => &self.cash_reversed,
+            PeriodSide::Deposited => &self.deposited,
             PeriodSide::RefundRoom => &self.refund_room,
         }
     }
@@ -259,6 +270,7 @@ impl PeriodSums {
             PeriodSide::Refunded => &mut self.refunded,
             PeriodSide::CashTaken => &mut self.cash_taken,
             PeriodSide::CashReversed => &mut self.cash_reversed,
+            PeriodSide::Deposited => &mut self.deposited,
             PeriodSide::RefundRoom => &mut self.refund_room,
         }
     }

@@ -96,6 +96,9 @@ pub struct AssetTotalsView {
     /// The part of such cash that terminals returned. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cash_reversed: Option<String>,
+    /// The money that the merchant brought for such cash. Absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deposited: Option<String>,
     /// The amount carried over from the settlement before; it may be negative.
     pub carried_in: String,
 }
@@ -137,8 +140,8 @@ impl From<&AssetTotals> for AssetTotalsView {
     fn from(totals: &AssetTotals) -> Self {
         let [taken, refunded, carried_in] = [&totals.taken, &totals.refunded, &totals.carried_in].map(Balance::text);
         let present = |sum: &Balance| sum.as_delta().map(|_| sum.text());
-        let [came_back, cash_taken, cash_reversed] =
-            [&totals.came_back, &totals.cash_taken, &totals.cash_reversed].map(present);
-        Self { taken, refunded, came_back, cash_taken, cash_reversed, carried_in }
+        let [came_back, cash_taken, cash_reversed, deposited] =
+            [&totals.came_back, &totals.cash_taken, &totals.cash_reversed, &totals.deposited].map(present);
+        Self { taken, refunded, came_back, cash_taken, cash_reversed, deposited, carried_in }
     }
 }

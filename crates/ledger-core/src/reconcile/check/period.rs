@@ -9,7 +9,7 @@ use crate::money::Asset;
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{CreditedUntil, PeriodFact, PeriodTotals, SettledSide, SettledSum};
 use crate::reconcile::num::{Num, Nums};
-use crate::transaction::PeriodId;
+use crate::transaction::{CreditKind, PeriodId};
 use std::collections::BTreeSet;
 
 /// A period's facts, with sums of its records, since there may be many.
@@ -38,7 +38,7 @@ struct Credited {
 #[derive(Clone, Debug)]
 struct LaterCredit {
     delta: Nums,
-    is_cash: bool,
+    kind: CreditKind,
     refund_room: Num,
     at: i64,
     segment: Option<u64>,
@@ -50,11 +50,11 @@ impl Sums {
             PeriodFact::Open { sums, until } => drop(self.open.insert((sums, until))),
             PeriodFact::Closed { sums, settlement } => drop(self.closed.insert((sums, settlement))),
             PeriodFact::Taken { sums, settlement } => drop(self.taken.insert((settlement, sums))),
-            PeriodFact::Credited { delta, is_cash, refund_room, at, segment } => {
+            PeriodFact::Credited { delta, kind, refund_room, at, segment } => {
                 if scope.at_one_moment || at <= scope.began_at.millis() {
-                    self.credited.add(delta, (is_cash, refund_room), segment);
+                    self.credited.add(delta, (kind, refund_room), segment);
                 } else {
-                    self.later.push(LaterCredit { delta, is_cash, refund_room, at, segment });
+                    self.later.push(LaterCredit { delta, kind, refund_room, at, segment });
                 }
             }
         }
@@ -91,7 +91,7 @@ impl Sums {
         let mut credited = self.credited.clone();
         // Records that were credited after the sums were read are not in them.
         for later in self.later.iter().filter(|later| later.is_in_sums(until)) {
-            credited.add(later.delta.clone(), (later.is_cash, later.refund_room), later.segment);
+            credited.add(later.delta.clone(), (later.kind, later.refund_room), later.segment);
         }
         if credited.totals != *sums {
             return finding(described(&credited.totals), described(sums));
@@ -115,10 +115,9 @@ impl Sums {
 }
 
 impl Credited {
-    fn add(&mut self, delta: Nums, (is_cash, refund_room): (bool, Num), segment: Option<u64>) {
+    fn add(&mut self, delta: Nums, (kind, refund_room): (CreditKind, Num), segment: Option<u64>) {
         self.totals.records = self.totals.records.saturating_add(1);
-        let kind = if is_cash { RecordKind::Cash } else { RecordKind::Trade };
-        add_record(&mut self.totals.totals, delta, kind);
+        add_record(&mut self.totals.totals, delta, RecordKind::Of(kind));
         if !refund_room.is_zero() {
             let of = SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay };
             let sum = self.totals.totals.entry(of).or_default();

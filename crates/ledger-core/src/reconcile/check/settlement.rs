@@ -12,6 +12,7 @@ use crate::reconcile::fact::{
 use crate::reconcile::num::{Num, Nums};
 use crate::settlements::SettlementState;
 use crate::time::Timestamp;
+use crate::transaction::CreditKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A settlement's facts, with sums of its records, since there may be many.
@@ -70,7 +71,7 @@ impl Sums {
             SettlementFact::Stamp(stamp) => {
                 self.merchants.insert(stamp.merchant);
                 self.stamped = self.stamped.saturating_add(1);
-                let kind = if stamp.came_back { RecordKind::CameBack } else { RecordKind::Trade };
+                let kind = if stamp.came_back { RecordKind::CameBack } else { RecordKind::Of(CreditKind::Trade) };
                 add_record(&mut self.totals, stamp.delta, kind);
             }
             SettlementFact::Period(period) => {
@@ -206,12 +207,10 @@ impl Sums {
 /// Which sums a record counts in.
 #[derive(Clone, Copy)]
 pub(super) enum RecordKind {
-    /// A payment, a refund or a reversal of one.
-    Trade,
+    /// Those of a period.
+    Of(CreditKind),
     /// A payout of an earlier settlement that was returned.
     CameBack,
-    /// Cash that the merchant owes, or its reversal.
-    Cash,
 }
 
 /// Adds what a record credits to its merchant.
@@ -219,10 +218,11 @@ pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, kind: RecordKind) 
     for (asset, delta) in delta {
         let (side, size) = match (kind, delta.is_negative()) {
             (RecordKind::CameBack, _) => (SettledSide::CameBack, delta),
-            (RecordKind::Trade, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
-            (RecordKind::Trade, false) => (SettledSide::Taken, delta),
-            (RecordKind::Cash, true) => (SettledSide::CashTaken, Num::ZERO.minus(delta)),
-            (RecordKind::Cash, false) => (SettledSide::CashReversed, delta),
+            (RecordKind::Of(CreditKind::Trade), true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
+            (RecordKind::Of(CreditKind::Trade), false) => (SettledSide::Taken, delta),
+            (RecordKind::Of(CreditKind::Cash), true) => (SettledSide::CashTaken, Num::ZERO.minus(delta)),
+            (RecordKind::Of(CreditKind::Cash), false) => (SettledSide::CashReversed, delta),
+            (RecordKind::Of(CreditKind::Deposit), _) => (SettledSide::Deposited, delta),
         };
         let sum = sums.entry(SettledSum { side, asset }).or_default();
         *sum = sum.plus(size);

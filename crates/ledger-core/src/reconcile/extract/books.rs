@@ -93,6 +93,7 @@ pub(super) fn settlement(at: &StoredItem<'_>) -> Observations {
             (SettledSide::CameBack, &of_asset.came_back),
             (SettledSide::CashTaken, &of_asset.cash_taken),
             (SettledSide::CashReversed, &of_asset.cash_reversed),
+            (SettledSide::Deposited, &of_asset.deposited),
             (SettledSide::RefundRoom, &of_asset.refund_room),
         ];
         for (side, sum) in sides {

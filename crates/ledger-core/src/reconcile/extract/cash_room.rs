@@ -14,7 +14,9 @@ use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{CashRoomFact, GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
-use crate::transaction::{CASH, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH};
+use crate::transaction::{
+    CASH, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT,
+};
 
 /// A merchant's cash rooms: what each terminal was allotted, and what settlements have covered. The ceiling is the sum of what
 /// is unallotted and allotted, less what was covered.
@@ -90,10 +92,21 @@ pub(super) fn is_owed_cash(at: &StoredItem<'_>, of: &ReadEntry) -> Result<bool, 
     Ok(says_so && is_cash && of.entry.postings.iter().all(|posting| posting.account != clearing))
 }
 
+/// Whether an entry that posts to a merchant is of money that it brought: it says so, its operation records deposits, and the
+/// other side is `cash_clearing`.
+pub(super) fn is_deposit(at: &StoredItem<'_>, of: &ReadEntry) -> Result<bool, ItemError> {
+    let says_so = at.item.opt_text(CASH)? == Some(CASH_IS_DEPOSITED)
+        && at.item.opt_text(CREDITED_BY)? == Some(CREDITED_BY_SEAL_AS_DEPOSIT);
+    let clearing = Account::Tenant(TenantAccount::CashClearing);
+    let is_cleared = of.entry.postings.iter().any(|posting| posting.account == clearing);
+    Ok(says_so && of.operation == Operation::CashDeposit && is_cleared)
+}
+
 fn is_owed(item: &Item) -> Result<bool, ItemError> {
     match item.opt_text(CASH)? {
         None => Ok(false),
         Some(CASH_IS_OWED) => Ok(true),
+        Some(CASH_IS_DEPOSITED) => Ok(false),
         Some(_) => Err(ItemError::invalid(CASH)),
     }
 }

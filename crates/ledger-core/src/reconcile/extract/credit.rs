@@ -12,7 +12,7 @@ use crate::reconcile::fact::{GroupFact, PeriodFact};
 use crate::reconcile::num::Num;
 use crate::sealing::segment_of;
 use crate::time::Timestamp;
-use crate::transaction::{CREDITED_AT, CreditKind, PeriodId};
+use crate::transaction::{CREDITED_AT, PeriodId};
 
 /// What one transaction writes to an entry that it seals and credits. All of it is there, or nothing is.
 struct Sealed<'a> {
@@ -46,9 +46,9 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
     let observed = match sealed {
         Sealed { stamp: Some(stamp), credited_at: Some(credited_at), period: Some(period) } => {
             let segment = of_lane(stamp).filter(|(lane, _)| is_of_lane(period, *lane)).map(|(_, segment)| segment);
-            let (delta, is_cash) = (nums(&credit.delta), credit.kind == CreditKind::Cash);
+            let (delta, kind) = (nums(&credit.delta), credit.kind);
             let refund_room = credit.refund_room.as_ref().map(|room| Num(room.value())).unwrap_or_default();
-            let fact = PeriodFact::Credited { delta, is_cash, refund_room, at: credited_at.millis(), segment };
+            let fact = PeriodFact::Credited { delta, kind, refund_room, at: credited_at.millis(), segment };
             let mut observed = vec![at.fact(GroupFact::Period(credit.merchant, period, fact))];
             if segment.is_none() {
                 let finding = at.finding(BreakKind::PeriodDiffers, subject);

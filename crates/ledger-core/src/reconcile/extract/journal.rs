@@ -141,7 +141,7 @@ fn of_records(at: &StoredItem<'_>, of: &ReadEntry) -> Observations {
     let to_merchants = entry.postings.iter().filter(|posting| matches!(posting.account, Account::Merchant(_)));
     let to_merchants = nums(to_merchants.map(|posting| &posting.delta));
     let by_settlement = Operation::MOVING_MERCHANTS.contains(&operation);
-    let is_cash = cash_room::is_owed_cash(at, of)?;
+    let is_cash = cash_room::is_owed_cash(at, of)? || cash_room::is_deposit(at, of)?;
     let mut observed = Vec::new();
     match entry.payment_id {
         Some(payment) => {

@@ -16,7 +16,7 @@ use crate::reconcile::fact::{
     SettlementFact, Stamp,
 };
 use crate::reconcile::num::{Num, Nums};
-use crate::transaction::PeriodId;
+use crate::transaction::{CreditKind, PeriodId};
 
 /// The attribute with what a record credits to its merchant.
 const MERCHANT_DELTA: &str = "merchant_delta";
@@ -157,7 +157,8 @@ fn credit(at: &StoredItem<'_>, subject: &str, merchant: MerchantId, deltas: &[De
         }
         if let Some(id) = period {
             let (delta, refund_room) = (nums(deltas), Num::ZERO);
-            let fact = PeriodFact::Credited { delta, is_cash: false, refund_room, at: credited_at, segment: None };
+            let fact =
+                PeriodFact::Credited { delta, kind: CreditKind::Trade, refund_room, at: credited_at, segment: None };
             observed.push(at.fact(GroupFact::Period(merchant, id, fact)));
         }
         let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|due| keys::is_settle_mark(&at.tenant, merchant, due));

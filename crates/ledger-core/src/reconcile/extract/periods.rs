@@ -100,6 +100,7 @@ fn totals(sums: &PeriodSums) -> PeriodTotals {
             PeriodSide::Refunded => SettledSide::Refunded,
             PeriodSide::CashTaken => SettledSide::CashTaken,
             PeriodSide::CashReversed => SettledSide::CashReversed,
+            PeriodSide::Deposited => SettledSide::Deposited,
             PeriodSide::RefundRoom => SettledSide::RefundRoom,
         };
         sums.side(of).iter().map(move |(asset, sum)| (side, asset, sum))

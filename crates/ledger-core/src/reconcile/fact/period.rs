@@ -4,6 +4,7 @@ use super::super::num::{Num, Nums};
 use super::settlement::SettledSums;
 use super::text;
 use crate::ids::SettlementId;
+use crate::transaction::CreditKind;
 use serde::{Deserialize, Serialize};
 
 /// One fact of a period. Instants are milliseconds since 1970.
@@ -39,8 +40,8 @@ pub enum PeriodFact {
         /// What was credited.
         #[serde(with = "text::sums")]
         delta: Nums,
-        /// Whether it is cash that the merchant owes, or its reversal.
-        is_cash: bool,
+        /// Which sums it counts in.
+        kind: CreditKind,
         /// What it took from the merchant's refund room, in yen.
         refund_room: Num,
         /// When.

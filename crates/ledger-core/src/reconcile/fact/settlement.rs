@@ -81,14 +81,23 @@ pub enum SettledSide {
     CashTaken,
     /// The sum of such cash that terminals returned.
     CashReversed,
+    /// What the merchant brought for cash that it owes.
+    Deposited,
     /// What refunds took from the merchant's refund room.
     RefundRoom,
 }
 
 impl SettledSide {
     /// Every side.
-    pub const ALL: [Self; 6] =
-        [Self::Taken, Self::Refunded, Self::CameBack, Self::CashTaken, Self::CashReversed, Self::RefundRoom];
+    pub const ALL: [Self; 7] = [
+        Self::Taken,
+        Self::Refunded,
+        Self::CameBack,
+        Self::CashTaken,
+        Self::CashReversed,
+        Self::Deposited,
+        Self::RefundRoom,
+    ];
 
     /// The stable name, in facts' lines.
     #[must_use]
@@ -99,6 +108,7 @@ impl SettledSide {
             Self::CameBack => "came_back",
             Self::CashTaken => "cash_taken",
             Self::CashReversed => "cash_reversed",
+            Self::Deposited => "deposited",
             Self::RefundRoom => "refund_room",
         }
     }

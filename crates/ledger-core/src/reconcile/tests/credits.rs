@@ -103,7 +103,7 @@ fn sealed_entry_is_credited_in_a_period_of_its_lane() {
     let at = Timestamp::parse(AT).unwrap().millis();
     let credited = PeriodFact::Credited {
         delta: nums(&[("ECOPAY", "60")]),
-        is_cash: false,
+        kind: CreditKind::Trade,
         refund_room: Num::ZERO,
         at,
         segment: Some(9),

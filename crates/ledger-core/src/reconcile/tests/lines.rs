@@ -193,14 +193,14 @@ fn period_facts() -> Vec<PeriodFact> {
         PeriodFact::Taken { sums: Some(sums()), settlement },
         PeriodFact::Credited {
             delta: nums(&[("REGIONAL#aoba", "3")]),
-            is_cash: false,
+            kind: CreditKind::Trade,
             refund_room: Num::ZERO,
             at: 1,
             segment: None,
         },
         PeriodFact::Credited {
             delta: nums(&[("REGIONAL#aoba", "3")]),
-            is_cash: true,
+            kind: CreditKind::Cash,
             refund_room: Num::ZERO,
             at: 1,
             segment: Some(7),

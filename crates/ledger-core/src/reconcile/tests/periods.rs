@@ -17,7 +17,7 @@ fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
 fn credited(delta: &str, at: i64) -> PeriodFact {
     PeriodFact::Credited {
         delta: nums(&[("ECOPAY", delta)]),
-        is_cash: false,
+        kind: CreditKind::Trade,
         refund_room: Num::ZERO,
         at,
         segment: None,
@@ -108,7 +108,7 @@ fn of_lane(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
 fn sealed(delta: &str, at: i64, segment: u64) -> PeriodFact {
     PeriodFact::Credited {
         delta: nums(&[("ECOPAY", delta)]),
-        is_cash: false,
+        kind: CreditKind::Trade,
         refund_room: Num::ZERO,
         at,
         segment: Some(segment),
