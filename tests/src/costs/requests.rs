@@ -208,6 +208,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",
         Endpoint::RefundCeiling => "ceiling of the refund room set",
+        Endpoint::CashDeposit => "cash deposit recorded",
         Endpoint::Grant => "points granted to one customer",
         Endpoint::BulkGrant => "points granted in bulk, the job",
         Endpoint::AdjustmentRequest => "adjustment requested",

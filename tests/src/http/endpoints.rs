@@ -87,6 +87,7 @@ endpoints! {
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
     RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
+    CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -256,7 +257,9 @@ impl Endpoint {
                 make(world, &path(one), &json!({})).with_other_path(path(other))
             }
             Self::AccountLimits => account_limits::prepare(world).await,
-            Self::CashCeiling | Self::CashRoom | Self::RefundCeiling => tills::prepare(self, world).await,
+            Self::CashCeiling | Self::CashRoom | Self::RefundCeiling | Self::CashDeposit => {
+                tills::prepare(self, world).await
+            }
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }

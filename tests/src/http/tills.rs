@@ -22,6 +22,12 @@ impl World {
         self.operator(&path, &json!({ "ceiling": ceiling })).await
     }
 
+    /// Records money that a merchant brought for cash that it owes.
+    pub async fn deposit(&self, merchant: &str, amount: &str) -> Answer {
+        let path = format!("/v1/admin/merchants/{merchant}/cash-deposits");
+        self.operator(&path, &json!({"amount": amount, "reason": "receipt 7"})).await
+    }
+
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
@@ -43,6 +49,11 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
         Endpoint::RefundCeiling => {
             let path = format!("/v1/admin/merchants/{}/refund-room", merchant.id);
             make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001")
+        }
+        Endpoint::CashDeposit => {
+            let path = format!("/v1/admin/merchants/{}/cash-deposits", merchant.id);
+            let deposit = make(world, &path, &json!({"amount": "300", "reason": "receipt 7"}));
+            return Prepared { entries: 1, ..deposit.with_other("amount", "301") };
         }
         other => panic!("{other:?} is not of rooms"),
     };

@@ -77,6 +77,11 @@ async fn owner_alone_moves_nothing_and_gives_no_power() {
         patches(&format!("/v1/admin/merchants/{}", shop.id), owner, &own),
         posts(&room, owner, &ceiling),
         posts(&format!("/v1/admin/merchants/{}/refund-room", shop.id), owner, &json!({"ceiling": "900000"})),
+        posts(
+            &format!("/v1/admin/merchants/{}/cash-deposits", shop.id),
+            owner,
+            &json!({"amount": "9", "reason": "mine"}),
+        ),
         posts(&format!("/v1/admin/terminals/{}/cash-room", terminal.id), owner, &json!({"allot": "900"})),
         posts(&format!("/v1/admin/terminals/{}/enrolment", terminal.id), owner, &json!({})),
         posts("/v1/admin/staff", owner, &staff::invitation(&new_id(), "approver")),

@@ -67,6 +67,7 @@ endpoints! {
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
     admin_merchants_refund_room = RefundCeiling,
+    admin_merchants_cash_deposits = CashDeposit,
     admin_grants = Grant,
     admin_grants_in_bulk = BulkGrant,
     admin_adjustments = AdjustmentRequest,

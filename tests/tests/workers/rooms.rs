@@ -219,6 +219,68 @@ async fn cash_room_returns_with_the_settlement_that_pays() {
     is_clean(world).await;
 }
 
+/// What a merchant brings covers its cash, whether the settlement is carried or paid. The fee is as without it.
+#[tokio::test]
+async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
+    let shop = Settling::with_rooms("rooms-deposit").await;
+    let (world, merchant) = (&shop.world, &shop.merchant);
+    let till = world.till(merchant, "3000").await;
+    let card = world.card(None, "0").await;
+    let loads = async |amount: &str| {
+        let _ = world.api.settle(&till.does("topup", &card, &json!({ "amount": amount }))).await.good();
+    };
+    loads("3000").await;
+    let _ = world.deposit(&merchant.id, "2000").await.good();
+    let first = settled(&shop).await;
+    let returned = (&first["status"], &first["returned_cash_room"], &first["totals"]["ECOPAY"]["deposited"]);
+    assert_eq!(returned, (&json!("carried"), &json!("2000"), &json!("2000")), "{first}");
+    assert_eq!(cash_room(world, merchant).await, ["2000", "2000"]);
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "-1000");
+    is_clean(world).await;
+    let _ = world.deposit(&merchant.id, "1000").await.good();
+    let second = settled(&shop).await;
+    assert_eq!((&second["status"], &second["returned_cash_room"]), (&json!("carried"), &json!("1000")), "{second}");
+    assert_eq!(cash_room(world, merchant).await, ["3000", "3000"]);
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
+
+    // More than is owed is paid out, and returns no more room than was taken. No fee is taken on it.
+    let _ = world.allot(&till, "500").await.good();
+    loads("500").await;
+    shop.take("5000").await;
+    let _ = world.deposit(&merchant.id, "700").await.good();
+    let third = settled(&shop).await;
+    assert_eq!(
+        (&third["status"], &third["net"], &third["fee"]),
+        (&json!("paid"), &json!("5200"), &json!("75")),
+        "{third}"
+    );
+    assert_eq!(third["returned_cash_room"], "500", "{third}");
+    assert_eq!(cash_room(world, merchant).await, ["3000", "3500"]);
+    is_clean(world).await;
+    assert_eq!(world.deposit(&ledger_tests::http::world::new_id(), "1").await.status, 404);
+}
+
+/// A merchant without income has refunded, and brings money for that.
+#[tokio::test]
+async fn deposit_covers_refunds_after_cash() {
+    let shop = Settling::with_rooms("rooms-deposit-refunds").await;
+    let (world, merchant) = (&shop.world, &shop.merchant);
+    let till = world.till(merchant, "100").await;
+    let card = world.card(None, "0").await;
+    let _ = world.refund_ceiling(&merchant.id, "1000").await.good();
+    let payment = shop.take("1000").await;
+    assert_eq!(settled(&shop).await["status"], "paid");
+    shop.refund(&payment, "1000").await;
+    let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "100"}))).await.good();
+    let _ = world.deposit(&merchant.id, "700").await.good();
+    let view = settled(&shop).await;
+    let returned = (&view["status"], &view["returned_cash_room"], &view["returned_refund_room"]);
+    assert_eq!(returned, (&json!("carried"), &json!("100"), &json!("600")), "{view}");
+    assert_eq!(refund_room(world, merchant).await, ["1000", "600", "400"]);
+    assert_eq!(cash_room(world, merchant).await, ["100", "100"]);
+    is_clean(world).await;
+}
+
 /// One break after another in the same books, each repaired before the next.
 #[tokio::test]
 async fn planted_breaks_of_rooms_are_found() {

@@ -243,6 +243,7 @@ async fn cards(stage: &Stage) {
         let _ = world.api.send(&read).await.good();
     }
     let _ = world.refund_ceiling(&shop.id, "100").await;
+    let _ = world.deposit(&shop.id, "100").await;
     let read = Call::get(&format!("/v1/admin/merchants/{}/refund-room", shop.id), &world.operator.who);
     let _ = world.api.send(&read).await.good();
     let again = world.enrol(&terminal.id).await;
