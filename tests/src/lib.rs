@@ -10,6 +10,7 @@ pub mod chance;
 #[cfg(feature = "stack")]
 pub mod cloud;
 pub mod costs;
+pub mod declared;
 pub mod documents;
 pub mod engine;
 pub mod golden;

@@ -202,6 +202,9 @@ impl Operation {
     /// The operations that call the payment provider under their key.
     pub const CALLING_PSP: [Self; 2] = [Self::Topup, Self::TopupRefund];
 
+    /// The operations whose response has a one-time secret: a code, or the PSP's client secret.
+    pub const ANSWERING_WITH_SECRET: [Self; 3] = [Self::EnrolmentCode, Self::PaymentCode, Self::Topup];
+
     /// The operations whose postings to a merchant change its balance item in their own transaction. For all others
     /// the balance is a projection that a worker updates.
     pub const MOVING_MERCHANTS: [Self; 9] = [
@@ -215,6 +218,12 @@ impl Operation {
         Self::SettlementReturned,
         Self::SettlementReturnApprove,
     ];
+
+    /// Whether its response has a one-time secret, when it is executed.
+    #[must_use]
+    pub fn answers_with_secret(self) -> bool {
+        Self::ANSWERING_WITH_SECRET.contains(&self)
+    }
 
     /// Parses a stored name; `None` for any other text.
     #[must_use]

@@ -97,7 +97,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         hold_hours: None,
         limits: None,
         settlement: Some(settlement_terms()?),
-        records: RecordVersion::NEWEST,
+        records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,

@@ -182,7 +182,7 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     // The legacy model has no place for what later versions write. Such a tenant is switched when its migration ended.
     let (records, cash, rooms) = match legacy {
         Some(_) => (RecordVersion::V1, CashTerms::Clearing, RoomTerms::ByHand),
-        None => (RecordVersion::NEWEST, CashTerms::OwedByMerchant, RoomTerms::Settled),
+        None => (RecordVersion::AT_OPENING, CashTerms::OwedByMerchant, RoomTerms::Settled),
     };
     let approvals = ApprovalTerms::Required(GrantLimits::default());
     let terms = TenantTerms { records, cash, rooms, staff: StaffSource::Records, approvals, ..terms };
@@ -311,7 +311,7 @@ mod tests {
         let approvals = ApprovalTerms::Required(GrantLimits::default());
         let opened = TenantTerms { rooms: RoomTerms::Settled, staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item).unwrap(), opened);
-        assert_eq!(opened.records, RecordVersion::NEWEST);
+        assert_eq!(opened.records, RecordVersion::AT_OPENING);
         // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();

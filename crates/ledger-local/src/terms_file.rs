@@ -146,7 +146,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         hold_hours: file.hold_hours.map(hold_hours).transpose()?,
         limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
-        records: RecordVersion::NEWEST,
+        records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
         staff: StaffSource::Tokens,

@@ -4,7 +4,7 @@ use crate::callers::Callers;
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
-use crate::execute::{Ledger, Outcome, PlanError, Sealable};
+use crate::execute::{FormedClaim, Ledger, Outcome, PlanError, Sealable};
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ use crate::secrets::SecretSource;
 use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
 use ledger_core::idempotency::{
-    Admission, Answer, CanonicalRequest, Claim, IdempotencyKey, KeyError, PlannedCall, Window,
+    Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, MarkerForm, PlannedCall, Window,
 };
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
@@ -207,24 +207,47 @@ impl App {
     ///
     /// `plan` is called only if the tenant has terms. It reads everything else that can change, so that a failure in it
     /// is answered after a stored response has been looked for.
-    pub async fn perform<T, P, F>(
+    pub async fn perform<T, A, P, F>(
         &self,
         claim: Claim,
         admission: Admission,
         plan: P,
-        render: impl Fn(&T::Receipt) -> Answer,
+        render: impl Fn(&T::Receipt) -> A,
     ) -> Outcome
     where
         T: Sealable,
+        A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        let tenant = claim.tenant.clone();
+        let (formed, ready) = self.formed(claim, &admission).await;
         let plan = async |cx| {
-            let _ = self.terms(&tenant).await?;
+            ready.clone()?;
             plan(cx).await
         };
-        self.ledger().perform(claim, admission, plan, render).await
+        self.ledger().perform(formed, admission, plan, render).await
+    }
+
+    /// Decides in which form a claim's marker is written, and reads the keys that the form needs.
+    ///
+    /// If that fails, so must the plan, with the problem: then nothing is written, and a stored response is returned.
+    async fn formed(&self, claim: Claim, admission: &Admission) -> (FormedClaim, Result<(), Problem>) {
+        let form = match admission {
+            Admission::Execute => self.marker_form(&claim.tenant).await,
+            Admission::LookUpOnly | Admission::RefuseUnlessStored(_) => Ok(MarkerForm::Plain),
+        };
+        match form {
+            Ok(form) => (FormedClaim { claim, form }, Ok(())),
+            Err(problem) => (claim.into(), Err(problem)),
+        }
+    }
+
+    async fn marker_form(&self, tenant: &Tenant) -> Result<MarkerForm, Problem> {
+        if self.terms(tenant).await?.records.has_keyed_markers() {
+            self.ledger().keyed_form().await
+        } else {
+            Ok(MarkerForm::Plain)
+        }
     }
 
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.
@@ -237,12 +260,12 @@ impl App {
             Ok(psp_executor) => psp_executor,
             Err(problem) => return self.ledger().answer_unplanned(&claim, admission, problem).await,
         };
-        let tenant = claim.tenant.clone();
+        let (formed, ready) = self.formed(claim, &admission).await;
         let plan = async |cx| {
-            let _ = self.terms(&tenant).await?;
+            ready.clone()?;
             plan(cx, psp_executor.clone()).await
         };
-        psp_executor.perform(claim, admission, plan).await
+        psp_executor.perform(formed, admission, plan).await
     }
 
     /// Builds a caller's claim on the key of a request, and says whether the request may be executed.

@@ -13,7 +13,7 @@ use ledger_core::approvals::{
     plan_request, plan_withdraw, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
-use ledger_core::idempotency::{Answer, Claim};
+use ledger_core::idempotency::{AnyAnswer, Claim};
 use ledger_core::ids::{ApprovalId, Employer, StaffId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
@@ -47,10 +47,12 @@ impl<R> Requested<R> {
 
     /// Builds the response: that of the executed command, or 202 with the approval. `at` is the endpoint that returns
     /// approvals.
-    pub fn answer(&self, at: &Endpoint, of_executed: impl FnOnce(&R) -> Answer) -> Answer {
+    pub fn answer<A: Into<AnyAnswer>>(&self, at: &Endpoint, of_executed: impl FnOnce(&R) -> A) -> AnyAnswer {
         match self {
-            Self::Executed(receipt) => of_executed(receipt),
-            Self::Pending(approval) => accepted(at.path(&[&approval.id]), &PendingApprovalView::from(&**approval)),
+            Self::Executed(receipt) => of_executed(receipt).into(),
+            Self::Pending(approval) => {
+                accepted(at.path(&[&approval.id]), &PendingApprovalView::from(&**approval)).into()
+            }
         }
     }
 }

@@ -4,13 +4,15 @@
 
 mod apply;
 mod attempt;
+mod keys;
 mod marker;
 mod outcome;
 mod plan;
 mod sealable;
 
 pub use apply::ApplyError;
-pub use outcome::{Outcome, accepted, created, created_without_path, ok};
+pub use keys::FormedClaim;
+pub use outcome::{Outcome, accepted, created, created_without_path, ok, with_secret};
 pub use plan::{PlanError, Refusal};
 pub use sealable::Sealable;
 
@@ -21,9 +23,10 @@ use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
 pub(crate) use attempt::WriteOutcome;
 use attempt::{NotWritten, Tries};
+use keys::KeptMarkerKeys;
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, Answer, Claim};
+use ledger_core::idempotency::{Admission, AnyAnswer, Claim, MarkerForm, NewAnswer};
 use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -32,6 +35,7 @@ use ledger_core::transaction::{BuildError, Rejection, Transaction};
 use marker::ASK_AGAIN;
 pub(crate) use marker::MarkerOutcome;
 pub(crate) use outcome::Reply;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest pause before a re-plan, in milliseconds; the pause is random.
@@ -45,13 +49,14 @@ pub struct Ledger {
     clock: Clock,
     entropy: Entropy,
     metrics: Metrics,
+    marker_keys: Option<Arc<KeptMarkerKeys>>,
 }
 
 impl Ledger {
     /// Creates the ledger over a table, which then uses the same clock.
     #[must_use]
     pub fn new(dynamo: Dynamo, clock: Clock, entropy: Entropy, metrics: Metrics) -> Self {
-        Self { dynamo: dynamo.with_clock(clock.clone()), clock, entropy, metrics }
+        Self { dynamo: dynamo.with_clock(clock.clone()), clock, entropy, metrics, marker_keys: None }
     }
 
     /// The table, for reads.
@@ -83,32 +88,35 @@ impl Ledger {
     /// The response that `render` makes of the receipt is stored with the effect. `plan` is called again after a stale
     /// plan, always with the same context, so it must read everything it decides on each time, with
     /// [`Ledger::read_for`].
-    pub async fn perform<T, P, F>(
+    pub async fn perform<T, A, P, F>(
         &self,
-        claim: Claim,
+        formed: impl Into<FormedClaim>,
         admission: Admission,
         plan: P,
-        render: impl Fn(&T::Receipt) -> Answer,
+        render: impl Fn(&T::Receipt) -> A,
     ) -> Outcome
     where
         T: Sealable,
+        A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
+        let formed = formed.into();
+        let claim = &formed.claim;
         let seal = |planned: T| {
-            let answer = render(planned.receipt());
-            Ok((planned.seal(&claim, &answer)?, answer))
+            let answer = render(planned.receipt()).into();
+            Ok((planned.seal(claim, answer.in_form(&formed.form))?, answer))
         };
         let reply = match admission {
-            Admission::LookUpOnly => self.look_up(&claim).await,
-            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(&claim, error).await,
-            Admission::Execute => self.execute(&claim, plan, seal).await.and_then(|executed| match executed {
-                Executed::Done(answer) => Ok(Reply::fresh(answer)),
+            Admission::LookUpOnly => self.look_up(claim).await,
+            Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
+            Admission::Execute => self.execute(&formed, plan, seal).await.and_then(|executed| match executed {
+                Executed::Done(answer) => Ok(Reply::fresh(answer.into_exposed())),
                 Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
                 Executed::Marker(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
             }),
         };
-        self.outcome(&claim, reply)
+        self.outcome(claim, reply)
     }
 
     /// Builds the response to a request, and counts it if the service is at fault.
@@ -136,7 +144,7 @@ impl Ledger {
     /// Claims a key with the transaction that `seal` makes of what `plan` returns.
     pub(crate) async fn execute<T, D, P, F>(
         &self,
-        claim: &Claim,
+        formed: &FormedClaim,
         plan: P,
         seal: impl Fn(T) -> Result<(Transaction, D), BuildError>,
     ) -> Result<Executed<D>, Problem>
@@ -144,6 +152,7 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
+        let FormedClaim { claim, form } = formed;
         let context = self.context(claim.now)?;
         let mut tries = Tries::default();
         loop {
@@ -156,7 +165,7 @@ impl Ledger {
                     }
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
-                    return self.refuse(claim, &refusal, &tries).await;
+                    return self.refuse((claim, form), &refusal, &tries).await;
                 }
                 Err(PlanError::MarkerExists(item)) => match self.marker_or_wait(claim, &item, &mut tries).await? {
                     Some(marker) => return Ok(Executed::Marker(marker)),
@@ -176,7 +185,7 @@ impl Ledger {
                 Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, claim),
             };
             if refusal.failure() != Failure::StalePlan {
-                return self.refuse(claim, &refusal, &tries).await;
+                return self.refuse((claim, form), &refusal, &tries).await;
             }
             if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
                 return Ok(Executed::Marker(marker));
@@ -209,13 +218,19 @@ impl Ledger {
     /// Answers with a refusal. A terminal refusal is stored first, so that every retry gets the same response.
     ///
     /// If another request with the same key stored its response first, that response is returned.
-    async fn refuse<D>(&self, claim: &Claim, refusal: &Refusal, tries: &Tries) -> Result<Executed<D>, Problem> {
+    async fn refuse<D>(
+        &self,
+        (claim, form): (&Claim, &MarkerForm),
+        refusal: &Refusal,
+        tries: &Tries,
+    ) -> Result<Executed<D>, Problem> {
         let problem = refusal.problem_to(claim.principal);
         if !refusal.failure().is_terminal() {
             return Err(self.unless_unknown(claim, tries, problem));
         }
         let answer = problem.answer();
-        let transaction = Transaction::refusal(claim, &answer).map_err(|error| self.unsealed(claim, &error))?;
+        let transaction = Transaction::refusal(claim, NewAnswer::plain(&answer, form));
+        let transaction = transaction.map_err(|error| self.unsealed(claim, &error))?;
         let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
             Written::Applied => {
                 problem.count(&self.metrics, &claim.tenant, Some(claim.operation));
@@ -272,7 +287,7 @@ impl Ledger {
         item: &Item,
         tries: &mut Tries,
     ) -> Result<Option<MarkerOutcome>, Problem> {
-        if let Some(marker) = self.marker_outcome(claim, item)? {
+        if let Some(marker) = self.marker_outcome(claim, item).await? {
             return Ok(Some(marker));
         }
         if self.wait_after_conflict(&claim.tenant, claim.operation, tries).await {

@@ -3,7 +3,7 @@
 //! The modules in their order. A test checks that each uses only those before it.
 //!
 //! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`.
-//! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `execute`, `secrets`, `logging`.
+//! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 pub use code::Code;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use ledger_core::dynamo::ItemError;
-use ledger_core::idempotency::Answer;
+use ledger_core::idempotency::{Answer, MarkerError};
 use ledger_core::ids::Tenant;
 use ledger_core::operation::Operation;
 use serde::Serialize;
@@ -142,6 +142,19 @@ impl From<ItemError> for Problem {
     fn from(error: ItemError) -> Self {
         tracing::error!(%error, "a stored item cannot be read");
         Self::internal()
+    }
+}
+
+impl From<MarkerError> for Problem {
+    fn from(error: MarkerError) -> Self {
+        match error {
+            MarkerError::Item(error) => error.into(),
+            MarkerError::KeyAbsent(_) => Self::keys_unavailable(),
+            MarkerError::Sealed(error) => {
+                tracing::error!(%error, "a stored response cannot be decrypted");
+                Self::internal()
+            }
+        }
     }
 }
 

@@ -190,12 +190,16 @@ impl App {
             MarkerState::Completed { .. } if marker.processed_at.plus(Window::of(operation).replay) <= self.now() => {
                 OperationView { answered_at, ..state("expired") }
             }
-            MarkerState::Completed { answer, .. } => OperationView {
-                status: Some(answer.status),
-                answer: serde_json::value::RawValue::from_string(answer.body).ok(),
-                answered_at,
-                ..state("done")
-            },
+            MarkerState::Completed { answer, fingerprint, .. } => {
+                let marker = keys::marker(caller.tenant(), caller.principal(), operation, key.as_str());
+                let answer = self.ledger().open(&answer, &marker, &fingerprint).await?;
+                OperationView {
+                    status: Some(answer.status),
+                    answer: serde_json::value::RawValue::from_string(answer.body).ok(),
+                    answered_at,
+                    ..state("done")
+                }
+            }
         })
     }
 

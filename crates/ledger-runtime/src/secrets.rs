@@ -1,7 +1,7 @@
 //! Secrets that are not in the environment. No part of a secret gets into an error or a log.
 
-use crate::execute::Ledger;
-use crate::metrics::Metric;
+use crate::clock::Clock;
+use crate::metrics::{Metric, Metrics};
 use futures::future::BoxFuture;
 use ledger_core::personal::Masked;
 use ledger_core::time::Timestamp;
@@ -32,12 +32,20 @@ pub trait SecretSource: Send + Sync {
     fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>>;
 }
 
+impl SecretSource for Masked<String> {
+    fn read(&self) -> BoxFuture<'_, Result<Masked<String>, SecretError>> {
+        let text = self.clone();
+        Box::pin(std::future::ready(Ok(text)))
+    }
+}
+
 /// A secret that is read again every five minutes, so that it can be rotated while functions run.
 ///
 /// If a read fails, the previous text is used.
 pub struct KeptSecret {
     source: Box<dyn SecretSource>,
-    ledger: Ledger,
+    clock: Clock,
+    metrics: Metrics,
     state: Mutex<KeptText>,
 }
 
@@ -50,8 +58,8 @@ struct KeptText {
 
 impl KeptSecret {
     /// Creates a secret that is read when it is first needed.
-    pub fn new(source: impl SecretSource + 'static, ledger: &Ledger) -> Self {
-        Self { source: Box::new(source), ledger: ledger.clone(), state: Mutex::default() }
+    pub fn new(source: impl SecretSource + 'static, clock: &Clock, metrics: &Metrics) -> Self {
+        Self { source: Box::new(source), clock: clock.clone(), metrics: metrics.clone(), state: Mutex::default() }
     }
 
     /// The text, read at most five minutes ago unless the last read failed.
@@ -74,7 +82,7 @@ impl KeptSecret {
     }
 
     async fn text(&self, state: &mut KeptText, valid_for: Duration) -> Result<Masked<String>, SecretError> {
-        let now = self.ledger.clock().now();
+        let now = self.clock.now();
         let is_fresh = state.last_read.is_some_and(|(at, _)| at <= now && now < at.plus(valid_for));
         if let (Some(text), true) = (&state.text, is_fresh) {
             return Ok(text.clone());
@@ -88,7 +96,7 @@ impl KeptSecret {
             }
             Err(error) => {
                 let before = state.text.clone().ok_or_else(|| error.clone())?;
-                self.ledger.metrics().count_of(Metric::SecretsStale, None, None);
+                self.metrics.count_of(Metric::SecretsStale, None, None);
                 tracing::error!(%error, "secret not read again: the previous text is used");
                 Ok(before)
             }

@@ -16,7 +16,7 @@ use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, created, ok, with_secret};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, PathId, SentText, StatusBody};
@@ -176,7 +176,7 @@ pub(crate) async fn enrolment(
             code: receipt.code.expose().to_owned(),
             expires_at: receipt.expires_at.to_string(),
         };
-        created(GET.path(&[&id]), &view)
+        with_secret(created(GET.path(&[&id]), &view))
     };
     let render = |requested: &Requested<EnrolmentReceipt>| requested.answer(&approvals::GET, issued);
     Ok(app.perform(claim.clone(), admission, plan, render).await)

@@ -6,7 +6,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
-use ledger_runtime::execute::{Outcome, ok};
+use ledger_runtime::execute::{Outcome, ok, with_secret};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{Empty, KeyedJson};
@@ -40,7 +40,8 @@ pub(crate) async fn create(
     let plan = async |cx| Ok(payments::code::plan(who.tenant(), who.id(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
-            ok(&CodeView { code: receipt.code.expose().to_owned(), expires_at: receipt.expires_at.to_string() })
+            let (code, expires_at) = (receipt.code.expose().to_owned(), receipt.expires_at.to_string());
+            with_secret(ok(&CodeView { code, expires_at }))
         })
         .await)
 }

@@ -116,7 +116,9 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
             // A terminal's marker is kept for its reversal, however late that comes.
             let expires = is_answered(marker.item) && marker.kind() != "terminal";
             ensure_eq!(marker.has("ttl"), expires, "{marker} is {state}: whether it has `ttl`");
-            let response: &[_] = if is_answered(marker.item) { &["status", "body", "fp"] } else { &[] };
+            // A body with a one-time secret is encrypted if the fingerprint has a key.
+            let body = if marker.has("sealed_body") && marker.has("fp_key") { "sealed_body" } else { "body" };
+            let response: &[_] = if is_answered(marker.item) { &["status", body, "fp"] } else { &[] };
             (absent(response), present(&["due_pk", "due_sk", "lease_until", "parked"]))
         };
         if let Some(name) = missing {

@@ -8,6 +8,7 @@ use super::{
     build_approvals, build_cash, build_crediting, build_decision, build_hold, build_lanes, build_migration, build_more,
     build_reconcile, build_scale, build_settlement, build_staff, build_topup, build_trail,
 };
+use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::aggregates::MetricsChange;
 use ledger_core::cards::pay::CardPay;
@@ -18,7 +19,7 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
-use ledger_core::idempotency::{Answer, Claim, Marker};
+use ledger_core::idempotency::{Answer, Claim, Marker, NewAnswer};
 use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
@@ -103,7 +104,9 @@ pub fn build(given: &Given) -> Built {
         Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
         Ok(Made::Draft(draft)) => {
             let (claim, answer) = both();
-            let sealed = Transaction::seal(draft.clone(), &claim, &answer).expect("the core seals its draft");
+            let (answer, form) = (declared(claim.operation, answer), world.marker_form());
+            let sealed = Transaction::seal(draft.clone(), &claim, answer.in_form(&form));
+            let sealed = sealed.expect("the core seals its draft");
             Built::Transaction(Box::new(sealed), Some(Box::new(claim)))
         }
     }
@@ -119,7 +122,8 @@ fn make(
     let draft = match does {
         Does::Refusal {} => {
             let (claim, answer) = both();
-            return Ok(Made::Whole(Transaction::refusal(&claim, &answer).unwrap()));
+            let form = world.marker_form();
+            return Ok(Made::Whole(Transaction::refusal(&claim, NewAnswer::plain(&answer, &form)).unwrap()));
         }
         Does::Deduct { .. }
         | Does::Credit { .. }

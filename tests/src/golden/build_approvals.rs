@@ -2,6 +2,7 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
+use crate::declared::declared;
 use crate::wire;
 use ledger_core::approvals::{
     Approval, ApprovalRequest, Approve, Command, Seen, plan_approve, plan_reject, plan_request, plan_withdraw,
@@ -80,7 +81,9 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
             let (planned, from) = plan_approve(&command, cx)?;
             let (claim, answer) = both();
-            return Ok(Made::Whole(Transaction::seal_as(planned.draft, &claim, &answer, &from).unwrap()));
+            let (answer, form) = (declared(claim.operation, answer), world.marker_form());
+            let sealed = Transaction::seal_as(planned.draft, &claim, answer.in_form(&form), &from);
+            return Ok(Made::Whole(sealed.unwrap()));
         }
         ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,
         ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,

@@ -4,6 +4,7 @@
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
+use crate::declared::stored;
 use crate::holders;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
@@ -42,7 +43,7 @@ pub(super) fn make(
             let command = topup_claim::Topup { customer: decode::customer(customer), charge: world.amount(charge)? };
             let claim = claim.expect("a claim");
             let terms = world.terms_for(Account::Customer(command.customer));
-            return claimed(&topup_claim::plan(&command, claim, &terms, &psp_terms(psp), cx)?, claim);
+            return claimed(world, &topup_claim::plan(&command, claim, &terms, &psp_terms(psp), cx)?, claim);
         }
         Does::TopupRefund { actor, topup, amount, reason, psp } => {
             let records = Records::read(world, topup, None)?;
@@ -56,13 +57,14 @@ pub(super) fn make(
                 reason: &decode::text(reason),
             };
             let claim = claim.expect("a claim");
-            return claimed(&topup_refund::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
+            return claimed(world, &topup_refund::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
         }
         Does::TopupEvent { event, kind, fact, topup, refund } => {
             let records = Records::read(world, topup, refund.as_deref())?;
             let mut effect = records.route(world, fact)?;
             if let (true, Some(flight)) = (effect.lands, records.flight(world)) {
-                effect.draft.items.push(flight.land_from_outside(answer(), false, cx.now));
+                let stored = stored(&flight, answer());
+                effect.draft.items.push(flight.land_from_outside(stored, false, cx.now));
             }
             let event = EventClaim {
                 tenant: tenant.clone(),
@@ -239,15 +241,18 @@ impl Records {
     }
 }
 
-fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
-    let flight = Flight::begin(claim, call).unwrap();
+fn claimed(world: &World, call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
+    let flight = Flight::begin_in(&world.marker_form(), claim, call).unwrap();
     Ok(Made::Whole(Transaction::claimed(call.draft.clone(), claim, &flight).unwrap()))
 }
 
 /// Stores the response as the holder of the fencing token that was read.
 fn landed(world: &World, records: &Records, effect: &Effect, answer: &Answer, refused: bool) -> Made {
     let held = holders::of_claim(&records.flight(world).expect("a marker in flight"));
-    let landing = held.land(answer, refused, world.cx.now);
+    let landing = match refused {
+        true => held.land(answer, refused, world.cx.now),
+        false => held.land(stored(&held, answer), refused, world.cx.now),
+    };
     let from = effect.provenance(&world.tenant, world.cx.now);
     Made::Whole(Transaction::landed(effect.draft.clone(), landing, &from).unwrap())
 }

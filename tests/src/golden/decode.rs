@@ -4,6 +4,7 @@
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
 use super::written;
+use crate::declared::keyed_form;
 use crate::engine::{Contents, PrimaryKey, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
@@ -11,7 +12,7 @@ use ledger_core::crediting::Uncredited;
 use ledger_core::customers::profile::ProfilePatch;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerForm, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{Layout, LegacyItem};
@@ -62,6 +63,15 @@ impl World {
     #[must_use]
     pub fn get(&self, key: &Key) -> Option<&Item> {
         self.read.get(&(key.pk().to_owned(), key.sk().to_owned()))
+    }
+
+    /// The form in which markers are written under the terms; the plain one if the state has no terms.
+    #[must_use]
+    pub fn marker_form(&self) -> MarkerForm {
+        match self.get(&keys::config(&self.tenant)) {
+            Some(_) if self.terms().records.has_keyed_markers() => keyed_form(),
+            Some(_) | None => MarkerForm::Plain,
+        }
     }
 
     /// The payer's wallet as it was read.

@@ -9,10 +9,10 @@ use super::credited::{credited, merchant_changes, merchant_work};
 use super::vector::{Effects, Given, ReasonJson, Row, Vector};
 use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
-use crate::{layout, names, wire};
+use crate::{declared, layout, names, wire};
 use ledger_core::account::{Account, Bucket};
 use ledger_core::dynamo::{Attributes, Item};
-use ledger_core::idempotency::{Claim, KeyVerdict, Marker};
+use ledger_core::idempotency::{Claim, KeyVerdict, Marker, MarkerError};
 use ledger_core::journal::JournalEntry;
 use ledger_core::payments::PaymentRecord;
 use ledger_core::terms::MerchantTerms;
@@ -42,14 +42,18 @@ pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason
     let verdict = transaction.classify(reasons);
     match (&verdict, claim) {
         (Verdict::MarkerExists(item), Some(claim)) => {
-            match Marker::read(item).and_then(|marker| claim.verdict(&marker)) {
+            let keys = declared::keys();
+            let verdict = Marker::read(item).map_err(MarkerError::from);
+            match verdict.and_then(|marker| claim.verdict(&marker, Some(&keys))) {
                 Ok(KeyVerdict::Replay(_)) => "replay".to_owned(),
                 Ok(KeyVerdict::Reused) => "reused".to_owned(),
                 Ok(KeyVerdict::Expired { .. }) => "expired".to_owned(),
                 Ok(KeyVerdict::Reversed) => "reversed".to_owned(),
                 Ok(KeyVerdict::Free) => "free".to_owned(),
                 Ok(KeyVerdict::InFlight(_)) => "in_flight".to_owned(),
-                Err(error) => format!("unreadable {}", error.attribute),
+                Err(MarkerError::Item(error)) => format!("unreadable {}", error.attribute),
+                Err(MarkerError::KeyAbsent(key)) => format!("key {key} absent"),
+                Err(MarkerError::Sealed(_)) => "sealed for another".to_owned(),
             }
         }
         (

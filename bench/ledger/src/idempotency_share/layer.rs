@@ -5,7 +5,7 @@ use crate::inside::{Answered, Canned, Inside, MARKER, Payment};
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
-    Admission, Answer, CURRENT_FINGERPRINT, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, Window,
+    Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, Window,
 };
 use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant};
 use ledger_core::money::{Asset, RequestedAmount};
@@ -90,14 +90,14 @@ impl<'a> Layer<'a> {
     pub(super) async fn times(&self, inside: &Inside, stored: &Item) -> Result<LayerTimes, String> {
         let (claimed, claim) = timed(|| self.claim());
         let claimed = claimed?;
-        let (digest, fingerprint) =
-            timed(|| claimed.request.fingerprint(CURRENT_FINGERPRINT, &claimed.tenant, claimed.principal));
+        let (digest, fingerprint) = timed(|| claimed.request.fingerprint(1, &claimed.tenant, claimed.principal));
         digest.ok_or_else(|| failed("no fingerprint"))?;
         // A refusal's transaction is the marker alone, with this answer.
         let (transaction, marker) = timed(|| Transaction::refusal(&claimed, &self.answer));
         let transaction = transaction.map_err(failed)?;
         let (rendered, render) = timed(|| transaction.items().iter().all(|item| item.render().is_some()));
-        let (verdict_of_it, verdict) = timed(|| claimed.verdict(&Marker::read(stored)?));
+        let (verdict_of_it, verdict) =
+            timed(|| Marker::read(stored).map_err(MarkerError::from).and_then(|marker| claimed.verdict(&marker, None)));
         let is_replay = verdict_of_it.map_err(failed)? == KeyVerdict::Replay(self.answer.clone());
         if !rendered || !is_replay {
             return Err(failed("the stored marker is not a replay of the payment"));

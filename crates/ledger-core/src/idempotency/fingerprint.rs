@@ -1,14 +1,18 @@
 //! The fingerprint that binds a key to its request: a versioned hash of the *typed* request. Field order, white space
 //! and the spelling of an amount do not matter.
 
+use super::marker_keys::{KeyId, MarkerForm, MarkerKeys};
+use crate::dynamo::{Attributes, Item, ItemError, Value as Stored};
 use crate::ids::{Principal, Tenant};
 use crate::money::{Amount, RequestedAmount};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-/// The version that new markers are written with.
-pub const CURRENT_FINGERPRINT: u32 = 1;
+/// The version of fingerprints without a key.
+const PLAIN_VERSION: u32 = 1;
+/// The version of keyed fingerprints.
+const KEYED_VERSION: u32 = 2;
 
 /// The typed fields of a request. Values are text, lists or maps. An absent field is left out; a cleared field is
 /// `null`.
@@ -92,39 +96,103 @@ pub struct CanonicalRequest {
 pub struct Fingerprint {
     /// The version of the encoding.
     pub version: u32,
-    /// SHA-256 in lower-case hexadecimal.
+    /// SHA-256, or HMAC-SHA256 with a key, in lower-case hexadecimal.
     pub digest: String,
+    /// The key that it was made with. A response that is stored with it may be encrypted with the same key.
+    pub key: Option<KeyId>,
 }
 
 impl CanonicalRequest {
-    /// Computes the fingerprint of an encoding's version; `None` for an unknown version.
+    /// Computes the fingerprint of an encoding's version; `None` for an unknown version and for one with a key.
     ///
     /// Version 1 is the SHA-256 of the RFC 8785 canonical JSON of method, path, tenant, principal and fields. A
     /// version never changes: a retry is compared with the encoding that its marker was written with.
     #[must_use]
     pub fn fingerprint(&self, version: u32, tenant: &Tenant, principal: Principal) -> Option<Fingerprint> {
-        let digest = match version {
-            1 => {
-                let bytes = serde_json_canonicalizer::to_vec(&Version1 {
-                    v: "1",
-                    method: self.method,
-                    path: &self.path,
-                    tenant: tenant.as_str(),
-                    principal: &principal.to_string(),
-                    fields: &self.fields.0,
-                });
-                let bytes = bytes.ok()?;
-                hex::encode(Sha256::digest(&bytes))
+        match version {
+            PLAIN_VERSION => {
+                let digest = hex::encode(Sha256::digest(&self.canonical("1", tenant, principal)?));
+                Some(Fingerprint { version, digest, key: None })
             }
-            _ => return None,
-        };
-        Some(Fingerprint { version, digest })
+            _ => None,
+        }
+    }
+
+    /// Computes the keyed fingerprint; `None` if `keys` lack the key.
+    ///
+    /// Version 2 is the HMAC-SHA256 of the same fields as version 1: without the key, a reader of the table cannot find
+    /// a request out by trying requests.
+    #[must_use]
+    pub fn keyed_fingerprint(
+        &self,
+        tenant: &Tenant,
+        principal: Principal,
+        keys: &MarkerKeys,
+        id: &KeyId,
+    ) -> Option<Fingerprint> {
+        let digest = hex::encode(keys.fingerprint(id, &self.canonical("2", tenant, principal)?)?);
+        Some(Fingerprint { version: KEYED_VERSION, digest, key: Some(id.clone()) })
+    }
+
+    /// The fingerprint that a marker of this form is written with.
+    pub(super) fn fingerprint_in(
+        &self,
+        form: &MarkerForm,
+        tenant: &Tenant,
+        principal: Principal,
+    ) -> Option<Fingerprint> {
+        match form {
+            MarkerForm::Plain => self.fingerprint(PLAIN_VERSION, tenant, principal),
+            MarkerForm::Keyed(keys) => self.keyed_fingerprint(tenant, principal, keys, keys.current()),
+        }
+    }
+
+    fn canonical(&self, version: &'static str, tenant: &Tenant, principal: Principal) -> Option<Vec<u8>> {
+        let bytes = serde_json_canonicalizer::to_vec(&Canonical {
+            v: version,
+            method: self.method,
+            path: &self.path,
+            tenant: tenant.as_str(),
+            principal: &principal.to_string(),
+            fields: &self.fields.0,
+        });
+        bytes.ok()
     }
 }
 
-/// What version 1 hashes.
+const DIGEST: &str = "fp";
+const VERSION: &str = "fp_v";
+const KEY: &str = "fp_key";
+
+impl Fingerprint {
+    pub(super) fn item(&self) -> Item {
+        let mut item = Item::from([
+            (DIGEST.to_owned(), Stored::s(&self.digest)),
+            (VERSION.to_owned(), Stored::int(self.version.into())),
+        ]);
+        item.extend(self.key.as_ref().map(|key| (KEY.to_owned(), Stored::s(key))));
+        item
+    }
+
+    /// Reads the fingerprint of a marker.
+    pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
+        let version = u32::try_from(item.int::<i64>(VERSION)?).unwrap_or(0);
+        let key = match version {
+            KEYED_VERSION => Some(item.named(KEY, KeyId::parse)?),
+            _ => None,
+        };
+        Ok(Self { version, digest: item.string(DIGEST)?, key })
+    }
+
+    /// The error of a version that this release does not know.
+    pub(super) fn unknown_version() -> ItemError {
+        ItemError::invalid(VERSION)
+    }
+}
+
+/// What a fingerprint is made of.
 #[derive(Serialize)]
-struct Version1<'a> {
+struct Canonical<'a> {
     v: &'static str,
     method: &'static str,
     path: &'a str,

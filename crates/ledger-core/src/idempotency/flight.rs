@@ -4,7 +4,10 @@
 mod stored;
 
 use super::marker::{COMPLETED, FAILED_TERMINAL};
-use super::{Answer, CURRENT_FINGERPRINT, Claim, Fingerprint, IdempotencyKey, PlannedCall, Window};
+use super::{
+    Claim, Fingerprint, IdempotencyKey, MarkerError, MarkerForm, MarkerKeys, NewAnswer, PlannedCall, StoredAnswer,
+    Window,
+};
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Principal, Tenant, TopupId};
@@ -135,12 +138,21 @@ impl Parked {
 }
 
 impl Flight {
-    /// Claims the key: `none -> IN_FLIGHT(1)`. The claim stores everything that is generated once.
+    /// Claims the key in the plain form. As [`Flight::begin_in`].
+    ///
+    /// # Errors
+    /// As [`Flight::begin_in`].
+    pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
+        Self::begin_in(&MarkerForm::Plain, claim, call)
+    }
+
+    /// Claims the key: `none -> IN_FLIGHT(1)`. The claim stores everything that is generated once. Its form decides how
+    /// the response is stored, whatever the tenant writes by then.
     ///
     /// # Errors
     /// [`BuildError`] if the request has no fingerprint, which does not happen.
-    pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
-        let fingerprint = claim.request.fingerprint(CURRENT_FINGERPRINT, &claim.tenant, claim.principal);
+    pub fn begin_in(form: &MarkerForm, claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
+        let fingerprint = claim.request.fingerprint_in(form, &claim.tenant, claim.principal);
         let flight = Self {
             tenant: claim.tenant.clone(),
             principal: claim.principal,
@@ -246,18 +258,30 @@ impl Flight {
         TransactItem::update(Role::Flight, self.marker_key(), update, self.seen_clauses())
     }
 
+    /// The response as its marker stores it: see [`StoredAnswer::new`].
+    ///
+    /// # Errors
+    /// As [`StoredAnswer::new`].
+    pub fn stored<'a>(
+        &self,
+        answer: impl Into<NewAnswer<'a>>,
+        keys: Option<&MarkerKeys>,
+    ) -> Result<StoredAnswer, MarkerError> {
+        StoredAnswer::new(answer.into(), &self.marker_key(), &self.fingerprint, keys)
+    }
+
     /// Completes the operation with an outcome learned otherwise: from an event, a lookup, or an operator's decision.
     /// Needs no fencing token, because the outcome is the same for every writer. Requires that no response is stored.
     #[must_use]
-    pub fn land_from_outside(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
+    pub fn land_from_outside(&self, answer: impl Into<StoredAnswer>, refused: bool, now: Timestamp) -> TransactItem {
         let open = vec![Clause { condition: Condition::exists("lease_until"), failure: Failure::StalePlan }];
-        self.answered(Role::Flight, answer, refused, now, open)
+        self.answered(Role::Flight, &answer.into(), refused, now, open)
     }
 
     fn answered(
         &self,
         role: Role,
-        answer: &Answer,
+        answer: &StoredAnswer,
         refused: bool,
         now: Timestamp,
         clauses: Vec<Clause>,
@@ -266,13 +290,8 @@ impl Flight {
         let mut update = Update::new()
             .set("state", "landed", Value::s(if refused { FAILED_TERMINAL } else { COMPLETED }))
             .set("processed_at", "now", Value::s(now))
-            .set(attr::TTL, "ttl", Value::int(ttl))
-            .set("status", "status", Value::int(answer.status.into()))
-            .set("content_type", "content_type", Value::s(&answer.content_type))
-            .set("body", "body", Value::s(&answer.body));
-        if let Some(location) = &answer.location {
-            update = update.set("location", "location", Value::s(location));
-        }
+            .set(attr::TTL, "ttl", Value::int(ttl));
+        update = answer.set(update);
         for attribute in [attr::DUE_PK, attr::DUE_SK, "lease_until", "parked"] {
             update = update.remove(attribute);
         }
@@ -375,9 +394,9 @@ impl Leased<Flight> {
     /// Stores the response: `IN_FLIGHT(n) -> COMPLETED`, or `FAILED_TERMINAL` for a refusal. Only the holder of the
     /// token can. For a holder that lost the token the failed condition returns the stored marker.
     #[must_use]
-    pub fn land(&self, answer: &Answer, refused: bool, now: Timestamp) -> TransactItem {
+    pub fn land(&self, answer: impl Into<StoredAnswer>, refused: bool, now: Timestamp) -> TransactItem {
         let mine = vec![self.held(Failure::AlreadyExists), in_phase(Phase::InFlight, Failure::AlreadyExists)];
-        self.answered(Role::Marker, answer, refused, now, mine)
+        self.answered(Role::Marker, &answer.into(), refused, now, mine)
     }
 
     fn parked(&self, flight: Flight, why: Parked, now: Timestamp) -> Result<(Flight, Transaction), BuildError> {

@@ -1,6 +1,7 @@
 //! The marker: what is stored under a key, how a request claims the key, and what a later request gets.
 
-use super::{CURRENT_FINGERPRINT, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, Phase, Window};
+use super::marker_keys::{KeyId, MarkerForm, MarkerKeys, SealError};
+use super::{Answer, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, NewAnswer, Phase, StoredAnswer, Window};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
@@ -8,20 +9,7 @@ use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
 use crate::time::{CLOCK_SKEW, Timestamp};
-use crate::transaction::{Clause, JournalLink, Role, TransactItem};
-
-/// A stored response, replayed byte for byte.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: u16,
-    /// The `Content-Type` header.
-    pub content_type: String,
-    /// The `Location` header, if there is one.
-    pub location: Option<String>,
-    /// The body, UTF-8.
-    pub body: String,
-}
+use crate::transaction::{BuildError, Clause, JournalLink, Role, TransactItem};
 
 /// A request's claim on its key.
 #[derive(Clone, Debug)]
@@ -65,7 +53,7 @@ pub enum MarkerState {
         /// The fingerprint that the key is bound to.
         fingerprint: Fingerprint,
         /// The stored response.
-        answer: Answer,
+        answer: StoredAnswer,
         /// The journal entry, if value moved.
         journal: Option<JournalLink>,
     },
@@ -73,6 +61,20 @@ pub enum MarkerState {
     Reversed,
     /// The operation has called the payment provider, or is about to, and has no response yet.
     InFlight(Box<Flight>),
+}
+
+/// A marker whose meaning for a request cannot be determined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MarkerError {
+    /// An attribute is missing or malformed.
+    #[error(transparent)]
+    Item(#[from] ItemError),
+    /// Its key is not among those that were given.
+    #[error("a marker names the key {0}, which is not there")]
+    KeyAbsent(KeyId),
+    /// Its response cannot be decrypted.
+    #[error(transparent)]
+    Sealed(#[from] SealError),
 }
 
 /// What a request gets if its key has a marker.
@@ -134,27 +136,34 @@ impl Claim {
     }
 
     /// The action that takes the key for good and stores the response.
-    pub(crate) fn marker(&self, answer: &Answer, journal: Option<JournalLink>) -> TransactItem {
+    ///
+    /// # Errors
+    /// [`BuildError::SecretInClear`] if the response of an operation that answers with a one-time secret is not declared
+    /// to have one.
+    pub(crate) fn marker(&self, new: NewAnswer<'_>, journal: Option<JournalLink>) -> Result<TransactItem, BuildError> {
         let mut item = self.base(COMPLETED);
-        let fingerprint = self.request.fingerprint(CURRENT_FINGERPRINT, &self.tenant, self.principal);
-        if let Some(fingerprint) = fingerprint {
-            item.insert("fp".to_owned(), Value::S(fingerprint.digest));
-            item.insert("fp_v".to_owned(), Value::int(fingerprint.version.into()));
+        // A 202 names an approval, and a problem has no secret.
+        if matches!(new.answer().status, 200 | 201) && self.operation.answers_with_secret() && !new.has_secret() {
+            return Err(BuildError::SecretInClear(self.operation));
         }
+        let fingerprint = self.request.fingerprint_in(new.form(), &self.tenant, self.principal);
+        let fingerprint = fingerprint.ok_or(BuildError::Empty)?;
+        let keys = match new.form() {
+            MarkerForm::Plain => None,
+            MarkerForm::Keyed(keys) => Some(&**keys),
+        };
+        let answer = StoredAnswer::new(new, &self.marker_key(), &fingerprint, keys);
+        item.extend(answer.map_err(|_| BuildError::Unsealed)?.item());
+        item.extend(fingerprint.item());
         if let Some(ttl) = self.ttl() {
             item.insert(attr::TTL.to_owned(), Value::int(ttl));
-        }
-        item.insert("status".to_owned(), Value::int(answer.status.into()));
-        item.insert("content_type".to_owned(), Value::s(&answer.content_type));
-        item.insert("body".to_owned(), Value::s(&answer.body));
-        if let Some(location) = &answer.location {
-            item.insert("location".to_owned(), Value::s(location));
         }
         if let Some(journal) = journal {
             item.insert("entry_home".to_owned(), Value::s(journal.home));
             item.insert("entry_id".to_owned(), Value::s(journal.id));
         }
-        TransactItem::put(Role::Marker, self.marker_key(), item, vec![self.free_clause(Failure::AlreadyExists)])
+        let clauses = vec![self.free_clause(Failure::AlreadyExists)];
+        Ok(TransactItem::put(Role::Marker, self.marker_key(), item, clauses))
     }
 
     /// When the marker lapses, in epoch seconds. `None`, never, for a terminal's: only the absence of a marker proves
@@ -176,27 +185,46 @@ impl Claim {
         TransactItem::put(Role::OriginalMarker, self.marker_key(), item, vec![clause])
     }
 
-    /// Decides what an existing marker means for this request.
+    /// Decides what an existing marker means for this request. `keys` are needed for a marker of the keyed form only.
     ///
     /// # Errors
-    /// [`ItemError`] if the fingerprint's version is unknown.
-    pub fn verdict(&self, marker: &Marker) -> Result<KeyVerdict, ItemError> {
+    /// [`MarkerError`] if the fingerprint's version is unknown, its key is not among `keys`, or the response cannot be
+    /// decrypted.
+    pub fn verdict(&self, marker: &Marker, keys: Option<&MarkerKeys>) -> Result<KeyVerdict, MarkerError> {
         if marker.lapsed(self.now) {
             return Ok(KeyVerdict::Free);
         }
-        let (fingerprint, verdict) = match &marker.state {
+        let fingerprint = match &marker.state {
             MarkerState::Reversed => return Ok(KeyVerdict::Reversed),
             MarkerState::Completed { .. } if marker.processed_at.plus(marker.window.replay) <= self.now => {
                 return Ok(KeyVerdict::Expired { original_request_at: marker.processed_at });
             }
-            MarkerState::Completed { fingerprint, answer, .. } => (fingerprint, KeyVerdict::Replay(answer.clone())),
-            MarkerState::InFlight(flight) => (&flight.fingerprint, KeyVerdict::InFlight(flight.clone())),
+            MarkerState::Completed { fingerprint, .. } => fingerprint,
+            MarkerState::InFlight(flight) => &flight.fingerprint,
         };
-        let ours = self
-            .request
-            .fingerprint(fingerprint.version, &self.tenant, self.principal)
-            .ok_or_else(|| ItemError::invalid("fp_v"))?;
-        Ok(if ours == *fingerprint { verdict } else { KeyVerdict::Reused })
+        if self.fingerprint_as(fingerprint, keys)? != *fingerprint {
+            return Ok(KeyVerdict::Reused);
+        }
+        Ok(match &marker.state {
+            MarkerState::Reversed => KeyVerdict::Reversed,
+            MarkerState::Completed { answer, .. } => {
+                KeyVerdict::Replay(answer.open(&self.marker_key(), fingerprint, keys)?)
+            }
+            MarkerState::InFlight(flight) => KeyVerdict::InFlight(flight.clone()),
+        })
+    }
+
+    /// The fingerprint of this request, in the version and with the key of a stored one.
+    fn fingerprint_as(&self, stored: &Fingerprint, keys: Option<&MarkerKeys>) -> Result<Fingerprint, MarkerError> {
+        let (request, tenant) = (&self.request, &self.tenant);
+        match &stored.key {
+            Some(id) => keys
+                .and_then(|keys| request.keyed_fingerprint(tenant, self.principal, keys, id))
+                .ok_or_else(|| MarkerError::KeyAbsent(id.clone())),
+            None => request
+                .fingerprint(stored.version, tenant, self.principal)
+                .ok_or_else(|| Fingerprint::unknown_version().into()),
+        }
     }
 
     /// The marker is absent, or lapsed by more than the clock skew. A lapsed marker that DynamoDB has not deleted yet
@@ -226,13 +254,8 @@ impl Marker {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let state = match item.text("state")? {
             COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
-                fingerprint: read_fingerprint(item)?,
-                answer: Answer {
-                    status: item.int("status")?,
-                    content_type: item.string("content_type")?,
-                    location: item.opt_string("location")?,
-                    body: item.string("body")?,
-                },
+                fingerprint: Fingerprint::read(item)?,
+                answer: StoredAnswer::read(item)?,
                 journal: match item.opt_text("entry_id")? {
                     Some(_) => Some(JournalLink {
                         home: item.parsed("entry_home", Account::parse)?,
@@ -262,9 +285,4 @@ impl Marker {
     pub(crate) fn reversed_state() -> (&'static str, Value, Value) {
         ("state", Value::s(COMPLETED), Value::s(REVERSED))
     }
-}
-
-/// The fingerprint of a stored marker.
-pub(super) fn read_fingerprint(item: &Item) -> Result<Fingerprint, ItemError> {
-    Ok(Fingerprint { version: u32::try_from(item.int::<i64>("fp_v")?).unwrap_or(0), digest: item.string("fp")? })
 }

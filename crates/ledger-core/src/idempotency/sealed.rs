@@ -1,6 +1,6 @@
 //! Transactions with a marker: an effect takes place at most once for its key or event.
 
-use super::{Answer, Claim, EventClaim, Flight};
+use super::{Claim, EventClaim, Flight, NewAnswer};
 use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Transaction};
 
 impl From<&Claim> for Provenance {
@@ -21,9 +21,9 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal(draft: Draft, claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
+    pub fn seal<'a>(draft: Draft, claim: &Claim, answer: impl Into<NewAnswer<'a>>) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(claim.marker(answer, link), draft, &claim.into())
+        Self::marked(claim.marker(answer.into(), link)?, draft, &claim.into())
     }
 
     /// Builds a draft's transaction as [`Transaction::seal`], with an entry that is under another operation and key than
@@ -31,9 +31,14 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal_as(draft: Draft, claim: &Claim, answer: &Answer, from: &Provenance) -> Result<Self, BuildError> {
+    pub fn seal_as<'a>(
+        draft: Draft,
+        claim: &Claim,
+        answer: impl Into<NewAnswer<'a>>,
+        from: &Provenance,
+    ) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(claim.marker(answer, link), draft, from)
+        Self::marked(claim.marker(answer.into(), link)?, draft, from)
     }
 
     /// Builds a draft's transaction with a marker in flight: the claim of an operation that calls the payment
@@ -68,7 +73,7 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn refusal(claim: &Claim, answer: &Answer) -> Result<Self, BuildError> {
-        Self::without_effect(vec![claim.marker(answer, None)])
+    pub fn refusal<'a>(claim: &Claim, answer: impl Into<NewAnswer<'a>>) -> Result<Self, BuildError> {
+        Self::without_effect(vec![claim.marker(answer.into(), None)?])
     }
 }

@@ -125,7 +125,7 @@ fn actions(
             records: RecordVersion::V1,
         };
         let claim = claim(customer_ref, before(now))?;
-        items.push(claim.marker(&answer(), Some(entry.link())));
+        items.push(claim.marker((&answer()).into(), Some(entry.link())).ok()?);
         for entry in entry.items(&Provenance::from(&claim))? {
             let (entry, legacy) = history::in_both(&entry, migration.phase.stage(Concern::History));
             items.push(entry);

@@ -127,7 +127,7 @@ fn marker(migration: &Migration, customer_ref: &CustomerRef, concern: Concern, n
     };
     let body = serde_json::json!({ "concern": concern, "phase": migration.phase.number() }).to_string();
     let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
-    Some(claim.marker(&answer, None))
+    claim.marker((&answer).into(), None).ok()
 }
 
 /// The actions that make the target model of a record equal to the source model.

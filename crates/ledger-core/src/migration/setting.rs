@@ -77,7 +77,7 @@ impl Layout {
         match terms.records {
             RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
             // The legacy model has no place for them.
-            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 => {
+            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => {
                 Err(ItemError::invalid(RecordVersion::ATTRIBUTE))
             }
         }
@@ -150,7 +150,7 @@ pub fn open_tenant(
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
     match terms.records {
         RecordVersion::V1 => {}
-        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 => {
+        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => {
             return Err(BuildError::RecordsOfLegacy);
         }
     }

@@ -6,7 +6,7 @@ use super::{refused, seen};
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::idempotency::{Answer, Flight, Phase};
+use crate::idempotency::{Flight, Phase, StoredAnswer};
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::operation::Operation;
@@ -127,7 +127,7 @@ pub fn give_up(
     flight: &Flight,
     (topup, refund): (&TopupRecord, Option<&TopupRefund>),
     wallet: &SeenWallet,
-    answer: &Answer,
+    answer: impl Into<StoredAnswer>,
     decider: &Decider<'_>,
     cx: &Context,
 ) -> Result<Planned<Timestamp>, PlanRefusal> {

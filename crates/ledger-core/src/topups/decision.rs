@@ -11,7 +11,7 @@ use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::idempotency::{Answer, Flight, Phase};
+use crate::idempotency::{Flight, Phase, StoredAnswer};
 use crate::ids::{Actor, DecisionId, RefundId, StaffId, TopupId};
 use crate::keys::{self, attr};
 use crate::operation::Operation;
@@ -169,7 +169,7 @@ pub fn plan_request(
 pub fn plan_approve(
     basis: &Basis<'_>,
     decision: &TopupDecision,
-    answer: &Answer,
+    answer: impl Into<StoredAnswer>,
     staff: StaffId,
     cx: &Context,
 ) -> Result<Planned<TopupDecision>, PlanRefusal> {

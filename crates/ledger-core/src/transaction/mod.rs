@@ -132,6 +132,12 @@ pub enum BuildError {
     /// A merchant is credited by a seal, and its open period was not read.
     #[error("the open period of merchant {0} was not read")]
     PeriodUnread(MerchantId),
+    /// A response with a one-time secret that is not declared to have one.
+    #[error("the response of {0} has a one-time secret and would be stored as one without")]
+    SecretInClear(Operation),
+    /// A response that cannot be encrypted.
+    #[error("a response cannot be encrypted")]
+    Unsealed,
     /// An entry whose seal credits its merchant is sealed without that.
     #[error("an entry is sealed without crediting its merchant")]
     Uncredited,

@@ -9,6 +9,7 @@ use ledger_core::idempotency::{Claim, Flight, IdempotencyKey, KeyError, KeyVerdi
 use ledger_core::ids::{Principal, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
+use std::fmt::Display;
 use std::time::Duration;
 
 /// The `Retry-After` of a request whose key is in flight.
@@ -82,7 +83,7 @@ impl Ledger {
     /// Returns the outcome of the claim's marker; `None` if there is none or it has lapsed.
     pub(crate) async fn marker_or_none(&self, claim: &Claim) -> Result<Option<MarkerOutcome>, Problem> {
         match self.dynamo.get(&claim.marker_key()).await? {
-            Some(item) => self.marker_outcome(claim, &item),
+            Some(item) => self.marker_outcome(claim, &item).await,
             None => Ok(None),
         }
     }
@@ -90,10 +91,11 @@ impl Ledger {
     /// Returns the outcome of a marker; `None` if it has lapsed, so that the key is free.
     ///
     /// INVARIANT: the fingerprint is compared here, however the marker was found.
-    pub(super) fn marker_outcome(&self, claim: &Claim, item: &Item) -> Result<Option<MarkerOutcome>, Problem> {
+    pub(super) async fn marker_outcome(&self, claim: &Claim, item: &Item) -> Result<Option<MarkerOutcome>, Problem> {
         let count = |metric| self.metrics.count(metric, &claim.tenant, claim.operation);
-        let verdict = Marker::read(item).and_then(|marker| claim.verdict(&marker));
-        match verdict.map_err(|error| self.broken(&claim.tenant, claim.operation, &error.to_string()))? {
+        let broken = |error: &dyn Display| self.broken(&claim.tenant, claim.operation, &error.to_string());
+        let marker = Marker::read(item).map_err(|error| broken(&error))?;
+        match self.with_keys(|keys| claim.verdict(&marker, keys)).await?.map_err(|error| broken(&error))? {
             KeyVerdict::Free => Ok(None),
             KeyVerdict::InFlight(flight) => Ok(Some(MarkerOutcome::InFlight(flight))),
             KeyVerdict::Replay(answer) => {

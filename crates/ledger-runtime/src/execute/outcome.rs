@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use ledger_core::idempotency::Answer;
+use ledger_core::idempotency::{Answer, SecretAnswer};
 use ledger_core::operation::Operation;
 use serde::Serialize;
 
@@ -49,6 +49,12 @@ pub fn created_without_path(body: &impl Serialize) -> Answer {
 #[must_use]
 pub fn accepted(location: String, body: &impl Serialize) -> Answer {
     json(StatusCode::ACCEPTED, Some(location), body)
+}
+
+/// Declares that a response's body has a one-time secret.
+#[must_use]
+pub fn with_secret(answer: Answer) -> SecretAnswer {
+    SecretAnswer::new(answer)
 }
 
 fn json(status: StatusCode, location: Option<String>, body: &impl Serialize) -> Answer {

@@ -1,6 +1,6 @@
 //! What a plan returns: the effect of a request, and whose journal entry it is.
 
-use ledger_core::idempotency::{Answer, Claim};
+use ledger_core::idempotency::{Claim, NewAnswer};
 use ledger_core::transaction::{BuildError, Planned, Provenance, Transaction};
 
 /// A planned effect that is sealed with the marker of a request.
@@ -15,7 +15,7 @@ pub trait Sealable {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    fn seal(self, claim: &Claim, answer: &Answer) -> Result<Transaction, BuildError>;
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError>;
 }
 
 /// The entry is that of the request.
@@ -26,7 +26,7 @@ impl<R> Sealable for Planned<R> {
         &self.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: &Answer) -> Result<Transaction, BuildError> {
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError> {
         Transaction::seal(self.draft, claim, answer)
     }
 }
@@ -39,7 +39,7 @@ impl<R> Sealable for (Planned<R>, Provenance) {
         &self.0.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: &Answer) -> Result<Transaction, BuildError> {
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError> {
         Transaction::seal_as(self.0.draft, claim, answer, &self.1)
     }
 }

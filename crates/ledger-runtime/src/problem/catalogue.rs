@@ -296,6 +296,16 @@ impl Problem {
         .retry_after(Duration::from_secs(2))
     }
 
+    /// 503: nothing was done, because a key that encrypts stored responses cannot be read.
+    #[must_use]
+    pub fn keys_unavailable() -> Self {
+        Self::of(
+            Code::Unavailable,
+            "The ledger's keys cannot be read. Nothing was done. Repeat the request with the same idempotency key.",
+        )
+        .retry_after(Duration::from_secs(2))
+    }
+
     /// 503: an event contradicts the ledger's records, and has been kept for review.
     #[must_use]
     pub fn event_kept() -> Self {

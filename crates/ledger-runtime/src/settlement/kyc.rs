@@ -90,7 +90,7 @@ impl HttpKyc {
             .build()
             .map_err(|_| KycError::Client)?;
         let url = format!("{}/checks", config.url.trim_end_matches('/'));
-        Ok(Self { client, url, token: KeptSecret::new(secret, ledger) })
+        Ok(Self { client, url, token: KeptSecret::new(secret, ledger.clock(), ledger.metrics()) })
     }
 
     async fn ask(&self, at: &SettlementRef) -> Result<KycAnswer, &'static str> {

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::Claim;
+use ledger_core::idempotency::{Claim, StoredAnswer};
 use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
 use ledger_core::keys;
 use ledger_core::personal::FreeText;
@@ -71,11 +71,16 @@ impl PspExecutor {
         let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
         let answer = object.as_ref().filter(|_| decision.way == DecisionKind::Book);
         let answer = answer.and_then(|object| views::topup_answer(&records.topup, records.refund.as_ref(), object));
-        let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer());
+        let answer = answer.unwrap_or_else(|| Problem::psp_refused(GIVEN_UP).answer().into());
+        let stored = match &records.flight {
+            Some(flight) => self.ledger.stored(flight, &answer).await?,
+            // Nothing is stored then.
+            None => StoredAnswer::from(&Problem::psp_refused(GIVEN_UP).answer()),
+        };
         let fact = object.and_then(PspObject::fact);
         let view = records.view(&claim.tenant);
         let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
-        Ok(decision::plan_approve(&basis, &decision, &answer, staff, cx)?)
+        Ok(decision::plan_approve(&basis, &decision, stored, staff, cx)?)
     }
 
     async fn contradicted(

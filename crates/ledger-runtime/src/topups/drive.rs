@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::psp::{LookupResult, Outlook, PspObject, PspRefusal, Sent};
 use crate::views;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Answer, Flight, Marker, MarkerState, Parked};
+use ledger_core::idempotency::{Answer, AnyAnswer, Flight, Marker, MarkerState, Parked};
 use ledger_core::lease::Leased;
 use ledger_core::retry;
 use ledger_core::time::Timestamp;
@@ -200,7 +200,7 @@ impl PspExecutor {
         code: &str,
         answers: &[ProviderAnswer],
     ) -> Result<DriveOutcome, Problem> {
-        let answer = Problem::psp_refused(code).answer();
+        let answer = Problem::psp_refused(code).answer().into();
         for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let effect = match &records.refund {
@@ -222,7 +222,7 @@ impl PspExecutor {
         &self,
         flight: &Leased<Flight>,
         effect: Option<Effect>,
-        (answer, refused): (&Answer, bool),
+        (answer, refused): (&AnyAnswer, bool),
         answers: &[ProviderAnswer],
         now: Timestamp,
     ) -> Result<Option<DriveOutcome>, Problem> {
@@ -234,13 +234,16 @@ impl PspExecutor {
             lands: true,
         });
         let from = effect.provenance(&flight.tenant, now);
-        let transaction = Transaction::landed(effect.draft, flight.land(answer, refused, now), &from);
+        let stored = self.ledger.stored(flight, answer).await?;
+        let transaction = Transaction::landed(effect.draft, flight.land(stored, refused, now), &from);
         let transaction = transaction.and_then(|landed| landed.recorded(Record::answered(flight, answers, now)));
         let transaction = transaction.map_err(|error| self.unbuilt(flight, &error))?;
         match self.ledger.attempt(&flight.tenant, flight.operation, &transaction).await? {
-            WriteOutcome::Applied => Ok(Some(DriveOutcome::Landed(answer.clone()))),
+            WriteOutcome::Applied => Ok(Some(DriveOutcome::Landed(answer.clone().into_exposed()))),
             WriteOutcome::MarkerExists(item) => Ok(Some(match Marker::read(&item)?.state {
-                MarkerState::Completed { answer, .. } => DriveOutcome::Landed(answer),
+                MarkerState::Completed { answer, fingerprint, .. } => {
+                    DriveOutcome::Landed(self.ledger.open(&answer, &flight.marker_key(), &fingerprint).await?)
+                }
                 MarkerState::InFlight(_) | MarkerState::Reversed => DriveOutcome::Lost,
             })),
             WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => Ok(None),

@@ -60,7 +60,7 @@ impl PspExecutor {
                 Routed::Apply(effect) => *effect,
             };
             let claim = EventClaim { tenant: tenant.clone(), event: event.clone(), kind: kind.to_owned(), now };
-            let transaction = self.transaction(effect, fact, &claim, &records)?;
+            let transaction = self.transaction(effect, fact, &claim, &records).await?;
             match self.ledger.attempt(tenant, Operation::StripeEvent, &transaction).await? {
                 WriteOutcome::Applied => {
                     self.count_clawback(tenant, fact, tags);
@@ -122,7 +122,7 @@ impl PspExecutor {
         }
     }
 
-    fn transaction(
+    async fn transaction(
         &self,
         mut effect: Effect,
         fact: &Fact,
@@ -138,7 +138,8 @@ impl PspExecutor {
         if let (true, Some(flight), Some(object)) = (effect.lands, &records.flight, &object)
             && let Some(answer) = views::topup_answer(&records.topup, records.refund.as_ref(), object)
         {
-            effect.draft.items.push(flight.land_from_outside(&answer, false, claim.now));
+            let stored = self.ledger.stored(flight, &answer).await?;
+            effect.draft.items.push(flight.land_from_outside(stored, false, claim.now));
         }
         let from = effect.provenance(&claim.tenant, claim.now);
         let received = Record::event_received(&records.topup, effect.operation, effect.principal, fact.object(), claim);

@@ -2,9 +2,9 @@
 //! each worker stores the same response.
 
 use super::words;
-use crate::execute::created;
+use crate::execute::{created, with_secret};
 use crate::psp::PspObject;
-use ledger_core::idempotency::Answer;
+use ledger_core::idempotency::AnyAnswer;
 use ledger_core::topups::{RefundState, TopupRecord, TopupRefund, TopupState};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -139,7 +139,7 @@ impl From<&TopupRefund> for TopupRefundView {
 
 /// The stored response of a top-up or a refund, once the PSP has its object. `None` if the object lacks what the
 /// response needs.
-pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: &PspObject) -> Option<Answer> {
+pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: &PspObject) -> Option<AnyAnswer> {
     match (refund, object) {
         (None, PspObject::Intent(intent)) => {
             let view = TopupCreatedView {
@@ -153,13 +153,13 @@ pub(crate) fn answer(topup: &TopupRecord, refund: Option<&TopupRefund>, object: 
                 created_at: topup.created_at.to_string(),
                 expires_at: topup.expires_at.to_string(),
             };
-            Some(created(TOPUP_OF_CUSTOMER.replace("{id}", &topup.id.to_string()), &view))
+            Some(with_secret(created(TOPUP_OF_CUSTOMER.replace("{id}", &topup.id.to_string()), &view)).into())
         }
         (Some(refund), PspObject::Refund(_)) => {
             // Always `pending`: the state of the refund may differ between the requests and workers that store this
             // response.
             let view = TopupRefundView { status: "pending", ..TopupRefundView::from(refund) };
-            Some(created(TOPUP_OF_OPERATOR.replace("{id}", &topup.id.to_string()), &view))
+            Some(created(TOPUP_OF_OPERATOR.replace("{id}", &topup.id.to_string()), &view).into())
         }
         (None, PspObject::Refund(_) | PspObject::Payout(_))
         | (Some(_), PspObject::Intent(_) | PspObject::Payout(_)) => None,

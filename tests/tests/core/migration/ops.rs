@@ -22,6 +22,7 @@ use ledger_core::topups::{self, Routed, TopupRecord, View, route};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_core::wallets::{self, SeenWallet};
 use ledger_core::{customers, grants};
+use ledger_tests::declared::declared;
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -249,7 +250,8 @@ impl Request {
     }
 
     fn seal(&self, draft: &Draft, scene: &Scene) -> Transaction {
-        Transaction::seal(draft.clone(), &self.claim(scene), &answer()).unwrap()
+        let claim = self.claim(scene);
+        Transaction::seal(draft.clone(), &claim, &declared(claim.operation, answer())).unwrap()
     }
 
     /// The transaction of the PSP's event that a top-up was paid.

@@ -16,6 +16,7 @@ use ledger_core::terms::{
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
+use ledger_tests::declared::declared;
 use ledger_tests::engine::Contents;
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -95,7 +96,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 settlement: None,
                 records,
                 cash: match records {
-                    RecordVersion::V5 => CashTerms::OwedByMerchant,
+                    RecordVersion::V5 | RecordVersion::V6 => CashTerms::OwedByMerchant,
                     RecordVersion::V1 | RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => {
                         CashTerms::Clearing
                     }
@@ -173,7 +174,7 @@ pub(crate) fn answer() -> Answer {
 }
 
 pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
-    Transaction::seal(draft.clone(), claim, &answer()).unwrap()
+    Transaction::seal(draft.clone(), claim, &declared(claim.operation, answer())).unwrap()
 }
 
 /// The item that an action puts, with its key.

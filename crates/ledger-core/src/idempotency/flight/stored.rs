@@ -3,8 +3,7 @@
 use super::{Flight, Parked, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
-use crate::idempotency::marker::read_fingerprint;
-use crate::idempotency::{Claim, IdempotencyKey};
+use crate::idempotency::{Claim, Fingerprint, IdempotencyKey};
 use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{self, Shards, Work, attr};
 use crate::operation::Operation;
@@ -18,8 +17,6 @@ impl Flight {
         item.extend([
             ("principal".to_owned(), Value::s(self.principal)),
             ("idempotency_key".to_owned(), Value::s(self.key.as_str())),
-            ("fp".to_owned(), Value::s(&self.fingerprint.digest)),
-            ("fp_v".to_owned(), Value::int(self.fingerprint.version.into())),
             ("resource".to_owned(), Value::s(self.resource)),
             ("topup_id".to_owned(), Value::s(self.topup)),
             ("psp_step".to_owned(), Value::s(self.request.step.name())),
@@ -36,6 +33,7 @@ impl Flight {
             (attr::DUE_PK.to_owned(), Value::S(self.due_partition(Work::Flight))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.lease_until, self.resource))),
         ]);
+        item.extend(self.fingerprint.item());
         if let Some(account) = &self.request.account {
             item.insert("psp_account".to_owned(), Value::s(account));
         }
@@ -57,7 +55,7 @@ impl Flight {
             principal: item.parsed("principal", Principal::parse)?,
             operation: item.named("operation", Operation::parse)?,
             key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
-            fingerprint: read_fingerprint(item)?,
+            fingerprint: Fingerprint::read(item)?,
             resource: item.parsed("resource", parse_uuid)?,
             topup: item.parsed("topup_id", TopupId::parse)?,
             request: PspRequest {

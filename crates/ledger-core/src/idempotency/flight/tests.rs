@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::dynamo::Item;
-use crate::idempotency::{CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState};
+use crate::idempotency::{Answer, CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState};
 use crate::ids::{Actor, CustomerId};
 use crate::psp::PspTerms;
 use crate::psp::Step;
@@ -288,7 +288,7 @@ fn unparked_flight_starts_in_a_new_epoch() {
 }
 
 fn verdict(item: &Item, at: Timestamp) -> KeyVerdict {
-    Claim { now: at, ..claim() }.verdict(&Marker::read(item).unwrap()).unwrap()
+    Claim { now: at, ..claim() }.verdict(&Marker::read(item).unwrap(), None).unwrap()
 }
 
 #[test]
@@ -314,7 +314,7 @@ fn a_key_in_flight_is_bound_to_its_request() {
     let item = stored(&flight());
     let mut other = claim();
     other.request.fields = Fields::new().with("a", "2");
-    assert_eq!(other.verdict(&Marker::read(&item).unwrap()), Ok(KeyVerdict::Reused));
+    assert_eq!(other.verdict(&Marker::read(&item).unwrap(), None), Ok(KeyVerdict::Reused));
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn response_is_replayed_for_a_day_then_refused_for_a_day() {
     let at = now().plus(3 * DAY);
     let item = landed(&flight, at);
     let MarkerState::Completed { answer: stored, .. } = Marker::read(&item).unwrap().state else { panic!("answered") };
-    assert_eq!(stored, answer());
+    assert_eq!(stored, (&answer()).into());
     let expired = KeyVerdict::Expired { original_request_at: at };
     assert_eq!(verdict(&item, at), KeyVerdict::Replay(answer()));
     assert_eq!(verdict(&item, at.plus(DAY).minus(MILLISECOND)), KeyVerdict::Replay(answer()));

@@ -1,0 +1,182 @@
+//! The keys of markers: they key fingerprints, and encrypt responses that have a one-time secret.
+
+use chacha20poly1305::aead::{Aead, Payload};
+use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
+use hmac::{Hmac, Mac};
+use serde_json::Value;
+use sha2::Sha256;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use zeroize::Zeroizing;
+
+/// The longest id of a key.
+const KEY_ID_CHARS_MAX: usize = 32;
+/// The shortest text of a key: 43 letters and digits are 256 bits.
+const KEY_CHARS_MIN: usize = 43;
+/// The longest text of a key.
+const KEY_CHARS_MAX: usize = 256;
+/// The member that names the key of what is written.
+const CURRENT: &str = "current";
+/// The bytes of a nonce of XChaCha20.
+const NONCE_BYTES: usize = 24;
+
+/// The name of a key: 1 to 32 of `a-z`, `0-9` and `-`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Parses an id; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let fits = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        let is_id = (1..=KEY_ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(fits) && text != CURRENT;
+        is_id.then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The form in which a marker is written. Every form is read.
+#[derive(Clone, Debug)]
+pub enum MarkerForm {
+    /// The fingerprint is a plain hash, and every response is stored in clear.
+    Plain,
+    /// The fingerprint is keyed, and a response with a one-time secret is encrypted.
+    Keyed(Arc<MarkerKeys>),
+}
+
+/// The text is not a set of keys. No part of it is in the error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the marker keys {0}")]
+pub struct MarkerKeysError(&'static str);
+
+/// A body was not encrypted under this key, for this marker and fingerprint, or it was changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a sealed response cannot be opened")]
+pub struct SealError;
+
+/// What derives from one key's text. The memory is overwritten when it is dropped.
+struct MarkerKey {
+    fingerprint: Zeroizing<[u8; 32]>,
+    body: Zeroizing<[u8; 32]>,
+    nonce: Zeroizing<[u8; 32]>,
+}
+
+/// The keys of markers, by id. It prints only ids.
+pub struct MarkerKeys {
+    current: KeyId,
+    keys: BTreeMap<KeyId, MarkerKey>,
+}
+
+impl MarkerKeys {
+    /// Parses the text of the secret: `{"current":"k2","k1":"...","k2":"..."}`. Each key is text of 43 to 256 visible
+    /// ASCII characters.
+    ///
+    /// # Errors
+    /// [`MarkerKeysError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, MarkerKeysError> {
+        let members: BTreeMap<String, Zeroizing<String>> = serde_json::from_str::<BTreeMap<String, Value>>(text)
+            .map_err(|_| MarkerKeysError("are not a JSON object"))?
+            .into_iter()
+            .map(|(name, value)| match value {
+                Value::String(text) => Ok((name, Zeroizing::new(text))),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                    Err(MarkerKeysError("have a member that is not text"))
+                }
+            })
+            .collect::<Result<_, _>>()?;
+        let current = members.get(CURRENT).and_then(|id| KeyId::parse(id));
+        let current = current.ok_or(MarkerKeysError("do not name the current key"))?;
+        let mut keys = BTreeMap::new();
+        for (name, text) in members.iter().filter(|(name, _)| *name != CURRENT) {
+            let id = KeyId::parse(name).ok_or(MarkerKeysError("have an id other than 1 to 32 of a-z, 0-9 and -"))?;
+            let is_key = (KEY_CHARS_MIN..=KEY_CHARS_MAX).contains(&text.len())
+                && text.bytes().all(|byte| byte.is_ascii_graphic());
+            if !is_key {
+                return Err(MarkerKeysError("have a key other than 43 to 256 visible ASCII characters"));
+            }
+            let key = MarkerKey::of(text.as_bytes()).ok_or(MarkerKeysError("have a key that HMAC does not take"))?;
+            keys.insert(id, key);
+        }
+        if !keys.contains_key(&current) {
+            return Err(MarkerKeysError("lack the current key"));
+        }
+        Ok(Self { current, keys })
+    }
+
+    /// The id of the key that markers are written with.
+    #[must_use]
+    pub fn current(&self) -> &KeyId {
+        &self.current
+    }
+
+    /// Whether it has a key.
+    #[must_use]
+    pub fn contains(&self, id: &KeyId) -> bool {
+        self.keys.contains_key(id)
+    }
+
+    /// HMAC-SHA256 of a canonical request; `None` without this key.
+    pub(super) fn fingerprint(&self, id: &KeyId, request: &[u8]) -> Option<[u8; 32]> {
+        hmac(&*self.keys.get(id)?.fingerprint, &[request])
+    }
+
+    /// Encrypts with XChaCha20-Poly1305.
+    ///
+    /// The nonce is an HMAC of the associated data and the body. So writers of one response store the same bytes, and
+    /// one nonce is never used for two bodies.
+    pub(super) fn seal(&self, id: &KeyId, bound_to: &[u8], body: &[u8]) -> Result<Vec<u8>, SealError> {
+        let key = self.keys.get(id).ok_or(SealError)?;
+        let length = u64::try_from(bound_to.len()).map_err(|_| SealError)?;
+        let hash = hmac(&*key.nonce, &[&length.to_be_bytes(), bound_to, body]).ok_or(SealError)?;
+        let nonce = hash.first_chunk::<NONCE_BYTES>().ok_or(SealError)?;
+        let sealed = key.cipher()?.encrypt(&XNonce::from(*nonce), Payload { msg: body, aad: bound_to });
+        let mut bytes = nonce.to_vec();
+        bytes.extend(sealed.map_err(|_| SealError)?);
+        Ok(bytes)
+    }
+
+    /// Decrypts what [`MarkerKeys::seal`] made.
+    pub(super) fn open(&self, id: &KeyId, bound_to: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
+        let key = self.keys.get(id).ok_or(SealError)?;
+        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>().ok_or(SealError)?;
+        let opened = key.cipher()?.decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: bound_to });
+        opened.map_err(|_| SealError)
+    }
+}
+
+impl MarkerKey {
+    /// Derives a key for each use.
+    fn of(text: &[u8]) -> Option<Self> {
+        let derived = |of: &str| hmac(text, &[b"ecopay-ledger marker ", of.as_bytes()]).map(Zeroizing::new);
+        Some(Self { fingerprint: derived("fingerprint")?, body: derived("body")?, nonce: derived("nonce")? })
+    }
+
+    fn cipher(&self) -> Result<XChaCha20Poly1305, SealError> {
+        XChaCha20Poly1305::new_from_slice(&*self.body).map_err(|_| SealError)
+    }
+}
+
+impl fmt::Debug for MarkerKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids: Vec<_> = self.keys.keys().collect();
+        f.debug_struct("MarkerKeys").field("current", &self.current).field("ids", &ids).finish_non_exhaustive()
+    }
+}
+
+/// HMAC-SHA256 of parts, one after the other. It takes keys of every length, so that there is always one.
+fn hmac(key: &[u8], parts: &[&[u8]]) -> Option<[u8; 32]> {
+    let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).ok()?;
+    for part in parts {
+        mac.update(part);
+    }
+    Some(mac.finalize().into_bytes().into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,251 @@
+use super::*;
+use crate::dynamo::{Item, Value as Stored};
+use crate::idempotency::{
+    Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, MarkerState, NewAnswer,
+    SecretAnswer, Window,
+};
+use crate::ids::{Actor, CustomerId, Principal, Tenant};
+use crate::operation::Operation;
+use crate::time::Timestamp;
+use crate::transaction::{BuildError, RenderedAction};
+use uuid::Uuid;
+
+const KEY_1: &str = "0123456789012345678901234567890123456789012";
+const KEY_2: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq";
+const CODE: &str = "epc_a-code-that-only-its-owner-reads";
+
+fn ring(text: &str) -> Arc<MarkerKeys> {
+    Arc::new(MarkerKeys::parse(text).unwrap())
+}
+
+fn first() -> Arc<MarkerKeys> {
+    ring(&format!(r#"{{"current":"k1","k1":"{KEY_1}"}}"#))
+}
+
+fn rotated() -> Arc<MarkerKeys> {
+    ring(&format!(r#"{{"current":"k2","k1":"{KEY_1}","k2":"{KEY_2}"}}"#))
+}
+
+fn second_only() -> Arc<MarkerKeys> {
+    ring(&format!(r#"{{"current":"k2","k2":"{KEY_2}"}}"#))
+}
+
+fn claim(key: &str) -> Claim {
+    let customer = CustomerId::new(Uuid::from_u128(1));
+    Claim {
+        tenant: Tenant::parse("demo").unwrap(),
+        principal: Principal::Customer(customer),
+        actor: Actor::Customer(customer),
+        operation: Operation::PaymentCode,
+        key: IdempotencyKey::parse(key).unwrap(),
+        request: CanonicalRequest { method: "POST", path: "/".to_owned(), fields: Fields::new() },
+        window: Window::WALLET,
+        now: Timestamp::from_millis(1_764_000_000_000),
+    }
+}
+
+fn answer() -> Answer {
+    let body = format!("{{\"code\":\"{CODE}\"}}");
+    Answer { status: 200, content_type: "application/json".to_owned(), location: None, body }
+}
+
+fn written(claim: &Claim, form: &MarkerForm) -> Item {
+    let answer = SecretAnswer::new(answer()).into();
+    stored(claim, crate::idempotency::AnyAnswer::in_form(&answer, form))
+}
+
+fn stored(claim: &Claim, answer: NewAnswer<'_>) -> Item {
+    match claim.marker(answer, None).unwrap().render().unwrap().action {
+        RenderedAction::Put(item) => item,
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("the action is not a put"),
+    }
+}
+
+fn verdict(claim: &Claim, item: &Item, keys: Option<&MarkerKeys>) -> Result<KeyVerdict, MarkerError> {
+    claim.verdict(&Marker::read(item).unwrap(), keys)
+}
+
+#[test]
+fn keys_are_parsed_and_no_error_or_debug_output_has_one() {
+    let keys = rotated();
+    assert_eq!(keys.current().to_string(), "k2");
+    assert!(keys.contains(&KeyId::parse("k1").unwrap()) && !keys.contains(&KeyId::parse("k3").unwrap()));
+    let printed = format!("{keys:?} {:?}", MarkerForm::Keyed(Arc::clone(&keys)));
+    assert!(!printed.contains("0123") && !printed.contains("abcd"), "{printed}");
+    let short = &KEY_1[1..];
+    for wrong in [
+        String::new(),
+        "[]".to_owned(),
+        "{}".to_owned(),
+        format!(r#"{{"k1":"{KEY_1}"}}"#),
+        format!(r#"{{"current":"k2","k1":"{KEY_1}"}}"#),
+        format!(r#"{{"current":1,"k1":"{KEY_1}"}}"#),
+        format!(r#"{{"current":"k1","k1":"{short}"}}"#),
+        format!(r#"{{"current":"k1","k1":"{short} "}}"#),
+        format!(r#"{{"current":"K1","K1":"{KEY_1}"}}"#),
+        format!(r#"{{"current":"current"}}"#),
+        format!(r#"{{"current":"k1","k1":"{KEY_1}","k2":["{KEY_2}"]}}"#),
+    ] {
+        let error = MarkerKeys::parse(&wrong).unwrap_err().to_string();
+        assert!(error.starts_with("the marker keys ") && !error.contains("123"), "{wrong}: {error}");
+    }
+    for wrong in ["", "K", "a b", "a_b", "current", &"a".repeat(33)] {
+        assert_eq!(KeyId::parse(wrong), None, "{wrong}");
+    }
+}
+
+/// Computed once with Python: HMAC of its standard library, and XChaCha20-Poly1305 written out from its draft.
+#[test]
+fn keyed_fingerprint_and_sealed_body_never_change() {
+    let claim = claim("k");
+    let keys = first();
+    let fingerprint = claim.request.keyed_fingerprint(&claim.tenant, claim.principal, &keys, keys.current()).unwrap();
+    assert_eq!((fingerprint.version, fingerprint.key), (2, Some(keys.current().clone())));
+    assert_eq!(fingerprint.digest, "b777655983ee08e119842725613c81d54152ec153a75ef8758e1ce16996375fb");
+    let item = written(&claim, &MarkerForm::Keyed(keys));
+    let Some(Stored::B(sealed)) = item.get("sealed_body") else { panic!("a sealed body") };
+    let parts = [
+        "47717fd27e5bf417cb10b7842bfc39dc67c3d581f48d7e7f980ef71f6dcb29a529cd2267e1de569412643aabd3096c27",
+        "6cae9064dc703d209e09691ebe5943fbbd1ca8c01efba09a8a693b87926b1dbbab2e903b4cdc70",
+    ];
+    assert_eq!(hex::encode(sealed), parts.concat());
+}
+
+#[test]
+fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
+    let claim = claim("k");
+    let item = written(&claim, &MarkerForm::Keyed(first()));
+    assert!(!item.contains_key("body"));
+    assert_eq!(item.get("fp_v"), Some(&Stored::int(2)));
+    assert_eq!(item.get("fp_key"), Some(&Stored::s("k1")));
+    assert!(!format!("{item:?}").contains("epc_"));
+    let Some(Stored::B(sealed)) = item.get("sealed_body") else { panic!("a sealed body") };
+    assert!(!sealed.windows(4).any(|bytes| bytes == b"epc_"));
+    assert_eq!(sealed.len(), answer().body.len() + 24 + 16, "nonce and tag");
+    for keys in [first(), rotated()] {
+        assert_eq!(verdict(&claim, &item, Some(&*keys)), Ok(KeyVerdict::Replay(answer())));
+    }
+    let absent = Err(MarkerError::KeyAbsent(KeyId::parse("k1").unwrap()));
+    assert_eq!(verdict(&claim, &item, None), absent);
+    assert_eq!(verdict(&claim, &item, Some(&*second_only())), absent);
+    let other = ring(&format!(r#"{{"current":"k1","k1":"{KEY_2}"}}"#));
+    assert_eq!(verdict(&claim, &item, Some(&*other)), Ok(KeyVerdict::Reused), "another key under the same id");
+    // Every writer of this response stores the same bytes; another key makes others.
+    assert_eq!(written(&claim, &MarkerForm::Keyed(first())), item);
+    assert_ne!(written(&claim, &MarkerForm::Keyed(rotated())).get("sealed_body"), item.get("sealed_body"));
+}
+
+#[test]
+fn only_a_secret_is_encrypted_and_only_in_the_keyed_form() {
+    let claim = claim("k");
+    let plain = written(&claim, &MarkerForm::Plain);
+    assert_eq!(plain.get("body"), Some(&Stored::s(&answer().body)));
+    assert!(!plain.contains_key("fp_key") && !plain.contains_key("sealed_body"));
+    assert_eq!(verdict(&claim, &plain, None), Ok(KeyVerdict::Replay(answer())), "no key is needed");
+    let refused = Answer { status: 400, ..answer() };
+    let item = stored(&claim, NewAnswer::plain(&refused, &MarkerForm::Keyed(first())));
+    assert_eq!(item.get("body"), Some(&Stored::s(&refused.body)));
+    assert_eq!(item.get("fp_key"), Some(&Stored::s("k1")), "its fingerprint is keyed all the same");
+    assert_eq!(verdict(&claim, &item, Some(&*first())), Ok(KeyVerdict::Replay(refused)));
+}
+
+#[test]
+fn response_with_a_secret_that_is_not_declared_is_not_stored() {
+    for operation in Operation::ANSWERING_WITH_SECRET {
+        let claim = Claim { operation, ..claim("k") };
+        for status in [200, 201] {
+            for form in [MarkerForm::Plain, MarkerForm::Keyed(first())] {
+                let undeclared = claim.marker(NewAnswer::plain(&Answer { status, ..answer() }, &form), None);
+                assert_eq!(undeclared.unwrap_err(), BuildError::SecretInClear(operation));
+            }
+        }
+        for status in [202, 400] {
+            assert!(claim.marker((&Answer { status, ..answer() }).into(), None).is_ok());
+        }
+    }
+}
+
+#[test]
+fn key_is_bound_to_its_request_in_both_forms() {
+    let claim = claim("k");
+    let other = Claim {
+        request: CanonicalRequest { fields: Fields::new().with("a", "1"), ..claim.request.clone() },
+        ..claim.clone()
+    };
+    for form in [MarkerForm::Plain, MarkerForm::Keyed(first())] {
+        let item = written(&claim, &form);
+        assert_eq!(verdict(&other, &item, Some(&*rotated())), Ok(KeyVerdict::Reused));
+    }
+}
+
+#[test]
+fn ciphertext_of_another_marker_request_or_response_is_not_opened() {
+    let claim = claim("k");
+    let form = MarkerForm::Keyed(first());
+    let item = written(&claim, &form);
+    let elsewhere = written(&super::tests::claim("other"), &form);
+    let mut moved = elsewhere.clone();
+    moved.insert("sealed_body".to_owned(), item["sealed_body"].clone());
+    let to = super::tests::claim("other");
+    assert_eq!(verdict(&to, &moved, Some(&*first())), Err(MarkerError::Sealed(SealError)));
+    for (name, value) in [("status", Stored::int(201)), ("content_type", Stored::s("x")), ("location", Stored::s("/x"))]
+    {
+        let mut changed = item.clone();
+        changed.insert(name.to_owned(), value);
+        assert_eq!(verdict(&claim, &changed, Some(&*first())), Err(MarkerError::Sealed(SealError)), "{name}");
+    }
+    // Without a keyed fingerprint nothing is decrypted.
+    let mut unkeyed = written(&claim, &MarkerForm::Plain);
+    unkeyed.remove("body").unwrap();
+    unkeyed.insert("sealed_body".to_owned(), item["sealed_body"].clone());
+    assert_eq!(verdict(&claim, &unkeyed, Some(&*first())), Err(MarkerError::Sealed(SealError)));
+}
+
+#[test]
+fn damaged_ciphertext_is_an_error_at_every_bit_and_length() {
+    let claim = claim("k");
+    let keys = first();
+    let item = written(&claim, &MarkerForm::Keyed(Arc::clone(&keys)));
+    let Stored::B(sealed) = item["sealed_body"].clone() else { panic!("a sealed body") };
+    let damaged = |bytes: Vec<u8>| {
+        let mut item = item.clone();
+        item.insert("sealed_body".to_owned(), Stored::B(bytes));
+        verdict(&claim, &item, Some(&*keys))
+    };
+    assert_eq!(damaged(sealed.clone()), Ok(KeyVerdict::Replay(answer())));
+    for bit in 0..sealed.len() * 8 {
+        let mut bytes = sealed.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        assert_eq!(damaged(bytes), Err(MarkerError::Sealed(SealError)), "bit {bit}");
+    }
+    for length in 1..sealed.len() {
+        assert_eq!(damaged(sealed[..length].to_vec()), Err(MarkerError::Sealed(SealError)), "{length} bytes");
+    }
+    let mut emptied = item.clone();
+    emptied.insert("sealed_body".to_owned(), Stored::B(Vec::new()));
+    assert_eq!(Marker::read(&emptied).unwrap_err().attribute, "sealed_body");
+    assert_eq!(damaged([sealed.as_slice(), &[0]].concat()), Err(MarkerError::Sealed(SealError)));
+}
+
+#[test]
+fn marker_of_the_keyed_form_without_its_key_id_is_unreadable() {
+    let mut item = written(&claim("k"), &MarkerForm::Keyed(first()));
+    item.remove("fp_key").unwrap();
+    assert_eq!(Marker::read(&item).unwrap_err().attribute, "fp_key");
+    item.insert("fp_key".to_owned(), Stored::s("Not an id"));
+    assert_eq!(Marker::read(&item).unwrap_err().attribute, "fp_key");
+    let item = written(&claim("k"), &MarkerForm::Keyed(first()));
+    let MarkerState::Completed { answer: stored, .. } = Marker::read(&item).unwrap().state else { panic!("answered") };
+    let printed = format!("{:?} {stored:?}", SecretAnswer::new(answer()));
+    assert!(!printed.contains("epc_"), "{printed}");
+}
+
+#[test]
+fn sealing_uses_one_nonce_for_one_body_in_one_place() {
+    let (keys, id) = (first(), KeyId::parse("k1").unwrap());
+    let nonce = |bound_to: &[u8], body: &[u8]| keys.seal(&id, bound_to, body).unwrap()[..NONCE_BYTES].to_vec();
+    assert_eq!(nonce(b"ab", b"c"), nonce(b"ab", b"c"));
+    assert_ne!(nonce(b"ab", b"c"), nonce(b"a", b"bc"), "the length of the first part counts");
+    assert_ne!(nonce(b"ab", b"c"), nonce(b"ab", b"d"));
+    assert_eq!(keys.seal(&KeyId::parse("k2").unwrap(), b"", b""), Err(SealError));
+}
