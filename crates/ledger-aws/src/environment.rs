@@ -32,7 +32,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Reads the configuration, calls `make`, and warms up the store and Stripe's secret.
+    /// Reads the configuration, calls `make`, and warms up the store and the secrets.
     ///
     /// The first request then waits for neither.
     pub(crate) async fn start<M>(
@@ -49,7 +49,8 @@ impl Environment {
         let mut environment = Self { app: App::new(ledger, config), sdk };
         let made = make(&mut environment)?;
         let app = environment.app;
-        let (warmed_up, _) = tokio::join!(app.dynamo().warm_up(), app.provider_anew());
+        let (warmed_up, _, ()) =
+            tokio::join!(app.dynamo().warm_up(), app.provider_anew(), app.ledger().warm_up_marker_keys());
         // Not fatal: a store that does not respond for a moment must not stop the function from starting.
         if let Err(error) = warmed_up {
             tracing::warn!(%error, "the store did not answer the warm-up");
@@ -61,6 +62,16 @@ impl Environment {
     #[must_use]
     pub fn app(&self) -> &App {
         &self.app
+    }
+
+    /// Adds the keys of markers to the app, if the environment names their secret.
+    ///
+    /// Call it first: an app taken earlier does not have them.
+    pub fn use_marker_keys(&mut self) {
+        if let Some(id) = &self.app.config().marker_keys_secret {
+            let ledger = self.app.ledger().clone().with_marker_keys(SecretsManager::new(&self.sdk, id));
+            self.app = App::new(ledger, self.app.config().clone());
+        }
     }
 
     /// Adds Stripe to the app, if the environment configures it, directly or by a secret in Secrets Manager.

@@ -5,6 +5,7 @@ use crate::demo::Demo;
 use crate::engine::Activity;
 use crate::events::LocalEvents;
 use crate::legacy::{self, Legacy};
+use crate::marker_keys;
 use crate::openapi;
 use crate::pace::Pace;
 use crate::reports::LocalReports;
@@ -79,6 +80,8 @@ pub struct Backend {
     pub tenant_requests: RequestRate,
     /// How callers are limited, named in logs, and found behind a front end.
     pub callers: CallerConfig,
+    /// The keys of markers.
+    pub marker_keys: Masked<String>,
     /// The event lists.
     pub events: LocalEvents,
     /// The simulated KYC service.
@@ -167,7 +170,8 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     let metrics = Metrics::to(counting.clone());
     let (tenant_requests, callers) = (backend.tenant_requests, backend.callers.clone());
     let config = Config { tenant_requests, callers, ..Config::of_table(&backend.table) };
-    (App::new(Ledger::new(dynamo, clock, entropy, metrics), config), counting)
+    let ledger = Ledger::new(dynamo, clock, entropy, metrics).with_marker_keys(backend.marker_keys.clone());
+    (App::new(ledger, config), counting)
 }
 
 /// The local replacements of the AWS services that workers use.
@@ -217,6 +221,7 @@ pub fn openapi_json() -> String {
         },
         tenant_requests: RequestRate::DEFAULT,
         callers: CallerConfig::default(),
+        marker_keys: marker_keys::in_memory(),
         events: LocalEvents::in_memory(),
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),

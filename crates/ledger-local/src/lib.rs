@@ -3,7 +3,7 @@
 //!
 //! The modules in order: each uses only those before it. A test checks this.
 //!
-//! 1. Files, clocks and tokens: `problem`, `private_file`, `clock`, `issuer`, `demo`, `legacy`, `table`,
+//! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `clock`, `issuer`, `demo`, `legacy`, `table`,
 //!    `terminal_error`, `credential`.
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
@@ -28,6 +28,7 @@ pub mod index_command;
 pub mod issuer;
 pub mod legacy;
 mod local_only;
+pub mod marker_keys;
 pub mod member_args;
 pub mod migrate_command;
 pub mod openapi;

@@ -9,6 +9,7 @@ use crate::gateway::{self, Parts};
 use crate::issuer::{Issuer, IssuerError};
 use crate::legacy::Legacy;
 use crate::local_only;
+use crate::marker_keys::{self, MarkerKeysFileError};
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::table::{self, TableError};
@@ -68,7 +69,7 @@ pub struct StackConfig {
     pub store: Store,
     /// The table's name.
     pub table: String,
-    /// The directory of the token issuer's key, the Stripe simulator's state, events, bank files and reports; `None`
+    /// The directory of the token issuer's key, the markers' keys, the Stripe simulator's state, events, bank files and reports; `None`
     /// keeps them in memory.
     pub state_directory: Option<PathBuf>,
     /// The file for the demo terminal's credential; `None` writes none.
@@ -132,6 +133,9 @@ pub enum StackError {
     /// The token issuer could not be created.
     #[error(transparent)]
     Issuer(#[from] IssuerError),
+    /// The keys of markers could not be read or made.
+    #[error(transparent)]
+    MarkerKeys(#[from] MarkerKeysFileError),
     /// The Stripe simulator could not start.
     #[error(transparent)]
     Simulator(#[from] SimulatorError),
@@ -347,6 +351,10 @@ where
         Some(directory) => LocalEvents::in_directory(directory)?,
         None => LocalEvents::in_memory(),
     };
+    let marker_keys = match &state_directory {
+        Some(directory) => marker_keys::in_directory(directory)?,
+        None => marker_keys::in_memory(),
+    };
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
     let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
     let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
@@ -359,6 +367,7 @@ where
         stripe: stripe.clone(),
         tenant_requests,
         callers,
+        marker_keys,
         events: events.clone(),
         kyc: kyc.clone(),
         payouts: payouts.clone(),

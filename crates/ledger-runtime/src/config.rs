@@ -36,6 +36,8 @@ pub struct Config {
     pub tenant_requests: RequestRate,
     /// How callers are limited, named in logs, and found behind a front end.
     pub callers: CallerConfig,
+    /// The id of the secret that has the keys of markers; `None` in functions that need none.
+    pub marker_keys_secret: Option<String>,
     /// The queues of events; `None` in functions that publish nothing.
     pub events: Option<EventQueues>,
     /// The services of settlements. Each function sets only those that it needs.
@@ -81,6 +83,7 @@ const LOG: &str = "LOG_LEVEL";
 const LOG_DEFAULT: &str = "info";
 const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
 const OWNER_INDEX: &str = "OWNER_INDEX";
+const MARKER_KEYS_SECRET: &str = "MARKER_KEYS_SECRET_ID";
 
 impl Config {
     /// Creates the configuration of a table, with defaults for everything else.
@@ -98,6 +101,7 @@ impl Config {
             stripe,
             tenant_requests,
             callers: CallerConfig::default(),
+            marker_keys_secret: None,
             settlement,
             events,
             reconcile,
@@ -151,6 +155,7 @@ impl Config {
             stripe,
             tenant_requests,
             callers: CallerConfig::from_vars(set)?,
+            marker_keys_secret: set(MARKER_KEYS_SECRET),
             events,
             settlement,
             reconcile,

@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::Client;
 use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
+use ledger_local::marker_keys;
 use ledger_local::seed;
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::app::App;
@@ -88,6 +89,7 @@ pub fn bare_limited((client, table): (Client, &str), clock: Clock, callers: Call
     let dynamo = Dynamo::from_client(client, table, entropy.clone());
     let config = Config { tenant_requests: RequestRate::MAX, callers, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
+    let ledger = ledger.with_marker_keys(marker_keys::in_memory());
     (App::new(ledger, config), counting)
 }
 

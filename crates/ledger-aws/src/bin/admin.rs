@@ -5,6 +5,7 @@ use std::sync::Arc;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
     ledger_aws::run(|environment| {
+        environment.use_marker_keys();
         environment.use_stripe()?;
         Ok(admin::router(Arc::new(environment.cloud_watch())))
     })

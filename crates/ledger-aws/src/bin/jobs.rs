@@ -7,6 +7,7 @@ use ledger_runtime::worker::Due;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
     ledger_aws::work(|environment| {
+        environment.use_marker_keys();
         let sagas = environment.state_machine();
         Ok(async move |app: &App, due: &Due| {
             // Each step runs even if the one before fails.

@@ -2,5 +2,9 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_aws::run(|_| Ok(merchant::router())).await
+    ledger_aws::run(|environment| {
+        environment.use_marker_keys();
+        Ok(merchant::router())
+    })
+    .await
 }

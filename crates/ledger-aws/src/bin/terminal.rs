@@ -2,5 +2,9 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_aws::run(|environment| Ok(terminal::router(environment.app()))).await
+    ledger_aws::run(|environment| {
+        environment.use_marker_keys();
+        Ok(terminal::router(environment.app()))
+    })
+    .await
 }

@@ -104,7 +104,17 @@ fn failed_creation_leaves_no_retained_resource() {
     let template = Template::read();
     assert_eq!(left_behind(&template), NONE);
     let kept = template.resources().filter(|id| !template.at(&format!("/Resources/{id}/DeletionPolicy")).is_null());
-    let wanted = ["LogKey", "PayoutBucket", "ReportBucket", "Table", "TableKey", "TopicKey", "TrailBucket", "UserPool"];
+    let wanted = [
+        "LogKey",
+        "MarkerKeysSecret",
+        "PayoutBucket",
+        "ReportBucket",
+        "Table",
+        "TableKey",
+        "TopicKey",
+        "TrailBucket",
+        "UserPool",
+    ];
     assert_eq!(kept.collect::<BTreeSet<_>>(), BTreeSet::from(wanted));
     let changed = template.with(|root| root["Resources"]["Table"]["DeletionPolicy"] = "Retain".into());
     assert_eq!(left_behind(&changed), ["Table"]);

@@ -155,6 +155,15 @@ fn environment_matches_permissions_and_code() {
             "{}: its client",
             function.id
         );
+        // What claims keys of requests, or stores the responses of operations in flight.
+        let seals = super::rules::code_contains(
+            &function.binary,
+            &[".keyed(", "app.perform(", ".recover(", "psp_executor.apply("],
+        );
+        assert_eq!(opens("ReadMarkerKeys"), seals, "{}: the keys of markers", function.id);
+        assert_eq!(function.environment.contains("MARKER_KEYS_SECRET_ID"), seals, "{}: their name", function.id);
+        let links = super::rules::code_contains(&function.binary, &[".use_marker_keys()"]);
+        assert_eq!(links, seals, "{}: their client", function.id);
         let looks = super::rules::code_contains(&function.binary, &["dyn MetricSource"]);
         assert_eq!(may("cloudwatch:GetMetricData"), looks, "{}: metrics", function.id);
         let links = super::rules::code_contains(&function.binary, &[".cloud_watch()"]);

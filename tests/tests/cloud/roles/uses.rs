@@ -37,18 +37,20 @@ const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
 const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const PUT_REPORT: &str = "s3:PutObject <ReportBucket.Arn>/*";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
+const MARKER_KEYS: &str = "secretsmanager:GetSecretValue <MarkerKeysSecret>";
 
 /// Permissions that the local stack cannot observe: function, then actions with resources.
 const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
-    ("customer", &[KEY, SECRET]),
-    ("merchant", &[KEY]),
-    ("admin", &[KEY, SECRET, "cloudwatch:GetMetricData *"]),
-    ("terminal", &[KEY]),
-    ("stripe-webhook", &[KEY, SECRET]),
+    ("customer", &[KEY, SECRET, MARKER_KEYS]),
+    ("merchant", &[KEY, MARKER_KEYS]),
+    ("admin", &[KEY, SECRET, MARKER_KEYS, "cloudwatch:GetMetricData *"]),
+    ("terminal", &[KEY, MARKER_KEYS]),
+    ("stripe-webhook", &[KEY, SECRET, MARKER_KEYS]),
     (
         "jobs",
         &[
             KEY,
+            MARKER_KEYS,
             "sqs:DeleteMessage <JobsQueue.Arn>",
             "sqs:GetQueueAttributes <JobsQueue.Arn>",
             "sqs:ReceiveMessage <JobsQueue.Arn>",
@@ -60,6 +62,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
         &[
             KEY,
             SECRET,
+            MARKER_KEYS,
             "sqs:DeleteMessage <OutboxQueue.Arn>",
             "sqs:GetQueueAttributes <OutboxQueue.Arn>",
             "sqs:ReceiveMessage <OutboxQueue.Arn>",
