@@ -28,6 +28,7 @@ mod records;
 mod roundtrips;
 mod routes;
 mod scenarios;
+mod secrets;
 mod signatures;
 mod strangers;
 mod texts;
