@@ -23,6 +23,7 @@ mod holds;
 mod holds_ended;
 mod lanes;
 mod limits;
+mod markers;
 mod migrating;
 mod migration;
 mod migration_moves;
@@ -113,6 +114,7 @@ pub fn all() -> Vec<Case> {
         reconciliation::cases(),
         records::cases(),
         entries::cases(),
+        markers::cases(),
         migration::cases(),
         migration_moves::cases(),
     ]
