@@ -219,6 +219,26 @@ async fn cash_room_returns_with_the_settlement_that_pays() {
     is_clean(world).await;
 }
 
+/// Points and regional currency count in yen, and a settlement of several assets returns the room of all.
+#[tokio::test]
+async fn refund_of_points_takes_room_that_a_settlement_of_several_assets_returns() {
+    let shop = Settling::with_rooms("rooms-points").await;
+    let (world, merchant) = (&shop.world, &shop.merchant);
+    let _ = world.refund_ceiling(&merchant.id, "3240").await.good();
+    let customer = world.customer_with("1740").await;
+    world.grant(&customer, "POINT", "500").await;
+    world.grant(&customer, "REGIONAL#aoba", "1000").await;
+    let body = json!({"merchant_id": merchant.id, "amount": "3240", "points": "500", "regional": {"aoba": "1000"}});
+    let paid = world.api.settle(&customer.pays(merchant, "1").json(&body)).await.good();
+    shop.refund(&paid.text("/payment_id"), "3240").await;
+    assert_eq!(refund_room(world, merchant).await, ["3240", "0", "3240"]);
+    shop.take("5000").await;
+    let view = settled(&shop).await;
+    assert_eq!((&view["status"], &view["returned_refund_room"]), (&json!("paid"), &json!("3240")), "{view}");
+    assert_eq!(refund_room(world, merchant).await, ["3240", "3240", "0"]);
+    is_clean(world).await;
+}
+
 /// What a merchant brings covers its cash, whether the settlement is carried or paid. The fee is as without it.
 #[tokio::test]
 async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
@@ -257,7 +277,10 @@ async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
     assert_eq!(third["returned_cash_room"], "500", "{third}");
     assert_eq!(cash_room(world, merchant).await, ["3000", "3500"]);
     is_clean(world).await;
-    assert_eq!(world.deposit(&ledger_tests::http::world::new_id(), "1").await.status, 404);
+    let path = format!("/v1/admin/merchants/{}/cash-deposits", ledger_tests::http::world::new_id());
+    let body = json!({"amount": "1", "reason": "receipt 7"});
+    let unknown = world.api.settle(&Call::post(&path, &world.operator.who, &body).key(new_key())).await;
+    assert_eq!(unknown.status, 404);
 }
 
 /// A merchant without income has refunded, and brings money for that.

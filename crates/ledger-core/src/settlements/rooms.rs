@@ -156,7 +156,8 @@ impl Settlement {
     /// What took from its merchant's rooms in it and before it; `None` if the tenant's rooms are not settled.
     pub(super) fn room_debts(&self) -> Result<Option<RoomDebts>, MoneyError> {
         let mut debts = self.carried_rooms.clone();
-        for totals in self.totals.values() {
+        // Rooms are in yen: what other assets took from them is in the sum of yen.
+        if let Some(totals) = self.totals.get(&Asset::Ecopay) {
             debts.refunds = debts.refunds.checked_plus(&totals.refund_room)?;
             // Cash of a settlement that was opened before its tenant's rooms were settled returns no room.
             if self.settles_rooms {
