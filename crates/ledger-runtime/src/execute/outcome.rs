@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 use ledger_core::idempotency::{Answer, SecretAnswer};
 use ledger_core::operation::Operation;
 use serde::Serialize;
+use std::fmt;
 
 const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
 const JSON: &str = "application/json";
@@ -19,8 +20,8 @@ pub struct Outcome {
     reply: Result<Reply, Problem>,
 }
 
-/// A stored response.
-#[derive(Clone, Debug)]
+/// A stored response. It does not print its body, which may have a one-time secret.
+#[derive(Clone)]
 pub(crate) struct Reply {
     answer: Answer,
     replayed: bool,
@@ -74,6 +75,14 @@ impl Reply {
 
     pub(crate) fn replayed(answer: Answer) -> Self {
         Self { answer, replayed: true, code: None }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { answer, replayed, code } = self;
+        let mut shown = f.debug_struct("Reply");
+        shown.field("status", &answer.status).field("replayed", replayed).field("code", code).finish_non_exhaustive()
     }
 }
 
