@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
-    TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -62,6 +62,7 @@ pub fn terms() -> TenantTerms {
         points_rate: rate("0.1"),
         card_cap: yen("30000"),
         card_bonus_rate: rate("0"),
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Forgive,
         due_shards: Shards::ONE,
         topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),

@@ -17,10 +17,14 @@ import urllib.error
 import urllib.request
 import uuid
 
-# What only a fault, a load, a limit, a room or ten minutes make: the guide lists them, and nothing here provokes them.
+# What only a fault, a load, a limit, a room, a tenant with PINs or ten minutes make: the guide lists them, and nothing
+# here provokes them.
 NOT_PROVOKED = {
     ("400", "limit_exceeded"),
     ("400", "refund_room_exceeded"),
+    ("400", "pin_locked"),
+    ("400", "pin_required"),
+    ("400", "pin_wrong"),
     ("400", "reversal_too_late"),
     ("429", "rate_limited"),
     ("500", "internal"),

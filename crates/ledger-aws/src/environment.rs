@@ -92,6 +92,15 @@ impl Environment {
         Ok(())
     }
 
+    /// Adds the keys of cards' PINs to the app, if the environment names their secret.
+    pub fn use_pin_keys(&mut self) {
+        let app = self.app.clone();
+        self.app = match &app.config().card_pin_keys {
+            Some(id) => app.clone().with_pin_keys(SecretsManager::new(&self.sdk, id)),
+            None => app,
+        };
+    }
+
     /// A client of CloudWatch, for reading metrics.
     #[must_use]
     pub fn cloud_watch(&self) -> CloudWatch {

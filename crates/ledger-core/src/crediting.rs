@@ -295,6 +295,9 @@ impl Batch {
             | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
+            | Failure::PinRequired
+            | Failure::PinLocked
+            | Failure::PinWrong
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded

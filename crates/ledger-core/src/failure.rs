@@ -24,6 +24,12 @@ pub enum Failure {
     RefundRoomExceeded,
     /// The terminal may no longer reverse its cash top-up.
     ReversalTooLate,
+    /// The payment needs the card's PIN, and none was typed or the card has none.
+    PinRequired,
+    /// No attempt at the card's PIN is left.
+    PinLocked,
+    /// The card's PIN is another one.
+    PinWrong,
     /// The refund is above the refundable rest of the payment.
     OverRefund,
     /// The recipient would hold more than the cap.
@@ -49,6 +55,9 @@ impl Failure {
         Self::CashRoomExceeded,
         Self::RefundRoomExceeded,
         Self::ReversalTooLate,
+        Self::PinRequired,
+        Self::PinLocked,
+        Self::PinWrong,
         Self::OverRefund,
         Self::CapExceeded,
         Self::LimitExceeded,
@@ -69,6 +78,9 @@ impl Failure {
             | Self::CashRoomExceeded
             | Self::RefundRoomExceeded
             | Self::ReversalTooLate
+            | Self::PinRequired
+            | Self::PinLocked
+            | Self::PinWrong
             | Self::AccountFrozen
             | Self::RecipientUnavailable => true,
             Self::StalePlan | Self::AccountMissing | Self::AlreadyExists | Self::FourEyes => false,
@@ -89,6 +101,9 @@ impl Failure {
             Self::CashRoomExceeded => "cash_room_exceeded",
             Self::RefundRoomExceeded => "refund_room_exceeded",
             Self::ReversalTooLate => "reversal_too_late",
+            Self::PinRequired => "pin_required",
+            Self::PinLocked => "pin_locked",
+            Self::PinWrong => "pin_wrong",
             Self::OverRefund => "over_refund",
             Self::CapExceeded => "cap_exceeded",
             Self::LimitExceeded => "limit_exceeded",

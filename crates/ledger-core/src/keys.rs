@@ -13,6 +13,7 @@ use crate::psp::{EventId, PspId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
+mod card;
 mod due;
 mod owner;
 mod reconciliation;
@@ -21,6 +22,7 @@ mod staff;
 mod stored;
 mod trail;
 
+pub use card::{card, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
@@ -307,12 +309,6 @@ pub fn metrics_of(customer: &Partition) -> Key {
 #[must_use]
 pub fn payment_code(tenant: &Tenant, id: CustomerId) -> Key {
     Partition::customer(tenant, id).item("CODE")
-}
-
-/// A stored-value card.
-#[must_use]
-pub fn card(tenant: &Tenant, id: CardId) -> Key {
-    Partition::card(tenant, id).item("card")
 }
 
 /// A payment.

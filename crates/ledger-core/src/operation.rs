@@ -66,6 +66,12 @@ operations! {
     CardIssue = "card_issue",
     /// The operator changes a card.
     CardAdminPatch = "card_admin_patch",
+    /// A customer sets or changes the PIN of their own card.
+    CardPin = "card_pin",
+    /// An attempt at a card's PIN is counted or taken back; not keyed.
+    CardPinAttempt = "card_pin_attempt",
+    /// The operator removes a card's PIN.
+    CardPinReset = "card_pin_reset",
     /// The operator registers a terminal.
     TerminalOpen = "terminal_open",
     /// The operator changes a terminal.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{ApprovalTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms};
+use crate::terms::{ApprovalTerms, CardPinTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -150,6 +150,33 @@ pub fn settle_rooms(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Trans
     let clauses = [exists()].into_iter().chain(guards).collect();
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
+        act.record(tenant, cx),
+    ])
+}
+
+/// Changes which payments of cards need the card's PIN, from the terms that were read, with an audit record. Caches see
+/// it within a minute. Fails with `StalePlan` if they have changed since.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn set_card_pin(
+    tenant: &Tenant,
+    seen: &CardPinTerms,
+    to: &CardPinTerms,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
+    let (update, as_read) = to.replacing(seen, Update::new());
+    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let act = Act {
+        actor,
+        action: "card_pin_terms",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("from".to_owned(), Value::S(seen.text())), ("to".to_owned(), Value::S(to.text()))]),
+    };
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), as_read]),
         act.record(tenant, cx),
     ])
 }

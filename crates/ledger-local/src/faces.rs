@@ -82,6 +82,8 @@ pub struct Backend {
     pub callers: CallerConfig,
     /// The keys of markers.
     pub marker_keys: Masked<String>,
+    /// The keys of cards' PINs.
+    pub pin_keys: Masked<String>,
     /// The event lists.
     pub events: LocalEvents,
     /// The simulated KYC service.
@@ -171,7 +173,7 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     let (tenant_requests, callers) = (backend.tenant_requests, backend.callers.clone());
     let config = Config { tenant_requests, callers, ..Config::of_table(&backend.table) };
     let ledger = Ledger::new(dynamo, clock, entropy, metrics).with_marker_keys(backend.marker_keys.clone());
-    (App::new(ledger, config), counting)
+    (App::new(ledger, config).with_pin_keys(backend.pin_keys.clone()), counting)
 }
 
 /// The local replacements of the AWS services that workers use.
@@ -222,6 +224,7 @@ pub fn openapi_json() -> String {
         tenant_requests: RequestRate::DEFAULT,
         callers: CallerConfig::default(),
         marker_keys: marker_keys::in_memory(),
+        pin_keys: Masked::new(String::new()),
         events: LocalEvents::in_memory(),
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),

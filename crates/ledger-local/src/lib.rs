@@ -3,8 +3,8 @@
 //!
 //! The modules in order: each uses only those before it. A test checks this.
 //!
-//! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `clock`, `issuer`, `demo`, `legacy`, `table`,
-//!    `terminal_error`, `credential`.
+//! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `pin_keys`, `clock`, `issuer`, `demo`, `legacy`,
+//!    `table`, `terminal_error`, `credential`.
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
@@ -34,6 +34,7 @@ pub mod migrate_command;
 pub mod openapi;
 pub mod operator;
 mod pace;
+pub mod pin_keys;
 mod private_file;
 mod problem;
 pub mod recover_command;

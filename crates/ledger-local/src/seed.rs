@@ -28,8 +28,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SettlementTerms, SpentPoints,
-    StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SettlementTerms,
+    SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -90,6 +90,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         points_rate: rate("0.01")?,
         card_cap: yen("20000")?,
         card_bonus_rate: Rate::ZERO,
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::new(SHARDS).ok_or_else(|| failed("shards"))?,
         topup: Some(TopupTerms { points_rate: rate("0.05")?, abandoned_after: ABANDONED_AFTER }),

@@ -10,6 +10,7 @@ use crate::issuer::{Issuer, IssuerError};
 use crate::legacy::Legacy;
 use crate::local_only;
 use crate::marker_keys::{self, MarkerKeysFileError};
+use crate::pin_keys::{self, PinKeysFileError};
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::table::{self, TableError};
@@ -71,6 +72,8 @@ pub struct StackConfig {
     pub table: String,
     /// The directory of the token issuer's key, the markers' keys, the Stripe simulator's state, events, bank files and reports; `None`
     /// keeps them in memory.
+    /// The directory of the token issuer's key, the keys of cards' PINs, the Stripe simulator's state, events, bank files
+    /// and reports; `None` keeps them in memory.
     pub state_directory: Option<PathBuf>,
     /// The file for the demo terminal's credential; `None` writes none.
     pub terminal_file: Option<PathBuf>,
@@ -139,6 +142,9 @@ pub enum StackError {
     /// The Stripe simulator could not start.
     #[error(transparent)]
     Simulator(#[from] SimulatorError),
+    /// The keys of cards' PINs could not be made or read.
+    #[error(transparent)]
+    PinKeys(#[from] PinKeysFileError),
     /// Events could not be stored.
     #[error(transparent)]
     Events(#[from] EventsError),
@@ -355,6 +361,7 @@ where
         Some(directory) => marker_keys::in_directory(directory)?,
         None => marker_keys::in_memory(),
     };
+    let pin_keys = pin_keys::of_directory(state_directory.as_deref())?;
     let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
     let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
     let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
@@ -368,6 +375,7 @@ where
         tenant_requests,
         callers,
         marker_keys,
+        pin_keys,
         events: events.clone(),
         kyc: kyc.clone(),
         payouts: payouts.clone(),

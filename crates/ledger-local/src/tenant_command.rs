@@ -1,12 +1,14 @@
 //! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
-//! one, makes its merchants owe cash, requires approvals, and changes its limits. It uses the builders of the ledger.
+//! one, makes its merchants owe cash, requires PINs and approvals, and changes its limits. It uses the builders of the ledger.
 
 mod approvals;
+mod card_pin;
 mod cash;
 mod limits;
 mod rooms;
 
 pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
+pub use card_pin::{CardPinCommand, set_card_pin};
 pub use cash::{CashCommand, owe_cash};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use rooms::{RoomsCommand, settle_rooms};

@@ -3,11 +3,11 @@
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::dynamo::Attributes;
 use ledger_core::keys::Shards;
-use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
+use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms, SettlementTerms,
-    SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms,
+    SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -60,6 +60,9 @@ struct AssetFile {
 struct CardFile {
     bonus_rate: String,
     cap: String,
+    /// Payments above it need the card's PIN.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin_above: Option<String>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -139,6 +142,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         points_rate: rate("points_rate", &file.points_rate)?,
         card_cap: amount("card.cap", &AssetSpec::ECOPAY, &file.card.cap)?,
         card_bonus_rate: rate("card.bonus_rate", &file.card.bonus_rate)?,
+        card_pin: card_pin_terms("card.pin_above", file.card.pin_above.as_deref())?,
         spent_points,
         due_shards: Shards::new(file.due_shards).ok_or_else(|| wrong("due_shards", "is 1 to 64"))?,
         topup: topup.transpose()?,
@@ -152,6 +156,16 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })
+}
+
+/// Parses the amount above which a card's payment needs its PIN; `None` if cards have no PIN.
+pub(crate) fn card_pin_terms(field: &str, above: Option<&str>) -> Result<CardPinTerms, TermsError> {
+    let Some(text) = above else { return Ok(CardPinTerms::NotUsed) };
+    let above = match text {
+        "0" => Some(Balance::zero(Asset::Ecopay)),
+        text => Some(amount(field, &AssetSpec::ECOPAY, text)?.as_balance()),
+    };
+    above.and_then(CardPinTerms::above).ok_or_else(|| wrong(field, "is a whole number of yen, 0 or more"))
 }
 
 fn hold_hours(hours: u32) -> Result<HoldHours, TermsError> {
@@ -235,7 +249,11 @@ pub fn text(terms: &TenantTerms) -> String {
     });
     let file = File {
         assets: assets.collect(),
-        card: CardFile { bonus_rate: terms.card_bonus_rate.text(), cap: terms.card_cap.text() },
+        card: CardFile {
+            bonus_rate: terms.card_bonus_rate.text(),
+            cap: terms.card_cap.text(),
+            pin_above: terms.card_pin.is_used().then(|| terms.card_pin.text()),
+        },
         co2: Co2File {
             kg_per_yen: terms.co2.rate.text(),
             source: terms.co2.source.clone(),

@@ -12,14 +12,16 @@ use crate::psp::Psp;
 use crate::rate::Limiter;
 use crate::request::RequestKey;
 use crate::sealed_heads::SealedHeads;
-use crate::secrets::SecretSource;
+use crate::secrets::{KeptSecret, SecretError, SecretSource};
 use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
+use ledger_core::cards::pin::PinKeys;
 use ledger_core::idempotency::{
     Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, MarkerForm, PlannedCall, Window,
 };
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
+use ledger_core::personal::Masked;
 use ledger_core::plan::Context;
 use ledger_core::terms::{KeyPhase, MerchantTerms, TenantTerms};
 use ledger_core::time::Timestamp;
@@ -31,6 +33,7 @@ use std::sync::Arc;
 pub struct App {
     inner: Arc<Inner>,
     provider: ProviderAccess,
+    pin_keys: Option<Arc<KeptSecret>>,
 }
 
 struct Inner {
@@ -52,6 +55,7 @@ impl App {
         Self {
             inner: Arc::new(Inner { ledger, records, limiter, callers, sealed_heads: SealedHeads::default(), config }),
             provider: ProviderAccess::None,
+            pin_keys: None,
         }
     }
 
@@ -67,6 +71,40 @@ impl App {
     pub fn with_kept_secrets(self, source: impl SecretSource + 'static, kept: KeptStripe) -> Self {
         let keeper = Keeper::new(source, kept, self.ledger().clone(), &self.config().ledger);
         Self { provider: ProviderAccess::Kept(Arc::new(keeper)), ..self }
+    }
+
+    /// Adds the keys of cards' PINs, from a kept secret that may change while the function runs.
+    #[must_use]
+    pub fn with_pin_keys(self, source: impl SecretSource + 'static) -> Self {
+        let kept = KeptSecret::new(source, self.clock(), self.metrics());
+        Self { pin_keys: Some(Arc::new(kept)), ..self }
+    }
+
+    /// Returns the keys of cards' PINs, read at most five minutes ago.
+    ///
+    /// # Errors
+    /// 503 if they cannot be read; nothing has been done.
+    pub async fn pin_keys(&self) -> Result<PinKeys, Problem> {
+        match &self.pin_keys {
+            Some(kept) => pin_keys_of(kept.read().await),
+            None => {
+                tracing::error!(
+                    "card pin keys not configured: set CARD_PIN_KEYS_SECRET_ID (docs/operations/card-pins.md)"
+                );
+                Err(Problem::pin_keys_unavailable())
+            }
+        }
+    }
+
+    /// Reads the keys again, for a card whose PIN was set with a key that those of [`App::pin_keys`] lack.
+    ///
+    /// # Errors
+    /// As [`App::pin_keys`].
+    pub async fn pin_keys_anew(&self) -> Result<PinKeys, Problem> {
+        match &self.pin_keys {
+            Some(kept) => pin_keys_of(kept.read_anew().await),
+            None => Err(Problem::pin_keys_unavailable()),
+        }
     }
 
     /// Returns the payment provider, with secrets at most five minutes old; `None` if none is set up.
@@ -318,6 +356,15 @@ impl App {
         let id = self.inner.ledger.entropy().uuid_v7(now)?;
         IdempotencyKey::parse(&id.to_string()).map_err(Problem::key)
     }
+}
+
+fn pin_keys_of(read: Result<Masked<String>, SecretError>) -> Result<PinKeys, Problem> {
+    let keys = read.map_err(|error| error.to_string());
+    let keys = keys.and_then(|text| PinKeys::parse(text.expose()).map_err(|error| error.to_string()));
+    keys.map_err(|error| {
+        tracing::error!(error, "card pin keys not read");
+        Problem::pin_keys_unavailable()
+    })
 }
 
 impl fmt::Debug for App {

@@ -42,6 +42,8 @@ pub struct Config {
     pub events: Option<EventQueues>,
     /// The services of settlements. Each function sets only those that it needs.
     pub settlement: SettlementAccess,
+    /// The ARN of the secret that holds the keys of cards' PINs; `None` in functions that check none.
+    pub card_pin_keys: Option<String>,
     /// How reconciliations run.
     pub reconcile: ReconcileAccess,
     /// The index that lists are read from.
@@ -84,6 +86,7 @@ const LOG_DEFAULT: &str = "info";
 const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
 const OWNER_INDEX: &str = "OWNER_INDEX";
 const MARKER_KEYS_SECRET: &str = "MARKER_KEYS_SECRET_ID";
+const CARD_PIN_KEYS: &str = "CARD_PIN_KEYS_SECRET_ID";
 
 impl Config {
     /// Creates the configuration of a table, with defaults for everything else.
@@ -104,6 +107,7 @@ impl Config {
             marker_keys_secret: None,
             settlement,
             events,
+            card_pin_keys: None,
             reconcile,
             owner_index: OwnerIndex::default(),
         }
@@ -158,6 +162,7 @@ impl Config {
             marker_keys_secret: set(MARKER_KEYS_SECRET),
             events,
             settlement,
+            card_pin_keys: set(CARD_PIN_KEYS),
             reconcile,
             owner_index,
         })

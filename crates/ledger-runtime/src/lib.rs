@@ -8,13 +8,14 @@
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `approvals`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`,
-//!    `limits`, `trail`, `signature`, `terminal`, `routing`.
+//!    `limits`, `card_pins`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod app;
 pub mod approvals;
 pub mod cache;
 pub mod callers;
+pub mod card_pins;
 pub mod clock;
 pub mod config;
 pub mod crediting;

@@ -7,6 +7,7 @@ mod fields;
 mod json;
 mod params;
 mod patch;
+mod pin;
 
 pub use amount::AmountText;
 pub(crate) use body::read_body;
@@ -17,3 +18,4 @@ pub use fields::{
 };
 pub use params::{Page, Params, ParseId, PathId, PathOf};
 pub use patch::PatchField;
+pub use pin::PinText;

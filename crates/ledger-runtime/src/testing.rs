@@ -22,7 +22,9 @@ use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
-use ledger_core::terms::{ApprovalTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms};
+use ledger_core::terms::{
+    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
 use serde_json::{Value, json};
@@ -259,6 +261,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         points_rate: Rate::ZERO,
         card_cap: yen("50000"),
         card_bonus_rate: Rate::ZERO,
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
         topup: None,

@@ -1,7 +1,8 @@
-//! `/v1/admin/cards`: issues, shows, freezes and unfreezes cards.
+//! `/v1/admin/cards`: issues, shows, freezes and unfreezes cards, and removes their PINs.
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::cards::pin::PinRecord;
 use ledger_core::cards::record::CardRecord;
 use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::Fields;
@@ -65,8 +66,11 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<CardId>,
 ) -> Result<Json<CardView>, Problem> {
-    let item = app.dynamo().get(&keys::card(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(CardView::from(&CardRecord::read(&item)?)))
+    let wanted = [keys::card(who.tenant(), id), keys::card_pin(who.tenant(), id)];
+    let mut read = app.dynamo().get_many(&wanted).await?.into_iter();
+    let item = read.next().flatten().ok_or_else(Problem::not_found)?;
+    let pin = PinRecord::read(read.next().flatten().as_ref())?;
+    Ok(Json(CardView { pin: pin.state(), ..CardView::from(&CardRecord::read(&item)?) }))
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")
@@ -99,6 +103,41 @@ pub(crate) async fn patch(
             request::text_of(reason.as_ref())?.as_ref(),
             &cx,
         )?)
+    };
+    Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+}
+
+/// Why a card's PIN is removed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PinResetBody {
+    /// The reason, for the audit trail.
+    reason: Option<String>,
+}
+
+pub(crate) const RESET_PIN: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/pin-reset")
+    .summary("Removes a card's PIN and its attempts.")
+    .about("The owner then sets another one. Until then the card pays up to the amount that needs no PIN.")
+    .permission(Permission::CardsManage)
+    .id("card_id", "The card's id.")
+    .body::<PinResetBody>()
+    .ok::<CardChangeView>("Removed")
+    .when(Code::WrongState, "the card has no PIN")
+    .when(Code::NotFound, "no such card")
+    .keyed(Operation::CardPinReset);
+
+pub(crate) async fn reset_pin(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CardId>,
+    KeyedJson(key, body): KeyedJson<PinResetBody>,
+) -> Result<Outcome, Problem> {
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields = Fields::new().with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = RESET_PIN.claim(&app, &who, key, &[&id], fields).await?;
+    let plan = async |cx| {
+        let reason = request::text_of(reason.as_ref())?;
+        Ok(cards::pin::plan_reset(who.tenant(), id, who.actor(), reason.as_ref(), &cx))
     };
     Ok(app.perform(claim, admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }

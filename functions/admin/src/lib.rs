@@ -71,6 +71,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cards::CREATE.on(cards::create))
         .route(cards::GET.on(cards::get))
         .route(cards::PATCH.on(cards::patch))
+        .route(cards::RESET_PIN.on(cards::reset_pin))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::PATCH.on(terminals::patch))

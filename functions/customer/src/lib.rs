@@ -30,6 +30,7 @@ pub fn router() -> Routes {
         .route(topups::CREATE.on(topups::create))
         .route(topups::GET.on(topups::get))
         .route(cards::PATCH.on(cards::patch))
+        .route(cards::SET_PIN.on(cards::set_pin))
         .route(payment_code::CREATE.on(payment_code::create))
         .route(operations::GET.on(operations::get))
         .route(operations::FIND.on(operations::find))

@@ -9,6 +9,7 @@ use ledger_core::ids::{CardId, PaymentId};
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
+use ledger_runtime::card_pins::{CardPinCheck, PIN_FIELD, SentPin};
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
@@ -16,18 +17,22 @@ use ledger_runtime::identity::Caller;
 use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::refunds::RefundRequest;
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PinText};
 use ledger_runtime::terminal::Terminal;
 use ledger_runtime::views::{PaymentView, RefundView, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+// Top-ups and payments share it: generated clients name a type by it.
 /// An amount in yen.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AmountBody {
     /// The amount, in yen.
     amount: AmountText,
+    /// The card's PIN as its holder typed it: required of a payment above the amount that the tenant sets, refused of a
+    /// top-up.
+    pin: Option<PinText>,
 }
 
 /// A request to refund a card payment.
@@ -82,6 +87,9 @@ pub(crate) async fn topup(
     PathId(card): PathId<CardId>,
     KeyedJson(key, body): KeyedJson<AmountBody>,
 ) -> Result<Outcome, Problem> {
+    if body.pin.is_some() {
+        return Err(Problem::invalid_field(PIN_FIELD, "is not a field of a top-up"));
+    }
     let charge = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let fields = Fields::new().with_amount("amount", &charge);
     let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
@@ -116,6 +124,7 @@ pub(crate) async fn topup(
 
 pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
     .summary("Pays the terminal's merchant from a card.")
+    .about("A wrong PIN costs one of five attempts, once per idempotency key. A right one gives all of them back.")
     .open()
     .id("card_id", "The card's id.")
     .body::<AmountBody>()
@@ -126,7 +135,10 @@ pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
         Code::AccountFrozen,
         Code::WrongState,
         Code::OperationReversed,
+        Code::PinLocked,
+        Code::PinWrong,
     ])
+    .when(Code::PinRequired, "the amount needs the card's PIN, and none was sent or the card has none")
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardPay);
 
@@ -137,11 +149,18 @@ pub(crate) async fn pay(
     KeyedJson(key, body): KeyedJson<AmountBody>,
 ) -> Result<Outcome, Problem> {
     let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
-    let fields = Fields::new().with_amount("amount", &amount);
+    let sent = match &body.pin {
+        Some(text) => Some(SentPin::new(&app, text.typed(PIN_FIELD)?).await?),
+        None => None,
+    };
+    let digest = sent.as_ref().map(|sent| sent.digest(who.tenant(), card));
+    let fields = Fields::new().with_amount("amount", &amount).with_some(PIN_FIELD, digest);
     let (claim, admission) = PAY.claim(&app, &who, key, &[&card], fields).await?;
     let payer = LimitedAccount::new(Account::Card(card));
+    let pin = CardPinCheck::new(card, sent.as_ref());
     let plan = async |cx| {
         let terms = payer.terms(&app, who.tenant()).await?;
+        pin.of_payment(&app, &claim, &terms, &amount, &cx).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let pay = CardPay {
             tenant: who.tenant().clone(),
@@ -153,7 +172,9 @@ pub(crate) async fn pay(
         Ok(rules::pay::plan(&pay, &terms, &cx)?)
     };
     Ok(app
-        .perform(claim, admission, plan, |receipt| created(cards::GET.path(&[&card]), &PaymentView::from(receipt)))
+        .perform(claim.clone(), admission, plan, |receipt| {
+            created(cards::GET.path(&[&card]), &PaymentView::from(receipt))
+        })
         .await)
 }
 

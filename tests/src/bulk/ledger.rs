@@ -15,8 +15,8 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -333,6 +333,7 @@ fn terms() -> TenantTerms {
         points_rate: rate("0.01"),
         card_cap: yen(1),
         card_bonus_rate: Rate::ZERO,
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::new(16).expect("few"),
         topup: None,

@@ -13,7 +13,8 @@ use crate::limits::limits;
 use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{Shards, attr};
-use ledger_core::terms::TenantTerms;
+use ledger_core::money::{Asset, Balance};
+use ledger_core::terms::{CardPinTerms, TenantTerms};
 use ledger_runtime::clock::Clock;
 use serde_json::json;
 use std::collections::HashMap;
@@ -67,7 +68,22 @@ pub async fn measure() -> Vec<RequestCost> {
         measured.extend(costs_of(&stage, &tap, &names(endpoint), &call, &twin).await);
     }
     measured.extend(within_limits().await);
+    measured.extend(with_pins().await);
     measured
+}
+
+/// A card's payment with its PIN.
+async fn with_pins() -> Vec<RequestCost> {
+    let above = CardPinTerms::above(Balance::from_stored(Asset::Ecopay, "299").expect("yen"));
+    let (stage, tap) = tapped_with("costs-pins", |terms| terms.card_pin = above.expect("not negative")).await;
+    tap.meter();
+    let call = async || {
+        let card = stage.world.card_with_pin("1000", "4071").await;
+        stage.terminal.pays_with_pin(&card, "300", "4071")
+    };
+    let (call, twin) = (call().await, call().await);
+    let names = ["attempt at a card's PIN counted", "attempts taken back after a right PIN", "card pays, with its PIN"];
+    costs_of(&stage, &tap, &names, &call, &twin).await
 }
 
 /// Operations of a tenant with limits of a day and a month: what is counted adds no item and no call.
@@ -185,6 +201,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::PaymentCode => "one-time code issued",
         Endpoint::ProfilePatch => "customer changes the profile",
         Endpoint::CardPatch => "customer freezes a card",
+        Endpoint::CardPin => "customer sets the PIN of their card",
         Endpoint::Charge => "merchant charges a one-time code",
         Endpoint::Refund => "merchant refunds a part",
         Endpoint::CustomerOpen => "operator opens a customer",
@@ -201,6 +218,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::ShopStaffAccept => "merchant's invitation accepted",
         Endpoint::CardIssue => "operator issues a card",
         Endpoint::CardAdminPatch => "operator freezes a card",
+        Endpoint::CardPinReset => "operator removes a card's PIN",
         Endpoint::TerminalOpen => "operator registers a terminal",
         Endpoint::TerminalPatch => "operator freezes a terminal",
         Endpoint::Enrolment => "enrolment code issued",

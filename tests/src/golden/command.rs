@@ -2,6 +2,7 @@
 //! given, so that a command always builds the same request.
 
 use super::build_approvals::ApprovalDoes;
+use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
@@ -389,6 +390,7 @@ pub enum Does {
     Hold(HoldDoes),
     Scale(ScaleDoes),
     Cash(CashDoes),
+    CardPin(CardPinDoes),
     Staff(StaffDoes),
     Approval(ApprovalDoes),
     Trail(TrailDoes),

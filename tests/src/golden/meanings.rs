@@ -3,7 +3,9 @@
 
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
-use super::{meanings_approvals, meanings_cash, meanings_limits, meanings_migration, meanings_staff};
+use super::{
+    meanings_approvals, meanings_card_pin, meanings_cash, meanings_limits, meanings_migration, meanings_staff,
+};
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
 use serde_json::{Value as Json, json};
@@ -46,7 +48,8 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event");
-    let elsewhere = meanings_cash::meanings(does, sk, role, clause);
+    let elsewhere = meanings_card_pin::meanings(role, clause);
+    let elsewhere = elsewhere.or_else(|| meanings_cash::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_migration::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| settled(does, role, clause));
     if let Some(rows) = elsewhere
@@ -284,7 +287,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
 }
 
 /// Failures in order of precedence, highest first.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 18] = [
     "stale_plan",
     "account_missing",
     "already_exists",
@@ -295,6 +298,9 @@ const ORDER: [&str; 15] = [
     "cash_room_exceeded",
     "refund_room_exceeded",
     "reversal_too_late",
+    "pin_required",
+    "pin_locked",
+    "pin_wrong",
     "over_refund",
     "cap_exceeded",
     "limit_exceeded",

@@ -5,7 +5,9 @@ use super::migrating::last;
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
-use super::{Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, parked, staff, tills};
+use super::{
+    Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_pins, parked, staff, tills,
+};
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
@@ -64,6 +66,7 @@ endpoints! {
     PaymentCode = "post_me_payment_code",
     ProfilePatch = "patch_me",
     CardPatch = "patch_me_cards_card_id",
+    CardPin = "post_me_cards_card_id_pin",
     Charge = "post_merchant_charges",
     Refund = "post_merchant_payments_id_refunds",
     CustomerOpen = "post_admin_customers",
@@ -80,6 +83,7 @@ endpoints! {
     ShopStaffAccept = "post_merchant_staff_accept",
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
+    CardPinReset = "post_admin_cards_card_id_pin_reset",
     TerminalOpen = "post_admin_terminals",
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
@@ -245,6 +249,7 @@ impl Endpoint {
                 let path = format!("/v1/admin/cards/{}", world.card(None, "0").await);
                 change(world, &path, &frozen()).with_other("status", "active")
             }
+            Self::CardPin | Self::CardPinReset => card_pins::prepare(self, world).await,
             Self::TerminalOpen => make(world, "/v1/admin/terminals", &json!({"merchant_id": merchant.id}))
                 .with_other("terminal_id", new_id()),
             Self::TerminalPatch => {

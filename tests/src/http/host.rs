@@ -5,6 +5,7 @@
 use crate::cloud::gate;
 use crate::engine::other;
 use aws_sdk_dynamodb::Client;
+use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, Backend, MountError, Mounted};
@@ -20,6 +21,7 @@ use ledger_runtime::execute::Ledger;
 use ledger_runtime::metrics::{Counting, Metrics};
 use ledger_runtime::psp::{Psp, Stripe};
 use ledger_runtime::readback::MetricSource;
+use serde_json::json;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
 use tokio::sync::oneshot;
@@ -90,7 +92,15 @@ pub fn bare_limited((client, table): (Client, &str), clock: Clock, callers: Call
     let config = Config { tenant_requests: RequestRate::MAX, callers, ..Config::of_table(table) };
     let ledger = Ledger::new(dynamo, clock, entropy, Metrics::to(counting.clone()));
     let ledger = ledger.with_marker_keys(marker_keys::in_memory());
-    (App::new(ledger, config), counting)
+    (App::new(ledger, config).with_pin_keys(test_pin_keys()), counting)
+}
+
+/// The keys of cards' PINs that every function of a test has, whichever stack runs it.
+#[must_use]
+pub fn test_pin_keys() -> Masked<String> {
+    let [key, request_key] = ["4b".repeat(32), "52".repeat(32)];
+    let keys = json!({"current": "tests", "keys": {"tests": key}, "request_key": request_key});
+    Masked::new(keys.to_string())
 }
 
 /// A test's client of a table, and a worker's state over the same table.

@@ -319,6 +319,9 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
         | Failure::RefundRoomExceeded
         | Failure::ApprovalExpired
         | Failure::ReversalTooLate
+        | Failure::PinRequired
+        | Failure::PinLocked
+        | Failure::PinWrong
         | Failure::OverRefund
         | Failure::LimitExceeded
         | Failure::Insufficient
@@ -338,7 +341,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 14);
+    assert_eq!(Failure::ALL.len(), 17);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -405,6 +408,9 @@ fn only_failures_that_may_be_stored_are_terminal() {
         "cash_room_exceeded",
         "refund_room_exceeded",
         "reversal_too_late",
+        "pin_required",
+        "pin_locked",
+        "pin_wrong",
         "over_refund",
         "cap_exceeded",
         "limit_exceeded",

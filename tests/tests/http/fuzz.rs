@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 33] = [
+const CODES: [&str; 36] = [
     "account_frozen",
     "already_exists",
     "approval_expired",
@@ -37,6 +37,9 @@ const CODES: [&str; 33] = [
     "outcome_unknown",
     "over_refund",
     "permission_missing",
+    "pin_locked",
+    "pin_required",
+    "pin_wrong",
     "psp_refused",
     "recipient_unavailable",
     "refund_room_exceeded",

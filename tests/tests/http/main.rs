@@ -5,6 +5,7 @@ mod approvals;
 mod attention;
 mod audit;
 mod callers;
+mod card_pins;
 mod compact;
 mod crediting;
 mod disclosure;

@@ -4,6 +4,7 @@
 async fn main() -> std::process::ExitCode {
     ledger_aws::run(|environment| {
         environment.use_marker_keys();
+        environment.use_pin_keys();
         Ok(terminal::router(environment.app()))
     })
     .await

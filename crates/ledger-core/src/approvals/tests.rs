@@ -13,8 +13,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -49,6 +49,7 @@ fn terms() -> TenantTerms {
         points_rate: Rate::parse("0.01").unwrap(),
         card_cap: Amount::parse(&AssetSpec::ECOPAY, "50000").unwrap(),
         card_bonus_rate: Rate::parse("0.01").unwrap(),
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
         topup: None,

@@ -1,6 +1,7 @@
-//! Prepaid cards at terminals: the record, top-up, payment and reversal.
+//! Prepaid cards at terminals: the record, the PIN, top-up, payment and reversal.
 
 pub mod pay;
+pub mod pin;
 pub mod record;
 pub mod reverse;
 pub mod topup;

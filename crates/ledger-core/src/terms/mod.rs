@@ -1,6 +1,7 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
 mod approvals;
+mod card_pin;
 mod cash;
 mod rooms;
 mod settlement;
@@ -8,6 +9,7 @@ mod staff;
 
 pub use crate::records::RecordVersion;
 pub use approvals::{ApprovalTerms, GrantLimits};
+pub use card_pin::CardPinTerms;
 pub use cash::CashTerms;
 pub use rooms::RoomTerms;
 pub use settlement::{Charged, SettlementTerms};
@@ -50,6 +52,8 @@ pub struct TenantTerms {
     pub card_cap: Amount,
     /// Bonus yen per yen loaded onto a card, rounded down per top-up.
     pub card_bonus_rate: Rate,
+    /// Which payments of cards need the card's PIN.
+    pub card_pin: CardPinTerms,
     /// What happens to earned points that are spent when their payment is refunded.
     pub spent_points: SpentPoints,
     /// The number of shards of the tenant's due work.
@@ -232,6 +236,7 @@ impl TenantTerms {
             points_rate: item.rate("points_rate")?,
             card_cap: item.amount("card_cap", Asset::Ecopay)?,
             card_bonus_rate: item.rate("card_bonus_rate")?,
+            card_pin: CardPinTerms::read(item)?,
             spent_points: item.named("spent_points", SpentPoints::parse)?,
             due_shards: item.checked_int("due_shards", Shards::new)?,
             topup: item.opt_map("topup")?.map(TopupTerms::read).transpose()?,
@@ -278,6 +283,7 @@ impl TenantTerms {
         if let Some(limits) = &self.limits {
             item.insert(limits::ATTRIBUTE.to_owned(), Value::M(limits.item()));
         }
+        item.extend(self.card_pin.item());
         item.extend(self.records.item());
         item.extend(self.cash.item());
         item.extend(self.rooms.item());

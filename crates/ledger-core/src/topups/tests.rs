@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
-    TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -56,6 +56,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         points_rate: Rate::ZERO,
         card_cap: yen("1"),
         card_bonus_rate: Rate::ZERO,
+        card_pin: CardPinTerms::NotUsed,
         spent_points,
         due_shards: Shards::ONE,
         topup: Some(TopupTerms { points_rate: Rate::parse(rate).unwrap(), abandoned_after: Duration::from_secs(3600) }),

@@ -34,6 +34,8 @@ pub enum Role {
     Profile,
     /// A stored-value card.
     Card,
+    /// The PIN of a card, with its attempts.
+    CardPin,
     /// A one-time code.
     Code,
     /// An adjustment.

@@ -5,7 +5,8 @@ use crate::member_args;
 use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
 use crate::tenant_command::{
-    ApprovalsCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, RoomsCommand, ShardsCommand,
+    ApprovalsCommand, CardPinCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, RoomsCommand,
+    ShardsCommand,
 };
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -91,6 +92,21 @@ pub enum TenantSub {
     Rooms {
         /// Slug of the tenant.
         slug: String,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Set the amount above which a card's payment needs its PIN: for example `tenant card-pin aoba --above 10000 --table
+    /// ledger`. Waits until every function uses it.
+    CardPin {
+        /// Slug of the tenant.
+        slug: String,
+        /// Amount in yen; 0 for every payment (default: no payment needs a PIN).
+        #[arg(long, value_name = "AMOUNT")]
+        above: Option<String>,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -187,6 +203,8 @@ pub enum TenantCommand {
     Cash(CashCommand),
     /// Let a tenant's refunds take from rooms.
     Rooms(RoomsCommand),
+    /// Set which payments of a tenant's cards need the PIN.
+    CardPin(CardPinCommand),
     /// Require approvals of a tenant's staff.
     Approvals(ApprovalsCommand),
     /// Raise a tenant's shards.
@@ -220,6 +238,9 @@ impl TenantSub {
             Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
             Self::Rooms { slug, table, endpoint_url } => {
                 TenantCommand::Rooms(RoomsCommand { slug, table, endpoint_url })
+            }
+            Self::CardPin { slug, above, table, endpoint_url } => {
+                TenantCommand::CardPin(CardPinCommand { slug, above, table, endpoint_url })
             }
             Self::Approvals { slug, grant_limits, table, endpoint_url } => {
                 TenantCommand::Approvals(ApprovalsCommand { slug, grant_limits, table, endpoint_url })

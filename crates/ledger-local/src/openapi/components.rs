@@ -127,6 +127,12 @@ fn problem() -> Value {
             "original_request_at": time("`idempotency_key_expired`: when the key was first used, if that is known."),
             "balance_short": text("`insufficient_balance`: the missing amount, if it is known."),
             "asset": text("`insufficient_balance`: the asset of the missing amount. `limit_exceeded`: that of the limit."),
+            "attempts_left": {
+                "type": "integer",
+                "minimum": 0,
+                "maximum": 4,
+                "description": "`pin_wrong`: how many attempts at the PIN are left.",
+            },
             "limit_kind": text("`limit_exceeded`: the kind of operation that is limited, to the account's own holder."),
             "limit_period": text("`limit_exceeded`: `operation`, `day` or `month`, to the account's own holder."),
             "resets_at": time("`limit_exceeded`: when the day or month of the limit ends."),

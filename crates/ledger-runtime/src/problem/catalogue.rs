@@ -42,6 +42,9 @@ impl Problem {
             Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
             Failure::RefundRoomExceeded => "The refund room does not allow the amount: the operator sets the ceiling.",
             Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
+            Failure::PinRequired => "The payment needs the card's PIN, or the card has none: its owner sets one.",
+            Failure::PinLocked => "The card's PIN is locked: the operator resets it.",
+            Failure::PinWrong => "The card's PIN is another one.",
             Failure::WrongState => "The state of the resource does not allow the request.",
             Failure::ApprovalExpired => "The time to decide on it has passed: request it again.",
             Failure::AccountFrozen => "The account is frozen: debits are refused.",
@@ -302,6 +305,16 @@ impl Problem {
         Self::of(
             Code::Unavailable,
             "The ledger's keys cannot be read. Nothing was done. Repeat the request with the same idempotency key.",
+        )
+        .retry_after(Duration::from_secs(2))
+    }
+
+    /// 503: nothing was done, because the keys of cards' PINs cannot be read.
+    #[must_use]
+    pub fn pin_keys_unavailable() -> Self {
+        Self::of(
+            Code::Unavailable,
+            "PINs cannot be checked at present. Nothing was done. Repeat the request with the same idempotency key.",
         )
         .retry_after(Duration::from_secs(2))
     }

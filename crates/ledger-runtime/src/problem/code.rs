@@ -63,6 +63,12 @@ codes! {
     LimitExceeded = BAD_REQUEST "limit_exceeded", "A limit is exceeded";
     /// The refund exceeds the amount that can still be refunded.
     OverRefund = BAD_REQUEST "over_refund", "The refund exceeds the refundable amount";
+    /// No attempt at the card's PIN is left.
+    PinLocked = BAD_REQUEST "pin_locked", "The PIN is locked";
+    /// The payment needs the card's PIN, and none was sent or the card has none.
+    PinRequired = BAD_REQUEST "pin_required", "A PIN is required";
+    /// The card's PIN is another one.
+    PinWrong = BAD_REQUEST "pin_wrong", "The PIN is wrong";
     /// The payment provider's final refusal.
     PspRefused = BAD_REQUEST "psp_refused", "The payment provider refused the request";
     /// The terminal may no longer reverse its cash top-up.
@@ -143,6 +149,9 @@ impl From<Failure> for Code {
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
             Failure::RefundRoomExceeded => Self::RefundRoomExceeded,
             Failure::ReversalTooLate => Self::ReversalTooLate,
+            Failure::PinRequired => Self::PinRequired,
+            Failure::PinLocked => Self::PinLocked,
+            Failure::PinWrong => Self::PinWrong,
             Failure::OverRefund => Self::OverRefund,
             Failure::CapExceeded => Self::CapExceeded,
             Failure::LimitExceeded => Self::LimitExceeded,

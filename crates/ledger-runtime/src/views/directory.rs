@@ -53,6 +53,10 @@ pub struct CardView {
     /// The customer that the card belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customer_id: Option<String>,
+    /// The state of the card's PIN, to the operator's staff; absent if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::CardPinState>)]
+    pub pin: Option<&'static str>,
     /// The time at which the card was issued.
     pub created_at: String,
 }
@@ -140,6 +144,7 @@ impl From<&CardRecord> for CardView {
             balance: card.balance.text(),
             status: card.status().to_owned(),
             customer_id: card.owner.map(|owner| owner.to_string()),
+            pin: None,
             created_at: card.created_at.to_string(),
         }
     }

@@ -23,6 +23,8 @@ macro_rules! words {
 words! {
     /// Whether an account, card or terminal is active.
     AccountStatus: "active" | "frozen";
+    /// Whether a card's PIN can be used.
+    CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.
     MerchantStatus: "active" | "suspended";
     /// A role of the operator's staff, or of a merchant's: cashier, manager, owner.

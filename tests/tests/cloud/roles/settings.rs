@@ -185,6 +185,11 @@ fn environment_matches_permissions_and_code() {
             let links = super::rules::code_contains(&function.binary, words);
             assert_eq!(function.environment.contains(name), links, "{}: {name}", function.id);
         }
+        let checks = super::rules::code_contains(&function.binary, &["SentPin::new"]);
+        assert_eq!(opens("ReadCardPinKeys"), checks, "{}: the keys of PINs", function.id);
+        assert_eq!(function.environment.contains("CARD_PIN_KEYS_SECRET_ID"), checks, "{}: their name", function.id);
+        let links = super::rules::code_contains(&function.binary, &[".use_pin_keys()"]);
+        assert_eq!(links, checks, "{}: their client", function.id);
         assert_eq!(opens("ReadKycsSecret"), function.environment.contains("KYC_SECRET_ID"), "{}", function.id);
         let counted = function.routes.iter().any(|route| !route.path.starts_with("/v1/webhooks/"));
         let limit = function.environment.contains("TENANT_REQUESTS_PER_SECOND");

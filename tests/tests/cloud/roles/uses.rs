@@ -36,15 +36,16 @@ const KEY: &str = "kms:Decrypt <TableKey.Arn>";
 const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
 const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const PUT_REPORT: &str = "s3:PutObject <ReportBucket.Arn>/*";
+const PIN_KEYS: &str = "secretsmanager:GetSecretValue <CardPinKeys>";
 const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 const MARKER_KEYS: &str = "secretsmanager:GetSecretValue <MarkerKeysSecret>";
 
 /// Permissions that the local stack cannot observe: function, then actions with resources.
 const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
-    ("customer", &[KEY, SECRET, MARKER_KEYS]),
+    ("customer", &[KEY, SECRET, MARKER_KEYS, PIN_KEYS]),
     ("merchant", &[KEY, MARKER_KEYS]),
     ("admin", &[KEY, SECRET, MARKER_KEYS, "cloudwatch:GetMetricData *"]),
-    ("terminal", &[KEY, MARKER_KEYS]),
+    ("terminal", &[KEY, MARKER_KEYS, PIN_KEYS]),
     ("stripe-webhook", &[KEY, SECRET, MARKER_KEYS]),
     (
         "jobs",

@@ -11,8 +11,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -87,6 +87,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 points_rate: rate(point),
                 card_cap: yen(1_000_000_000),
                 card_bonus_rate: rate(bonus),
+                card_pin: CardPinTerms::NotUsed,
                 spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
                 due_shards: Shards::new(shards).unwrap(),
                 topup: None,

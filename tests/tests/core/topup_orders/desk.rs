@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource,
-    TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
+    StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -96,6 +96,7 @@ impl Handler {
                 points_rate: rate("0.01"),
                 card_cap: yen(1_000_000),
                 card_bonus_rate: rate("0"),
+                card_pin: CardPinTerms::NotUsed,
                 spent_points,
                 due_shards: Shards::new(4).unwrap(),
                 topup: Some(TopupTerms { points_rate: rate("0.01"), abandoned_after: Duration::from_secs(86_400) }),

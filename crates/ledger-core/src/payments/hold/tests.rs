@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion,
+    RoomTerms, SpentPoints, StaffSource,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -36,6 +36,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         points_rate: Rate::parse("0.1").unwrap(),
         card_cap: Amount::parse(&AssetSpec::ECOPAY, "1").unwrap(),
         card_bonus_rate: Rate::ZERO,
+        card_pin: CardPinTerms::NotUsed,
         spent_points: SpentPoints::Deduct,
         due_shards: Shards::ONE,
         topup: None,

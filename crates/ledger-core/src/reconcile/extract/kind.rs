@@ -57,7 +57,8 @@ pub enum ItemKind {
     RefundRoom,
     /// A terminal, with its cash room.
     Terminal,
-    /// People and devices: a profile, a one-time payment code, a terminal's enrolment, the record of a staff member.
+    /// People and devices: a profile, a one-time payment code, a card's PIN, a terminal's enrolment, the record of a
+    /// staff member.
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
@@ -138,6 +139,7 @@ impl ItemKind {
             ("customer", "METRICS") => Self::Metrics,
             ("customer", _) if is(sk::HISTORY) => Self::LegacyHistory,
             ("card", "card") => Self::Card,
+            ("card", "PIN") => Self::Profile,
             ("merchant", _) if is(sk::SETTLEMENT) => Self::Settlement,
             ("merchant", _) if is(sk::RETURNED) => Self::Returned,
             ("merchant", _) if is(sk::CREDITED) => Self::LaneCredit,

@@ -317,6 +317,9 @@ impl LaneBatch {
             | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
+            | Failure::PinRequired
+            | Failure::PinLocked
+            | Failure::PinWrong
             | Failure::OverRefund
             | Failure::CapExceeded
             | Failure::LimitExceeded
