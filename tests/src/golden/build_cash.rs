@@ -3,9 +3,12 @@
 use super::build::{Made, NoPlan};
 use super::command::Money;
 use super::decode::{self, World};
+use ledger_core::cash_deposits::{self, CashDeposit};
 use ledger_core::cash_rooms::{self, CashRooms, RoomChange};
 use ledger_core::ids::{MerchantId, TerminalId};
 use ledger_core::keys::Partition;
+use ledger_core::personal::FreeText;
+use ledger_core::refund_rooms::{self, RefundRoom};
 use ledger_core::tenants;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +32,21 @@ pub enum CashDoes {
         merchant: String,
         terminal: String,
         amount: Money,
+        actor: String,
+    },
+    RefundCeiling {
+        merchant: String,
+        ceiling: Money,
+        actor: String,
+    },
+    Deposit {
+        merchant: String,
+        amount: Money,
+        reason: String,
+        actor: String,
+    },
+    /// The tenant's refunds take from rooms, and settlements return rooms.
+    SettleRooms {
         actor: String,
     },
     /// The tenant's merchants owe cash from now on.
@@ -56,6 +74,25 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         }
         CashDoes::Withdraw { merchant, terminal, amount, actor } => {
             room(merchant, terminal, RoomChange::Withdraw(world.amount(amount)?), actor)
+        }
+        CashDoes::RefundCeiling { merchant, ceiling, actor } => {
+            let merchant = MerchantId::parse(merchant).unwrap();
+            let seen = RefundRoom::read(world.get(&Partition::merchant(tenant, merchant).refund_room())).unwrap();
+            let (of, by) = ((tenant, merchant), (decode::actor(actor), None));
+            Ok(Made::Draft(refund_rooms::plan_ceiling(of, &seen, &world.amount(ceiling)?, by, cx)?.draft))
+        }
+        CashDoes::Deposit { merchant, amount, reason, actor } => {
+            let deposit = CashDeposit {
+                tenant,
+                actor: decode::actor(actor),
+                merchant: MerchantId::parse(merchant).unwrap(),
+                amount: &world.amount(amount)?,
+                reason: &FreeText::parse(reason, 140).unwrap(),
+            };
+            Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx)?.draft))
+        }
+        CashDoes::SettleRooms { actor } => {
+            Ok(Made::Whole(tenants::settle_rooms(tenant, decode::actor(actor), cx).unwrap()))
         }
         CashDoes::Owe { actor } => Ok(Made::Whole(tenants::owe_cash(tenant, decode::actor(actor), cx).unwrap())),
     }

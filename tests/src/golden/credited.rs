@@ -95,11 +95,12 @@ fn add(sums: &mut Sums, more: Sums) {
 }
 
 /// The sums of a lane, each with its sign in the merchant's balance.
-const SIDES: [(&str, Decimal); 4] = [
+const SIDES: [(&str, Decimal); 5] = [
     ("taken_", Decimal::ONE),
     ("refunded_", Decimal::NEGATIVE_ONE),
     ("cash_taken_", Decimal::NEGATIVE_ONE),
     ("cash_reversed_", Decimal::ONE),
+    ("deposited_", Decimal::ONE),
 ];
 
 /// The open sums of a merchant in a lane, by asset: payments less refunds, less cash that was taken and not returned.

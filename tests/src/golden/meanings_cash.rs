@@ -11,6 +11,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let (stale, wrong, exceeded) = ("rejected stale_plan", "rejected wrong_state", "rejected cash_room_exceeded");
+    let no_refund_room = "rejected refund_room_exceeded";
     let of_terminal = sk == "PROFILE";
     Some(match (names::role(role), clause) {
         ("cash_room", EXISTS) if !of_terminal => vec![(Old::Absent, exceeded)],
@@ -29,6 +30,21 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("cash_room", "#ceiling = :seen") => {
             vec![(Old::Absent, stale), (Old::With("ceiling", n("987654")), stale)]
         }
+        ("refund_room", "#room >= :room") => {
+            vec![(Old::Absent, no_refund_room), (Old::With("room", n("0")), no_refund_room)]
+        }
+        ("refund_room", "#room >= :needed") => vec![(Old::With("room", n("0")), no_refund_room)],
+        ("refund_room", "#ceiling = :seen") => {
+            vec![(Old::Absent, stale), (Old::With("ceiling", n("987654")), stale)]
+        }
+        ("refund_room", "attribute_not_exists(#ceiling)") => vec![(Old::Having("ceiling", n("987654")), stale)],
+        ("settlement", "attribute_not_exists(#carried_base)") => vec![(Old::With("carried_base", n("987654")), stale)],
+        ("settlement", "#carried_rooms = :seen_rooms") => {
+            let others = json!({ "M": { "cash": n("987654"), "refunds": n("0") } });
+            vec![(Old::Without("carried_rooms"), stale), (Old::With("carried_rooms", others), stale)]
+        }
+        ("config", "#cash = :cash") => vec![(Old::Without("cash"), stale)],
+        ("config", "attribute_not_exists(#rooms)") => vec![(Old::With("rooms", s("settled")), wrong)],
         ("config", "#records >= :records") => {
             vec![(Old::Without("records"), stale), (Old::With("records", n("3")), stale)]
         }

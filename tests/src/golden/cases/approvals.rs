@@ -61,6 +61,12 @@ fn with_limits(own: &str) -> Json {
     with(wallet(A, "ECOPAY", "5000"), "limits", s(own))
 }
 
+fn refund_ceiling(seen: &str) -> Json {
+    json!({
+        "kind": s("refund_ceiling"), "merchant_id": s(MERCHANT), "asset": s("ECOPAY"), "amount": n("50000"), "seen": n(seen),
+    })
+}
+
 fn bank(number: &str) -> Json {
     json!({ "M": {
         "bank_code": s("0009"), "branch_code": s("123"), "account_type": s("ordinary"), "account_number": s(number),
@@ -160,6 +166,13 @@ fn requested() -> Vec<Case> {
         )
         .on([treasurer(), with_limits("pay_day=10000")]),
         request(
+            "approval_request/refund-ceiling",
+            "The ceiling that was seen is stored.",
+            ("refund_ceiling", &format!("{shop}/refund-room")),
+            refund_ceiling("0"),
+        )
+        .on([treasurer(), merchant()]),
+        request(
             "approval_request/role",
             "Who decides for which accounts is a part of the command.",
             ("staff_invite", "/v1/admin/staff"),
@@ -181,6 +194,10 @@ fn executed() -> Vec<Case> {
         approve("approval_approve/ceiling-of-own-employer", "The decider's address is of its staff.", &ceiling())
             .on([merchant(), person()])
             .ends("rejected four_eyes by person"),
+        approve("approval_approve/refund-ceiling", "The room grows by what is more.", &refund_ceiling("100"))
+            .on([merchant(), super::rooms::refund_room("100", "-20", "120")]),
+        approve("approval_approve/refund-ceiling-stale", "Another ceiling was set since.", &refund_ceiling("0"))
+            .on([merchant(), super::rooms::refund_room("100", "100", "0")]),
         decide("approval_approve/enrolment", "The requester may issue one code within a day.", "approve").on([
             stored(&json!({ "kind": s("enrolment_code"), "terminal_id": s(TERMINAL), "merchant_id": s(MERCHANT) })),
             decider(),

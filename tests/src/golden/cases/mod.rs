@@ -4,6 +4,7 @@
 mod admin;
 mod approvals;
 mod attention;
+mod card_pins;
 mod card_reverse;
 mod cards;
 mod cash;
@@ -34,6 +35,7 @@ mod reconciliation;
 mod records;
 mod refund;
 mod refund_points;
+mod rooms;
 mod settlements;
 mod settlements_admin;
 mod settlements_lanes;
@@ -84,6 +86,8 @@ pub fn all() -> Vec<Case> {
         cards::cases(),
         card_reverse::cases(),
         cash::cases(),
+        card_pins::cases(),
+        rooms::cases(),
         grants::cases(),
         admin::cases(),
         customers::cases(),

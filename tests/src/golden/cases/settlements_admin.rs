@@ -91,6 +91,10 @@ pub(super) fn cases() -> Vec<Case> {
     all.extend([
         opens("settlement_open/first", "A merchant's first period is closed.").on([terms(), shop(bank())]).precedence(),
         opens("settlement_open/carried", "The one before left something.").on([terms(), shop(bank()), carry]),
+        opens("settlement_open/rooms", "The one before did not cover all that took from rooms.")
+            .on([with(with(with(terms(), "records", n("5")), "cash", s("owed_by_merchant")), "rooms", s("settled"))])
+            .on([shop(bank()), super::rooms::left()])
+            .precedence(),
         opens("settlement_open/by-stripe", "The merchant is paid through Stripe.")
             .on([topping_up(terms()), shop(registered())]),
         opens("settlement_open/by-stripe-not", "The tenant is not paid through Stripe.")
