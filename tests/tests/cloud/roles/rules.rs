@@ -13,7 +13,7 @@ use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Statements that allow a pattern of resources: policy, statement, and reason.
-const PATTERNS: [(&str, &str, &str); 20] = [
+const PATTERNS: [(&str, &str, &str); 21] = [
     ("*", "Log", "streams of a log group are named by Lambda"),
     ("*", "Trace", "X-Ray actions have no resource types"),
     ("AdminRole", "ReadMetricsBack", "reading CloudWatch metrics has no resource type"),
@@ -27,6 +27,7 @@ const PATTERNS: [(&str, &str, &str); 20] = [
     (EXPORTER, "LookAtTheExport", "DynamoDB names an export"),
     (EXPORTER, "KeepTheExport", "DynamoDB names an export"),
     (EXPORTER, "LookAfterItsParts", "executions are named by Step Functions"),
+    (BOUNDARY, "Read", "each role names its indexes; the boundary's size is limited"),
     (BOUNDARY, "KeepFacts", "facts are named by their run"),
     (BOUNDARY, "KeepPayoutFiles", "a file is named by its settlement, a report by its run"),
     (BOUNDARY, "ReadTheStream", "a stream's label is its creation time"),
