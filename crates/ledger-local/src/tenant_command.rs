@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V2, ..first.clone() });
         let _ = raise("aoba", 3).await.unwrap();
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V3, ..first.clone() });
-        for (version, records) in [(4, RecordVersion::V4), (5, RecordVersion::V5)] {
+        for (version, records) in [(4, RecordVersion::V4), (5, RecordVersion::V5), (6, RecordVersion::V6)] {
             let _ = raise("aoba", version).await.unwrap();
             assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
         }
@@ -387,10 +387,10 @@ mod tests {
         assert!(matches!(settle("aoba").await, Err(TenantError::RoomsAreSettled(_))));
         assert!(matches!(owe("legacy").await, Err(TenantError::CashBeforeSeals(_))));
         assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
-        for version in [5, 4, 3, 2, 1] {
+        for version in [6, 5, 4, 3, 2, 1] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }
-        for version in [0, 6] {
+        for version in [0, 7] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
         assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));

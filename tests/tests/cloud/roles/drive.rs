@@ -38,7 +38,14 @@ pub(crate) async fn everything() {
 
 /// Each operation that does not depend on the migration, and what follows from them.
 pub(crate) async fn traffic(stage: &Stage) {
+    let terms = gate::as_test(stage.world.app.terms(&stage.world.slug())).await.expect("terms");
     for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations()) {
+        // A tenant in migration has version 1 of the records, whose seals credit no merchant, and no account of it has limits
+        // of its own.
+        let needs_split = matches!(endpoint, Endpoint::CashDeposit | Endpoint::AccountLimits);
+        if needs_split && !terms.records.credits_when_sealed() {
+            continue;
+        }
         let prepared = endpoint.prepare(stage).await;
         let answer = stage.world.api.settle(&prepared.call).await;
         assert_eq!(answer.status, prepared.status, "{endpoint:?}: {answer:?}");
@@ -50,8 +57,7 @@ pub(crate) async fn traffic(stage: &Stage) {
     let _ = stage.world.run_jobs().await.expect("the run succeeds");
     let _ = stage.world.recover().await.expect("the run succeeds");
     let credited = stage.world.credit().await.expect("the run succeeds").records;
-    let terms = gate::as_test(stage.world.app.terms(&stage.world.slug())).await.expect("terms");
-    // A tenant in migration has version 1 of the records, which the crediting worker credits.
+    // The crediting worker credits what was written under that version.
     assert_eq!(credited > 0, !terms.records.credits_when_sealed(), "{credited}");
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
 }
@@ -243,7 +249,6 @@ async fn cards(stage: &Stage) {
         let _ = world.api.send(&read).await.good();
     }
     let _ = world.refund_ceiling(&shop.id, "100").await;
-    let _ = world.deposit(&shop.id, "100").await;
     let read = Call::get(&format!("/v1/admin/merchants/{}/refund-room", shop.id), &world.operator.who);
     let _ = world.api.send(&read).await.good();
     let again = world.enrol(&terminal.id).await;
