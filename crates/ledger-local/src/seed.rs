@@ -33,7 +33,7 @@ use ledger_core::terms::{
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
-use ledger_runtime::execute::{Ledger, Outcome};
+use ledger_runtime::execute::{Ledger, Outcome, with_secret};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -309,7 +309,11 @@ impl<'a> Seeder<'a> {
         let code: EnrolmentCode = planned.receipt.code.clone();
         let key = format!("enrol-{}", cx.resource_id);
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;
-        settled(self.ledger.perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| answer()).await)?;
+        settled(
+            self.ledger
+                .perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| with_secret(answer()))
+                .await,
+        )?;
         let (private_key, public_key) = Credential::key_pair().map_err(failed)?;
         let cx = self.ledger.context(now).map_err(failed)?;
         let enrol = terminals::enrol_on_record(&code, &public_key, record.epoch, None, &cx).map_err(failed)?;

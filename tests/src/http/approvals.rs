@@ -1,6 +1,6 @@
 //! Commands that another person must approve: tenants that require it, and commands that are stored already.
 
-use super::endpoints::{Endpoint, Prepared, prepared};
+use super::endpoints::{Endpoint, Prepared, prepared, rich};
 use super::world::new_key;
 use super::{Answer, Call, Who, World, staff};
 use crate::cloud::gate;
@@ -83,4 +83,12 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
     let call = decides(verb, &one, who);
     let path = call.path.replace(&one, &other);
     prepared(call, 200, entries).with_other_path(path)
+}
+
+/// A decision on an adjustment; the other request decides on another adjustment.
+pub(super) async fn decide(world: &World, verb: &str) -> Prepared {
+    let account = json!({"customer_id": rich(world).await.id});
+    let [one, other] = [world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await];
+    let path = |call: &Call| call.path.replace("approve", verb);
+    prepared(one.clone().at(path(&one)), 200, 0).with_other_path(path(&other))
 }

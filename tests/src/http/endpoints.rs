@@ -284,8 +284,8 @@ impl Endpoint {
                 });
                 make(world, "/v1/admin/adjustments", &body).with_other("direction", "credit")
             }
-            Self::AdjustmentApprove => Prepared { entries: 1, ..decide(world, "approve").await },
-            Self::AdjustmentReject => decide(world, "reject").await,
+            Self::AdjustmentApprove => Prepared { entries: 1, ..approvals::decide(world, "approve").await },
+            Self::AdjustmentReject => approvals::decide(world, "reject").await,
             Self::CardTopup => {
                 let call = terminal.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
                 prepared(call, 201, 1).with_other("amount", "301")
@@ -403,7 +403,7 @@ async fn settlement_approval(world: &World, kind: &str, id: &str, status: u16, e
     prepared(call, status, entries).with_other_path(other)
 }
 
-async fn rich(world: &World) -> Customer {
+pub(super) async fn rich(world: &World) -> Customer {
     world.customer_with("1000").await
 }
 
@@ -425,14 +425,6 @@ fn grant(to: &str, whom: Value) -> Value {
     let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
     body[to] = whom;
     body
-}
-
-/// A decision on an adjustment; the other request decides on another adjustment.
-async fn decide(world: &World, verb: &str) -> Prepared {
-    let account = json!({"customer_id": rich(world).await.id});
-    let [one, other] = [world.approval(&account, "credit", "300").await, world.approval(&account, "debit", "1").await];
-    let path = |call: &Call| call.path.replace("approve", verb);
-    prepared(one.clone().at(path(&one)), 200, 0).with_other_path(path(&other))
 }
 
 pub(super) fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
