@@ -205,7 +205,7 @@ async fn demoted_decider_and_disabled_requester_execute_nothing() {
     let enable = stored(&world, &back).await;
     let _ = decided(&world, "approve", &enable, &world.second.who).await.good();
     let _ = decided(&world, "approve", &id, &world.second.who).await.problem(400, "wrong_state");
-    // A member whom an approved command disables.
+    // An approved command disables the member.
     let later = stored(&world, &posts("/v1/admin/grants", &requests, &grant(&customer, "200"))).await;
     let both = json!({"roles": ["treasurer", "approver"], "status": "disabled"});
     let change = patches(&format!("/v1/admin/staff/{treasurer}"), &world.operator.who, &both);
