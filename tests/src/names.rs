@@ -76,6 +76,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Staff => "staff",
         Role::Person => "person",
         Role::StaffCounts => "staff_counts",
+        Role::Notice => "notice",
         Role::Denials => "denials",
         Role::Approval => "approval",
         Role::Recovery => "recovery",

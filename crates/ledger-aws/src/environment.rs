@@ -10,6 +10,7 @@ use crate::state_machine::StateMachine;
 use crate::tls::with_amazon_roots;
 use crate::{StartError, is_inside};
 use aws_config::SdkConfig;
+use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{Config, StripeAccess};
@@ -141,7 +142,13 @@ impl Environment {
     pub fn outlets(&self) -> Outlets {
         let access = &self.app.config().reconcile;
         let reports = access.bucket.as_deref().map(|bucket| S3Reports::new(&self.sdk, bucket));
-        let announcer = access.bus.as_deref().map(|bus| EventBus::new(&self.sdk, bus));
-        Outlets { reports: reports.map(|to| Arc::new(to) as _), announcer: announcer.map(|to| Arc::new(to) as _) }
+        Outlets { reports: reports.map(|to| Arc::new(to) as _), announcer: self.announcer() }
+    }
+
+    /// The event bus of announcements, if the environment names it.
+    #[must_use]
+    pub fn announcer(&self) -> Option<Arc<dyn Announcer>> {
+        let bus = self.app.config().reconcile.bus.as_deref();
+        bus.map(|bus| Arc::new(EventBus::new(&self.sdk, bus)) as _)
     }
 }

@@ -7,7 +7,7 @@ use aws_sdk_eventbridge::operation::put_events::PutEventsOutput;
 use aws_sdk_eventbridge::types::PutEventsRequestEntry;
 use futures::future::BoxFuture;
 use ledger_core::events::{Announcement, SOURCE};
-use ledger_runtime::reconcile::Announcer;
+use ledger_runtime::announcer::Announcer;
 
 const NO_ANSWER: &str = "no answer";
 

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 mod card;
 mod due;
+mod notice;
 mod owner;
 mod reconciliation;
 mod settlement;
@@ -24,6 +25,7 @@ mod trail;
 
 pub use card::{card, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
+pub use notice::notice;
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
 };

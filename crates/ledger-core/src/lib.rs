@@ -11,7 +11,7 @@
 //!    `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
-//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `wallets`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
 //!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`,
 //!    `cash_deposits`, `tenants`, `staff`, `approvals`.
@@ -43,6 +43,7 @@ pub mod limits;
 pub mod merchants;
 pub mod migration;
 pub mod money;
+pub mod notices;
 pub mod operation;
 pub mod payment_state;
 pub mod payments;

@@ -5,6 +5,7 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
+use crate::notices::{Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -171,6 +172,37 @@ pub fn plan_patch(
     let key = Partition::merchant(tenant, merchant).profile();
     let items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
     Ok(planned(merchant, items, cx))
+}
+
+/// The notice that a merchant's payout destination was changed. `paid_from` is when its cooling-off time ends.
+pub(crate) fn notice(
+    tenant: &Tenant,
+    merchant: MerchantId,
+    paid_from: Option<Timestamp>,
+    cx: &Context,
+) -> Option<TransactItem> {
+    let subject = NoticeSubject::Destination { merchant, paid_from };
+    Notice::of(cx.audit_id, subject, cx.now).map(|notice| notice.store(tenant))
+}
+
+/// As [`plan_patch`], with a notice to the merchant if the destination is changed. Earlier releases wrote none.
+///
+/// # Errors
+/// As [`plan_patch`].
+pub fn plan_patch_with_notice(
+    tenant: &Tenant,
+    merchant: MerchantId,
+    change: MerchantChange<'_>,
+    actor: Actor,
+    reason: Option<&FreeText>,
+    cx: &Context,
+) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
+    let changes_destination = change.destination.is_some();
+    let mut planned = plan_patch(tenant, merchant, change, actor, reason, cx)?;
+    if changes_destination {
+        planned.draft.items.extend(notice(tenant, merchant, None, cx));
+    }
+    Ok(planned)
 }
 
 fn planned(merchant: MerchantId, items: Vec<TransactItem>, cx: &Context) -> Planned<MerchantReceipt> {

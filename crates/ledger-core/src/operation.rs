@@ -186,6 +186,8 @@ operations! {
     MerchantOwner = "merchant_owner",
     /// A staff member sees a customer's personal data; not keyed.
     CustomerRead = "customer_read",
+    /// A worker announces that an address was changed; not keyed.
+    Notice = "notice",
     /// A command is stored until another person decides on it; not keyed, since the key is that of the command.
     ApprovalRequest = "approval_request",
     /// Another person approves a command, which is executed.

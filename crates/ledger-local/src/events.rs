@@ -10,8 +10,8 @@ use axum::routing::get;
 use futures::future::{BoxFuture, FutureExt};
 use http::StatusCode;
 use ledger_core::events::{Announcement, DeadLetter, Event};
+use ledger_runtime::announcer::Announcer;
 use ledger_runtime::publishing::{EventSink, Sent, SinkError};
-use ledger_runtime::reconcile::Announcer;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -135,7 +135,7 @@ impl Announcer for LocalEvents {
     fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>> {
         let kept = event.envelope().map_err(io::Error::from).and_then(|envelope| {
             let envelope = envelope.to_string();
-            tracing::warn!(told = envelope, "announced");
+            tracing::warn!(event = envelope, "announced");
             self.lists().announcements.append(&envelope)
         });
         std::future::ready(kept.map_err(|error| error.to_string())).boxed()

@@ -19,6 +19,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_core::reads;
+use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{CallerConfig, Config, STRIPE_URL_DEFAULT, StripeConfig};
@@ -143,7 +144,8 @@ pub async fn mount(backend: Backend) -> Result<Mounted, MountError> {
         // A phase of a migration settles with time, which the counts of requests do not show.
         let steady = |every| Pace::of(every, None);
         let migrating = if tenant.as_str() == legacy::TENANT { steady(MIGRATE_EVERY) } else { pace(MIGRATE_EVERY) };
-        tokio::spawn(run_jobs(app.clone(), Arc::clone(&ports.sagas), tenant.clone(), pace(JOBS_EVERY)));
+        let announcer: Arc<dyn Announcer> = Arc::new(backend.events.clone());
+        tokio::spawn(run_jobs(app.clone(), (Arc::clone(&ports.sagas), announcer), tenant.clone(), pace(JOBS_EVERY)));
         tokio::spawn(credit(app.clone(), tenant.clone(), pace(CREDIT_EVERY)));
         tokio::spawn(recover(app.clone(), tenant.clone(), pace(RECOVER_EVERY)));
         tokio::spawn(publish(app.clone(), ports.publisher.clone(), tenant.clone(), pace(PUBLISH_EVERY)));
@@ -239,15 +241,18 @@ pub fn openapi_json() -> String {
     format!("{document:#}\n")
 }
 
-/// Runs bulk grants, releases expired holds and starts settlements of a tenant. On AWS a schedule does this.
-async fn run_jobs(app: App, sagas: Arc<dyn Sagas>, tenant: Tenant, mut pace: Pace) {
+/// Runs bulk grants, releases expired holds, starts settlements and announces changed addresses of a tenant. On AWS a
+/// schedule does this.
+async fn run_jobs(app: App, (sagas, announcer): (Arc<dyn Sagas>, Arc<dyn Announcer>), tenant: Tenant, mut pace: Pace) {
     let mut jobs_failures = WorkerFailures::of("holds and bulk grants");
     let mut settlement_failures = WorkerFailures::of("settlements");
+    let mut notice_failures = WorkerFailures::of("announcing changed addresses");
     loop {
         pace.wait(&app).await;
         let ends = [
             jobs_failures.watch(jobs::run_due(&app, &tenant)).await,
             settlement_failures.watch(jobs::start_settlements(&app, sagas.as_ref(), &tenant)).await,
+            notice_failures.watch(jobs::announce_notices(&app, announcer.as_ref(), &tenant)).await,
         ];
         pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[reads::holds_due, reads::settlements_due])
             .await;

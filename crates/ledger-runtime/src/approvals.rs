@@ -9,8 +9,8 @@ use crate::problem::Problem;
 use crate::request;
 use crate::views::{ApprovalView, Page, PendingApprovalView};
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, ApprovalState, Approve, Command, Seen, plan_approve, plan_reject,
-    plan_request, plan_withdraw, plan_withdraw_of_disabled,
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, ApprovalState, Approve, Command, Seen, plan_approve_with_notice,
+    plan_reject, plan_request, plan_withdraw, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{AnyAnswer, Claim};
@@ -109,7 +109,7 @@ impl App {
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
         let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
-        Ok(plan_approve(&command, cx)?)
+        Ok(plan_approve_with_notice(&command, cx)?)
     }
 
     /// Plans the rejection of a command.

@@ -2,7 +2,7 @@
 //!
 //! The modules in their order. A test checks that each uses only those before it.
 //!
-//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`.
+//! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`, `announcer`.
 //! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
@@ -11,6 +11,7 @@
 //!    `limits`, `card_pins`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
+pub mod announcer;
 pub mod app;
 pub mod approvals;
 pub mod cache;

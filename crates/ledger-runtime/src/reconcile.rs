@@ -14,10 +14,10 @@ mod read;
 mod report;
 mod spill;
 
-pub use announce::Announcer;
 pub use objects::{Body, ObjectError, Objects};
 pub use report::ReportFiles;
 
+use crate::announcer::Announcer;
 use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;

@@ -6,6 +6,7 @@ mod directory;
 mod history;
 mod limits;
 mod migration;
+mod notice;
 mod payment;
 mod reconciliation;
 mod settlement;
@@ -19,6 +20,7 @@ pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, 
 pub use history::{HistoryView, OperationView, Page};
 pub use limits::{LimitView, LimitsView};
 pub use migration::{MigrationView, PassView, StageView, StepView};
+pub use notice::NoticeView;
 pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{FindingView, RunView};
 pub use settlement::{AssetTotalsView, SettlementView};

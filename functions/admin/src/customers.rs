@@ -9,6 +9,7 @@ use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
+use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
@@ -158,7 +159,7 @@ pub(crate) async fn get(
 /// Puts on the audit trail who sees the customer's personal data. Without the record the data is not shown.
 ///
 /// A tenant whose staff has no records cannot say who its staff is.
-async fn record_read(app: &App, who: &Admin, customer: CustomerId) -> Result<(), Problem> {
+pub(crate) async fn record_read(app: &App, who: &Admin, customer: CustomerId) -> Result<(), Problem> {
     match app.terms(who.tenant()).await?.staff {
         StaffSource::Tokens => return Ok(()),
         StaffSource::Records => {}
@@ -241,7 +242,7 @@ struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// Plans the change. A change of status is planned from the accounts that exist.
+    /// Plans the change. A change of status is planned from the accounts that exist, one of the contact from what it was.
     async fn plan(
         &self,
         app: &App,
@@ -250,16 +251,20 @@ impl Change<'_> {
         cx: &Context,
     ) -> Result<Planned<ProfileReceipt>, PlanError> {
         let (tenant, id) = (who.tenant(), self.id);
-        let status = match self.status {
-            Some(status) => {
-                let partition = Partition::customer(tenant, id);
-                let items = app.ledger().read_for(claim, &[partition.profile()]).await?;
-                let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
-                Some((status, WalletView::read(&item, &app.balances(&partition).await?)?))
-            }
-            None => None,
+        let partition = Partition::customer(tenant, id);
+        let item = if self.status.is_some() || self.patch.touches_contact() {
+            let items = app.ledger().read_for(claim, &[partition.profile()]).await?;
+            Some(items.into_iter().flatten().next().ok_or(PlanError::Missing)?)
+        } else {
+            None
+        };
+        let previous = item.as_ref().map(Contact::read).transpose()?;
+        let status = match (self.status, &item) {
+            (Some(status), Some(item)) => Some((status, WalletView::read(item, &app.balances(&partition).await?)?)),
+            (None, _) | (_, None) => None,
         };
         let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
-        Ok(profile::plan_by_operator(tenant, id, self.patch, status, who.actor(), self.reason, cx)?)
+        let change = (self.patch, previous.as_ref());
+        Ok(profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?)
     }
 }

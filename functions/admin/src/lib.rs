@@ -19,6 +19,7 @@ mod idempotency;
 mod merchant_owner;
 mod merchants;
 mod migration;
+mod notices;
 mod owner_recovery;
 mod payout_requests;
 mod reconciliation;
@@ -42,6 +43,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
         .route(customers::PATCH.on(customers::patch))
+        .route(notices::GET.on(notices::get))
         .route(account_limits::CHANGE.on(account_limits::change))
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))

@@ -166,7 +166,8 @@ pub(crate) async fn patch(
                 app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
             }
             Some(_) | None => {
-                let planned = merchants::plan_patch(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?;
+                let planned =
+                    merchants::plan_patch_with_notice(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?;
                 Ok(Requested::executed(planned))
             }
         }

@@ -4,10 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::customers::profile;
 use ledger_core::keys::Partition;
+use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
-use ledger_runtime::execute::{Outcome, ok};
+use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{KeyedJson, ProfileBody};
@@ -28,7 +29,10 @@ pub(crate) async fn get(State(app): State<App>, who: Customer) -> Result<Json<Cu
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/me")
     .summary("Changes the customer's profile.")
-    .about("`null` clears a field; an absent field keeps its value.")
+    .about(
+        "`null` clears a field; an absent field keeps its value. A changed e-mail address or telephone number is announced, so \
+         that the customer can be notified at the previous one.",
+    )
     .open()
     .body::<ProfileBody>()
     .ok::<CustomerChangeView>("Changed")
@@ -43,6 +47,16 @@ pub(crate) async fn patch(
 ) -> Result<Outcome, Problem> {
     let (sent, fields) = body.read()?;
     let (claim, admission) = PATCH.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(profile::plan_own(who.tenant(), who.id(), &sent.patch()?, &cx)?);
-    Ok(app.perform(claim, admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
+    let key = Partition::customer(who.tenant(), who.id()).profile();
+    let plan = async |cx| {
+        let patch = sent.patch()?;
+        let previous = if patch.touches_contact() {
+            let items = app.ledger().read_for(&claim, std::slice::from_ref(&key)).await?;
+            Some(Contact::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?)
+        } else {
+            None
+        };
+        Ok(profile::plan_own(who.tenant(), who.id(), (&patch, previous.as_ref()), &cx)?)
+    };
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }

@@ -1,9 +1,11 @@
-//! Scheduled work of a tenant: bulk grants, expired holds, and settlements to start. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: bulk grants, expired holds, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
 
 mod grants;
 mod holds;
+mod notices;
 
 use ledger_core::ids::Tenant;
+use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::settlement::{self, Sagas, Started};
@@ -38,4 +40,12 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
 /// 503 if the store or the state machine did not answer; a later run continues.
 pub async fn start_settlements(app: &App, sagas: &dyn Sagas, tenant: &Tenant) -> Result<Started, Problem> {
     settlement::start_due(app, sagas, tenant).await
+}
+
+/// Announces the changed addresses of a tenant; returns their number.
+///
+/// # Errors
+/// 503 if the store did not answer, or an announcement was not taken; a later run continues.
+pub async fn announce_notices(app: &App, announcer: &dyn Announcer, tenant: &Tenant) -> Result<usize, Problem> {
+    notices::run(app, announcer, tenant).await
 }

@@ -6,7 +6,8 @@ use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_pin, build_cash, build_crediting, build_decision, build_hold, build_lanes,
-    build_migration, build_more, build_reconcile, build_scale, build_settlement, build_staff, build_topup, build_trail,
+    build_migration, build_more, build_notices, build_reconcile, build_scale, build_settlement, build_staff,
+    build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -272,6 +273,7 @@ fn make(
         Does::Scale(does) => return build_scale::make(world, does),
         Does::Cash(does) => return build_cash::make(world, does),
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),
+        Does::Notice(does) => return build_notices::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),

@@ -67,7 +67,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             adjustments::decide::plan(tenant, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
         }
         Does::ProfilePatch { customer, change } => {
-            profile::plan_own(tenant, decode::customer(customer), &decode::profile_patch(change), cx)?.draft
+            profile::plan_own(tenant, decode::customer(customer), (&decode::profile_patch(change), None), cx)?.draft
         }
         Does::CustomerPatch { customer, change, status: new, actor, reason } => {
             let customer = decode::customer(customer);
@@ -77,7 +77,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let new = new.as_deref().map(status).zip(wallet.as_ref());
             let patch = decode::profile_patch(change);
             let reason = decode::maybe_text(reason);
-            profile::plan_by_operator(tenant, customer, &patch, new, decode::actor(actor), reason.as_ref(), cx)?.draft
+            profile::plan_by_operator(tenant, customer, (&patch, None), new, decode::actor(actor), reason.as_ref(), cx)?
+                .draft
         }
         Does::CustomerOpen { actor, name, email, phone } => {
             let command = CustomerOpen {

@@ -7,6 +7,7 @@ use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
 use super::build_lanes::LanesDoes;
+use super::build_notices::NoticeDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
@@ -391,6 +392,7 @@ pub enum Does {
     Scale(ScaleDoes),
     Cash(CashDoes),
     CardPin(CardPinDoes),
+    Notice(NoticeDoes),
     Staff(StaffDoes),
     Approval(ApprovalDoes),
     Trail(TrailDoes),

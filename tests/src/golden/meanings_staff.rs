@@ -1,15 +1,18 @@
-//! The outcomes of clauses about staff records, written by hand.
+//! The outcomes of clauses about staff records and customers' contacts, written by hand.
 
 use super::meanings::Old;
 use crate::names;
 use ledger_core::transaction::Role;
 use serde_json::json;
 
+const NO_EMAIL: &str = "((attribute_not_exists(#email) OR attribute_type(#email, :null)) OR #email = :seen_email)";
+const NO_PHONE: &str = "((attribute_not_exists(#phone) OR attribute_type(#phone, :null)) OR #phone = :seen_phone)";
+
 /// The rows of one clause about staff; `None` for any other clause.
 pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
-    let wrong = "rejected wrong_state";
+    let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
     Some(match (names::role(role), clause) {
         ("recovery", "#ready_at = :seen") => {
             vec![
@@ -25,6 +28,14 @@ pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("recovery", "(attribute_not_exists(#state) OR (NOT #state = :pending))") => {
             vec![(Old::Having("state", s("pending")), "rejected already_exists")]
         }
+        ("profile", "#email = :seen_email") => {
+            vec![(Old::Without("email"), stale), (Old::With("email", s("another")), stale)]
+        }
+        ("profile", "#phone = :seen_phone") => {
+            vec![(Old::Without("phone"), stale), (Old::With("phone", s("another")), stale)]
+        }
+        ("profile", NO_EMAIL) => vec![(Old::With("email", s("another")), stale)],
+        ("profile", NO_PHONE) => vec![(Old::With("phone", s("another")), stale)],
         ("staff", "#version = :seen") => {
             vec![
                 (Old::Without("version"), "rejected stale_plan"),

@@ -12,6 +12,7 @@ mod build_hold;
 pub mod build_lanes;
 mod build_migration;
 mod build_more;
+pub mod build_notices;
 pub mod build_reconcile;
 pub mod build_scale;
 pub mod build_settlement;

@@ -2,8 +2,8 @@
 
 use futures::future::{BoxFuture, FutureExt};
 use ledger_core::events::{Announcement, DeadLetter, Event};
+use ledger_runtime::announcer::Announcer;
 use ledger_runtime::publishing::{BATCH_ITEMS, EventSink, Sent, SinkError};
-use ledger_runtime::reconcile::Announcer;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;

@@ -38,6 +38,14 @@ impl World {
         gate::as_function("jobs", jobs::run_due(&self.app, &self.slug())).await
     }
 
+    /// Announces changed addresses once; returns their number.
+    ///
+    /// # Errors
+    /// The worker's errors.
+    pub async fn announce_notices(&self, tap: &EventTap) -> Result<usize, Problem> {
+        gate::as_function("jobs", jobs::announce_notices(&self.app, tap, &self.slug())).await
+    }
+
     /// Credits everything that waits: runs the crediting worker once, as a sweep of the tenant, and the worker that
     /// publishes and seals, if its seals credit merchants. Returns what the former did.
     ///

@@ -2,10 +2,14 @@
 
 use boon::{Compiler, SchemaIndex, Schemas};
 use ledger_core::dynamo::{Attributes, Value};
-use ledger_core::events::{Announcement, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA};
-use ledger_core::ids::{RunId, Tenant};
+use ledger_core::events::{
+    Announcement, CONTACT_CHANGED_SCHEMA, DESTINATION_CHANGED_SCHEMA, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA,
+};
+use ledger_core::ids::{AuditId, CustomerId, MerchantId, RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
 use ledger_core::lease::Holder;
+use ledger_core::notices::{Contact, ContactFields, Notice, NoticeSubject};
+use ledger_core::personal::Masked;
 use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{Run, RunState, Tally};
 use ledger_core::time::Timestamp;
@@ -17,6 +21,10 @@ use std::collections::BTreeSet;
 const SCHEMA_FILE: &str = include_str!("../../../events/v1/transaction.schema.json");
 const EXAMPLE_FILE: &str = include_str!("../../../events/v1/transaction.example.json");
 const BREAK_SCHEMA_FILE: &str = include_str!("../../../events/v1/reconciliation-break.schema.json");
+const CONTACT_SCHEMA_FILE: &str = include_str!("../../../events/v1/contact-changed.schema.json");
+const CONTACT_EXAMPLE_FILE: &str = include_str!("../../../events/v1/contact-changed.example.json");
+const DESTINATION_SCHEMA_FILE: &str = include_str!("../../../events/v1/payout-destination-changed.schema.json");
+const DESTINATION_EXAMPLE_FILE: &str = include_str!("../../../events/v1/payout-destination-changed.example.json");
 const BREAK_EXAMPLE_FILE: &str = include_str!("../../../events/v1/reconciliation-break.example.json");
 /// The largest entry that EventBridge accepts, in bytes.
 const ENTRY_MAX: usize = 256 * 1024;
@@ -204,4 +212,34 @@ fn event_of_breaks_matches_its_schema() {
 
     let nothing = Announcement::of_breaks("ecopay", &Tenant::parse("demo").unwrap(), &run(&[], "f"));
     assert!(strict.refuses(&nothing.envelope().unwrap()).is_some(), "a run without breaks has no event");
+}
+
+#[test]
+fn events_of_changed_addresses_match_their_schemas_and_have_no_address() {
+    let tenant = Tenant::parse("demo").unwrap();
+    let notice = |subject| Notice {
+        id: AuditId::parse("019aa000-0000-7000-8000-000000000091").unwrap(),
+        subject,
+        at: Timestamp::parse("2026-11-21T03:00:00.000Z").unwrap(),
+        is_due: true,
+    };
+    let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
+    let customer = CustomerId::parse("019a0000-0000-7000-8000-00000000000a").unwrap();
+    let changed = ContactFields { email: true, phone: true };
+    let contact = notice(NoticeSubject::Contact { customer, changed, previous });
+    let merchant = MerchantId::parse("019a0000-0000-7000-8000-0000000000e1").unwrap();
+    let paid_from = Some(Timestamp::parse("2026-11-22T03:00:00.000Z").unwrap());
+    let destination = |paid_from| notice(NoticeSubject::Destination { merchant, paid_from });
+    for (notice, schema, file, example) in [
+        (contact, CONTACT_CHANGED_SCHEMA, CONTACT_SCHEMA_FILE, CONTACT_EXAMPLE_FILE),
+        (destination(paid_from), DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE, DESTINATION_EXAMPLE_FILE),
+    ] {
+        let event = Announcement::of_notice("ecopay", &tenant, &notice).envelope().unwrap();
+        assert_eq!(event, serde_json::from_str::<Json>(example).unwrap(), "{event:#}");
+        assert_eq!(Checker::closed(schema, file).refuses(&event), None);
+        assert!(!event.to_string().contains("old@"), "{event}");
+    }
+    let at_once = Announcement::of_notice("ecopay", &tenant, &destination(None)).envelope().unwrap();
+    let strict = Checker::closed(DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE);
+    assert_eq!((strict.refuses(&at_once), &at_once["detail"]["paid_from"]), (None, &json!(null)));
 }

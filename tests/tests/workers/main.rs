@@ -6,6 +6,7 @@ mod cash;
 mod costs;
 mod crediting_by_seal;
 mod idle;
+mod notices;
 mod publishing;
 mod reconciliation;
 mod rooms;

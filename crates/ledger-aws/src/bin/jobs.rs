@@ -1,4 +1,4 @@
-//! The worker for bulk grants, holds and settlements to start, in Lambda.
+//! The worker for bulk grants, holds, settlements to start and changed addresses to announce, in Lambda.
 
 use ledger_runtime::app::App;
 use ledger_runtime::settlement::Started;
@@ -9,6 +9,7 @@ async fn main() -> std::process::ExitCode {
     ledger_aws::work(|environment| {
         environment.use_marker_keys();
         let sagas = environment.state_machine();
+        let announcer = environment.announcer();
         Ok(async move |app: &App, due: &Due| {
             // Each step runs even if the one before fails.
             let started = match &sagas {
@@ -16,7 +17,11 @@ async fn main() -> std::process::ExitCode {
                 None => Ok(Started::default()),
             };
             let progress = jobs::run_due(app, &due.tenant).await;
-            started.and(progress)
+            let announced = match &announcer {
+                Some(announcer) => jobs::announce_notices(app, announcer.as_ref(), &due.tenant).await,
+                None => Ok(0),
+            };
+            announced.and(started).and(progress)
         })
     })
     .await

@@ -1,6 +1,7 @@
 //! Another person decides on a command: an approval executes it in the same transaction. The requester or an owner
 //! withdraws it.
 
+use super::command::Command;
 use super::draft::{Drafted, Seen};
 use super::record::{Approval, ApprovalState, DECIDED_AT, DECIDED_BY, Decision, EXPIRES_AT, STATE, TRANSACTION_ID};
 use super::request::act;
@@ -11,6 +12,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Employer, Principal, Tenant};
 use crate::keys::{self, Key, attr};
+use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
@@ -86,6 +88,24 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         merged(own.into_iter().chain(outside).chain(of_draft)).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
     let receipt = approval.decided(&decision);
     Ok((Planned { draft: Draft { entry: draft.entry, items }, receipt }, from))
+}
+
+/// As [`plan_approve`], with a notice to the merchant whose payout destination is changed. Earlier releases wrote none.
+///
+/// # Errors
+/// As [`plan_approve`].
+pub fn plan_approve_with_notice(
+    command: &Approve<'_>,
+    cx: &Context,
+) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
+    let (mut planned, from) = plan_approve(command, cx)?;
+    if let (ApprovalState::Approved, Command::Destination { merchant, .. }) =
+        (planned.receipt.state(cx.now), &command.approval.command)
+    {
+        let paid_from = Some(cx.now.plus(DESTINATION_COOLING_OFF));
+        planned.draft.items.extend(merchants::notice(command.tenant, *merchant, paid_from, cx));
+    }
+    Ok((planned, from))
 }
 
 /// Rejects a command.

@@ -9,7 +9,9 @@ mod request;
 mod stored;
 
 pub use command::{Command, Effect, destination_digest};
-pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
+pub use decide::{
+    Approve, plan_approve, plan_approve_with_notice, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
+};
 pub use draft::{Drafted, Seen};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
 pub use request::{ApprovalRequest, plan_request};

@@ -7,8 +7,9 @@ use crate::forms::{Patch, patch_text};
 use crate::ids::{Actor, CustomerId, Tenant};
 use crate::keys::{Partition, attr, sk};
 use crate::money::Asset;
+use crate::notices::{Contact, ContactFields, Notice, NoticeSubject};
 use crate::operation::Operation;
-use crate::personal::FreeText;
+use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
@@ -75,6 +76,26 @@ impl ProfilePatch {
         self.name.is_none() && self.email.is_keep() && self.phone.is_keep()
     }
 
+    /// Whether the patch may change how the customer can be reached.
+    #[must_use]
+    pub fn touches_contact(&self) -> bool {
+        !self.email.is_keep() || !self.phone.is_keep()
+    }
+
+    /// What it changes of a contact; `None` if nothing.
+    fn changed(&self, previous: &Contact) -> Option<ContactFields> {
+        let differs = |patch: &Patch<FreeText>, previous: &Option<Masked<String>>| match patch {
+            Patch::Keep => false,
+            Patch::Set(text) => previous.as_ref().is_none_or(|previous| previous.expose() != text.expose()),
+            Patch::Clear => previous.is_some(),
+        };
+        let fields = ContactFields {
+            email: differs(&self.email, &previous.email),
+            phone: differs(&self.phone, &previous.phone),
+        };
+        (fields.email || fields.phone).then_some(fields)
+    }
+
     fn update(&self, now: Timestamp) -> Update {
         let mut update = Update::new();
         if let Some(name) = &self.name {
@@ -102,36 +123,48 @@ impl WalletView {
     }
 }
 
-/// A customer changes their own profile. A patch without changes writes nothing.
+/// A customer changes their own profile. A patch without changes writes nothing. `previous` is the contact as it was read:
+/// if the patch changes it, the change is on the audit trail, and a notice keeps the previous addresses.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
 pub fn plan_own(
     tenant: &Tenant,
     customer: CustomerId,
-    patch: &ProfilePatch,
+    (patch, previous): (&ProfilePatch, Option<&Contact>),
     cx: &Context,
 ) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
-    let items =
-        if patch.is_keep() { Vec::new() } else { vec![patched(tenant, customer, patch.update(cx.now), vec![])] };
+    if patch.is_keep() {
+        return Ok(planned(customer, Vec::new(), cx));
+    }
+    let change = ContactChange::of(patch, previous);
+    let guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
+    let mut items = vec![patched(tenant, customer, patch.update(cx.now), guards)];
+    if let Some(change) = &change {
+        let act = Act::new(Actor::Customer(customer), Operation::ProfilePatch, format!("customer:{customer}"));
+        items.push(change.named(act).record(tenant, cx));
+        items.extend(change.notice(tenant, customer, cx));
+    }
     Ok(planned(customer, items, cx))
 }
 
-/// The operator changes a customer: fields, and the status of the profile and all balance items at once.
+/// The operator changes a customer: fields, and the status of the profile and all balance items at once. `previous` is as
+/// for [`plan_own`].
 ///
 /// # Errors
 /// [`PlanRefusal`] if not all of the wallet's accounts were read.
 pub fn plan_by_operator(
     tenant: &Tenant,
     customer: CustomerId,
-    patch: &ProfilePatch,
+    (patch, previous): (&ProfilePatch, Option<&Contact>),
     status: Option<(Status, &WalletView)>,
     actor: Actor,
     reason: Option<&FreeText>,
     cx: &Context,
 ) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
+    let change = ContactChange::of(patch, previous);
     let mut update = patch.update(cx.now);
-    let mut guards = Vec::new();
+    let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
     let mut items = Vec::new();
     let mut act = Act::new(actor, Operation::CustomerPatch, format!("customer:{customer}")).because(reason);
     if let Some((status, wallet)) = status {
@@ -152,8 +185,41 @@ pub fn plan_by_operator(
         }
     }
     items.insert(0, patched(tenant, customer, update, guards));
-    items.push(act.record(tenant, cx));
+    match &change {
+        Some(change) => {
+            items.push(change.named(act).record(tenant, cx));
+            items.extend(change.notice(tenant, customer, cx));
+        }
+        None => items.push(act.record(tenant, cx)),
+    }
     Ok(planned(customer, items, cx))
+}
+
+/// A change of a customer's contact, with what it was before.
+struct ContactChange<'a> {
+    changed: ContactFields,
+    previous: &'a Contact,
+}
+
+impl<'a> ContactChange<'a> {
+    fn of(patch: &ProfilePatch, previous: Option<&'a Contact>) -> Option<Self> {
+        let previous = previous?;
+        patch.changed(previous).map(|changed| Self { changed, previous })
+    }
+
+    /// Of two changes at the same time, the second one is planned again: its previous addresses are those of the first.
+    fn guards(&self) -> Vec<Clause> {
+        self.previous.as_read()
+    }
+
+    fn named<'b>(&self, act: Act<'b>) -> Act<'b> {
+        act.with("contact", self.changed.text())
+    }
+
+    fn notice(&self, tenant: &Tenant, customer: CustomerId, cx: &Context) -> Option<TransactItem> {
+        let subject = NoticeSubject::Contact { customer, changed: self.changed, previous: self.previous.clone() };
+        Notice::of(cx.audit_id, subject, cx.now).map(|notice| notice.store(tenant))
+    }
 }
 
 /// Sets or removes the attribute on which every debit is guarded.

@@ -2,6 +2,7 @@
 //! transactions. They hold ids, kinds and counts, and no personal data.
 
 use crate::ids::Tenant;
+use crate::notices::{Notice, NoticeSubject};
 use crate::reconcile::run::Run;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +12,15 @@ pub const SOURCE: &str = "ecopay.ledger";
 pub const RECONCILIATION_BREAK: &str = "ReconciliationBreak";
 /// The schema of [`RECONCILIATION_BREAK`], kept in the repository under `events/v1`.
 pub const RECONCILIATION_BREAK_SCHEMA: &str = "https://ecopay.example/events/v1/reconciliation-break.schema.json";
+
+/// The detail type of a customer's changed e-mail address or telephone number.
+pub const CONTACT_CHANGED: &str = "ContactChanged";
+/// The schema of [`CONTACT_CHANGED`].
+pub const CONTACT_CHANGED_SCHEMA: &str = "https://ecopay.example/events/v1/contact-changed.schema.json";
+/// The detail type of a merchant's changed payout destination.
+pub const DESTINATION_CHANGED: &str = "PayoutDestinationChanged";
+/// The schema of [`DESTINATION_CHANGED`].
+pub const DESTINATION_CHANGED_SCHEMA: &str = "https://ecopay.example/events/v1/payout-destination-changed.schema.json";
 
 /// An event for the bus, from [`SOURCE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +53,38 @@ impl Announcement {
             detail.insert("report".to_owned(), json!(file));
         }
         Self { detail_type: RECONCILIATION_BREAK, detail: detail.to_string() }
+    }
+
+    /// The event of a changed address, in the deployment `ledger`. It depends on the notice alone. Receivers recognize a
+    /// repetition by `notice_id`, under which the previous addresses can be read.
+    #[must_use]
+    pub fn of_notice(ledger: &str, tenant: &Tenant, notice: &Notice) -> Self {
+        let common = |schema: &str| {
+            Map::from_iter([
+                ("schema".to_owned(), json!(schema)),
+                ("ledger".to_owned(), json!(ledger)),
+                ("tenant".to_owned(), json!(tenant.as_str())),
+                ("notice_id".to_owned(), json!(notice.id.to_string())),
+                ("changed_at".to_owned(), json!(notice.at.rfc3339())),
+            ])
+        };
+        let (detail_type, detail) = match &notice.subject {
+            NoticeSubject::Contact { customer, changed, previous: _ } => {
+                let mut detail = common(CONTACT_CHANGED_SCHEMA);
+                detail.insert("customer_id".to_owned(), json!(customer.to_string()));
+                detail.insert("changed".to_owned(), json!(changed.names()));
+                (CONTACT_CHANGED, detail)
+            }
+            NoticeSubject::Destination { merchant, paid_from } => {
+                let mut detail = common(DESTINATION_CHANGED_SCHEMA);
+                detail.insert("merchant_id".to_owned(), json!(merchant.to_string()));
+                if let Some(from) = paid_from {
+                    detail.insert("paid_from".to_owned(), json!(from.rfc3339()));
+                }
+                (DESTINATION_CHANGED, detail)
+            }
+        };
+        Self { detail_type, detail: Value::Object(detail).to_string() }
     }
 
     /// The event as receivers get it, without the fields that the bus adds.

@@ -7,7 +7,10 @@ mod marks;
 #[cfg(test)]
 mod tests;
 
-pub use announcement::{Announcement, RECONCILIATION_BREAK, RECONCILIATION_BREAK_SCHEMA, SOURCE};
+pub use announcement::{
+    Announcement, CONTACT_CHANGED, CONTACT_CHANGED_SCHEMA, DESTINATION_CHANGED, DESTINATION_CHANGED_SCHEMA,
+    RECONCILIATION_BREAK, RECONCILIATION_BREAK_SCHEMA, SOURCE,
+};
 pub use letter::DeadLetter;
 pub use marks::{MARKS_MAX, PublishedEntry, published};
 

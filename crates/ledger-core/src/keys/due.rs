@@ -37,6 +37,8 @@ pub enum Work {
     SealAndCredit,
     /// A reconciliation to run, again if it failed.
     Reconciliation,
+    /// A notice to announce.
+    Notice,
 }
 
 /// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
@@ -58,6 +60,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Seal => format!("{tenant}#due#seal#{shard}"),
         Work::SealAndCredit => format!("{tenant}#due#seal_credit#{shard}"),
         Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
+        Work::Notice => format!("{tenant}#due#notice#{shard}"),
     }
 }
 

@@ -107,6 +107,12 @@ pub fn records_to_seal(tenant: &Tenant, shard: u32) -> Query {
     all(tenant, Work::Seal, shard)
 }
 
+/// Notices that are not announced.
+#[must_use]
+pub fn notices_to_announce(tenant: &Tenant) -> Query {
+    all(tenant, Work::Notice, 0)
+}
+
 /// Reconciliations that are requested and unfinished, or whose breaks are not announced.
 #[must_use]
 pub fn reconciliations_to_run(tenant: &Tenant) -> Query {

@@ -42,6 +42,8 @@ pub enum Role {
     Adjustment,
     /// An audit record.
     Audit,
+    /// A notice of a changed address.
+    Notice,
     /// A tenant's configuration.
     Config,
     /// The marker of the operation that is reversed.

@@ -3,15 +3,8 @@
 
 use super::Reconciler;
 use crate::problem::Problem;
-use futures::future::BoxFuture;
 use ledger_core::events::Announcement;
 use ledger_core::reconcile::run::Run;
-
-/// A receiver of events about breaks.
-pub trait Announcer: Send + Sync {
-    /// Sends the event. An error code means that it may not have arrived: sending it again is safe.
-    fn announce<'a>(&'a self, event: &'a Announcement) -> BoxFuture<'a, Result<(), String>>;
-}
 
 impl Reconciler<'_> {
     /// Announces the breaks of a run that has ended, and records that it did.

@@ -28,6 +28,7 @@ mod markers;
 mod migrating;
 mod migration;
 mod migration_moves;
+mod notices;
 mod outside;
 mod pay;
 mod rate;
@@ -87,6 +88,7 @@ pub fn all() -> Vec<Case> {
         card_reverse::cases(),
         cash::cases(),
         card_pins::cases(),
+        notices::cases(),
         rooms::cases(),
         grants::cases(),
         admin::cases(),

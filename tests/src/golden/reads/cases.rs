@@ -203,6 +203,10 @@ fn due() -> Vec<Case> {
         ),
         case("settlements_due/at-the-instant", "due now, and not later", until(NOW), &["M settlement 2"]),
         case("records_to_seal/shard", "entries and steps", shard(0), &["A entry 3", "top-up step"]),
+        Case {
+            world: "notices",
+            ..case("notices_to_announce/due", "what is not announced", json!({ "tenant": "demo" }), &["notice"])
+        },
         case("reconciliations_to_run/requested", "runs that are unfinished", json!({ "tenant": "demo" }), &["run 2"]),
     ]
 }

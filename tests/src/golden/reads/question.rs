@@ -145,6 +145,9 @@ pub enum Question {
         tenant: String,
         shard: u32,
     },
+    NoticesToAnnounce {
+        tenant: String,
+    },
     ReconciliationsToRun {
         tenant: String,
     },
@@ -364,6 +367,7 @@ impl Question {
             Self::HoldsDue { tenant, shard, now } => reads::holds_due(&slug(tenant), *shard, at(now)),
             Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
             Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
+            Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
             Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
             Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
             Self::MerchantRecords { tenant, merchant: of, shard, index } => {

@@ -10,7 +10,7 @@ use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::settling::{self, local_settler};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
-use ledger_tests::http::world::new_id;
+use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -118,6 +118,7 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
     view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
+    view(format!("/v1/admin/notices/{}", changed_contact(world, &customer).await), staff).await;
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
     ledger_tests::http::staff::with_owners(world).await;
     view("/v1/admin/staff".to_owned(), staff).await;
@@ -135,6 +136,19 @@ async fn views(stage: &Stage) {
     view(format!("/v1/terminal/operations/card_pay/{}", card_payment.key.as_deref().expect("a key")), &terminal.who)
         .await;
     view("/v1/terminal/totals".to_owned(), &terminal.who).await;
+}
+
+/// The id of the notice of a customer's changed e-mail address, which is announced.
+async fn changed_contact(world: &World, customer: &Customer) -> String {
+    for email in ["first@example.jp", "second@example.jp"] {
+        let call = Call::patch("/v1/me", &customer.who, &json!({ "email": email })).key(new_key());
+        let _ = world.api.settle(&call).await.good();
+    }
+    let tap = EventTap::default();
+    let _ = world.announce_notices(&tap).await.expect("the run succeeds");
+    let event = tap.announced().pop().expect("an event");
+    let detail: serde_json::Value = serde_json::from_str(&event.detail).expect("JSON");
+    detail["notice_id"].as_str().expect("an id").to_owned()
 }
 
 /// A settlement that is started, compensated and listed.

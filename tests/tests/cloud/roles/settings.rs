@@ -175,7 +175,7 @@ fn environment_matches_permissions_and_code() {
         let links = super::rules::code_contains(&function.binary, &[".publisher()"]);
         assert_eq!(links, publishes, "{}: the queues' client", function.id);
         for (name, words) in [
-            ("EVENT_BUS", [".outlets()"].as_slice()),
+            ("EVENT_BUS", [".outlets()", ".announcer()"].as_slice()),
             ("EXPORT_BUCKET", &["ledger_aws::exports"]),
             ("KYC_URL", &[".settler()"]),
             ("PAYOUT_BUCKET", &[".settler()"]),

@@ -33,6 +33,7 @@ const LOGS_AND_TRACES: [&str; 4] = [
     "xray:PutTraceSegments *",
 ];
 const KEY: &str = "kms:Decrypt <TableKey.Arn>";
+const BUS: &str = "events:PutEvents arn:aws:events:ap-northeast-1:111122223333:event-bus/default";
 const GET_FILE: &str = "s3:GetObject <PayoutBucket.Arn>/*";
 const PUT_FILE: &str = "s3:PutObject <PayoutBucket.Arn>/*";
 const PUT_REPORT: &str = "s3:PutObject <ReportBucket.Arn>/*";
@@ -52,6 +53,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
         &[
             KEY,
             MARKER_KEYS,
+            BUS,
             "sqs:DeleteMessage <JobsQueue.Arn>",
             "sqs:GetQueueAttributes <JobsQueue.Arn>",
             "sqs:ReceiveMessage <JobsQueue.Arn>",
@@ -97,7 +99,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
             KEY,
             SECRET,
             PUT_REPORT,
-            "events:PutEvents arn:aws:events:ap-northeast-1:111122223333:event-bus/default",
+            BUS,
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",
             "sqs:ReceiveMessage <ReconcileQueue.Arn>",

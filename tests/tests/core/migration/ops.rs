@@ -10,6 +10,7 @@ use ledger_core::idempotency::{
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, PaymentId, Principal, StaffId, TopupId, TransactionId};
 use ledger_core::keys::{self, Key, Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance};
+use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::payments::code::PaymentCode;
 use ledger_core::payments::{self, Parts, PaymentRecord};
@@ -108,8 +109,8 @@ impl Request {
             | Op::Code { .. }
             | Op::Authorize { .. }
             | Op::Topup { .. }
-            | Op::Patch { .. }
             | Op::Open { .. } => Vec::new(),
+            Op::Patch { who, .. } => vec![Partition::customer(tenant, who).profile()],
         }
     }
 
@@ -223,7 +224,9 @@ impl Request {
                     email: patch(email, &format!("n{}@example.com", self.number)),
                     phone: patch(phone, &format!("+8131{:07}", self.number)),
                 };
-                customers::profile::plan_own(tenant, who, &patch, &cx).map_err(text)?.draft
+                let previous = patch.touches_contact().then(|| read[0].as_ref()).flatten();
+                let previous = previous.map(|profile| Contact::read(profile).unwrap());
+                customers::profile::plan_own(tenant, who, (&patch, previous.as_ref()), &cx).map_err(text)?.draft
             }
             Op::Freeze { who, on } => {
                 let profile = read[0].as_ref().ok_or("no such customer")?;
@@ -231,7 +234,8 @@ impl Request {
                 let wallet = WalletView::read(profile, &balances).unwrap();
                 let status = Some((if on { Status::Frozen } else { Status::Active }, &wallet));
                 let patch = ProfilePatch::default();
-                let plan = customers::profile::plan_by_operator(tenant, who, &patch, status, staff(), None, &cx);
+                let plan =
+                    customers::profile::plan_by_operator(tenant, who, (&patch, None), status, staff(), None, &cx);
                 plan.map_err(text)?.draft
             }
             Op::Open { who } => {

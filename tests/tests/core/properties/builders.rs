@@ -14,9 +14,10 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
 use ledger_core::money::{Asset, Delta};
+use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::payments::code::PaymentCode;
-use ledger_core::personal::FreeText;
+use ledger_core::personal::{FreeText, Masked};
 use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::{Draft, MAX_ITEMS, Role, Transaction};
 use ledger_core::{adjustments, cards, customers, grants, payments, plan, terminals, wallets};
@@ -210,6 +211,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         finding: None,
     };
     let pending = adjustment(Account::Customer(a), yen(amount).debit());
+    let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
     let (t, m) = (tenant(), merchant().id);
     let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
@@ -219,9 +221,14 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         sealed(customers::open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),
         sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
         sealed(reject, Operation::AdjustmentReject),
-        sealed(customers::profile::plan_own(&t, a, &patch, &cx_).unwrap().draft, Operation::ProfilePatch),
         sealed(
-            customers::profile::plan_by_operator(&t, a, &patch, frozen, actor, None, &cx_).unwrap().draft,
+            customers::profile::plan_own(&t, a, (&patch, Some(&previous)), &cx_).unwrap().draft,
+            Operation::ProfilePatch,
+        ),
+        sealed(
+            customers::profile::plan_by_operator(&t, a, (&patch, Some(&previous)), frozen, actor, None, &cx_)
+                .unwrap()
+                .draft,
             Operation::CustomerPatch,
         ),
         sealed(payments::code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
