@@ -4,10 +4,12 @@
 mod lane;
 mod open_period;
 mod sweep;
+mod volume;
 
 pub use lane::{EntryCredit, LaneCredit, LaneCredits};
 pub use open_period::OpenPeriod;
 pub use sweep::{move_sweep, sweep_after};
+pub use volume::{VolumeExceeded, VolumeLimits};
 
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! Merchants: registering and changing them.
 
 use crate::audit::Act;
+use crate::crediting::VolumeExceeded;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant};
@@ -11,10 +12,12 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::settlements::Destination;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use std::time::Duration;
 
 const PAYOUT: &str = "payout";
+/// The attribute with the last day on which payments were above the merchant's limit.
+const VOLUME_EXCEEDED: &str = "volume_exceeded";
 /// The attribute with the time from which a merchant may be paid to a destination that was changed under approval.
 const PAYOUT_FROM: &str = "payout_from";
 
@@ -203,6 +206,32 @@ pub fn plan_patch_with_notice(
         planned.draft.items.extend(notice(tenant, merchant, None, cx));
     }
     Ok(planned)
+}
+
+/// Records on the audit trail that payments to a merchant are above its limit of a day, once a day, and suspends the merchant
+/// if the tenant says so. Fails with `WrongState` if that was done for the day or a later one.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn record_volume(tenant: &Tenant, exceeded: &VolumeExceeded, cx: &Context) -> Result<Transaction, BuildError> {
+    let VolumeExceeded { merchant, date, volume, most, suspends } = exceeded;
+    let day = Value::S(date.digits());
+    let before = Condition::compare(VOLUME_EXCEEDED, Cmp::Lt, "day", day.clone());
+    let first = Clause { condition: Condition::absent(VOLUME_EXCEEDED).or(before), failure: Failure::WrongState };
+    let mut update = Update::new().set(VOLUME_EXCEEDED, "day", day).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let mut act = Act::new(Actor::System, Operation::VolumeExceeded, format!("merchant:{merchant}"))
+        .with("date", date)
+        .with("asset", most.asset())
+        .with("volume", volume.text())
+        .with("limit", most.text());
+    if *suspends {
+        let suspended = MerchantStatus::Suspended.name();
+        update = update.set("status", "status", Value::s(suspended));
+        act = act.with("status", suspended);
+    }
+    let profile = Partition::merchant(tenant, *merchant).profile();
+    let item = TransactItem::update(Role::Profile, profile, update, vec![exists(), first]);
+    Transaction::unkeyed(vec![item, act.record(tenant, cx)])
 }
 
 fn planned(merchant: MerchantId, items: Vec<TransactItem>, cx: &Context) -> Planned<MerchantReceipt> {

@@ -62,6 +62,8 @@ operations! {
     MerchantOpen = "merchant_open",
     /// The operator changes a merchant.
     MerchantPatch = "merchant_patch",
+    /// A worker records that payments to a merchant are above its limit of a day; not keyed.
+    VolumeExceeded = "volume_exceeded",
     /// The operator issues a card.
     CardIssue = "card_issue",
     /// The operator changes a card.

@@ -118,6 +118,8 @@ metrics! {
     NegativeBalance,
     /// The recovery of a tenant's owners was requested, finished or cancelled.
     OwnerRecovery,
+    /// Payments to a merchant are above its limit of a day.
+    VolumeExceeded,
     /// A settlement's compensation cannot finish.
     CompensationStuck,
     /// The outcome of a call to the payment provider is unknown.

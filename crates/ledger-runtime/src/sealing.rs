@@ -14,6 +14,7 @@ mod days;
 mod lanes;
 mod read;
 mod verify;
+mod volumes;
 mod writer;
 
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
@@ -22,6 +23,7 @@ use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::publishing::{Published, Sweep};
+use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
@@ -47,6 +49,8 @@ pub struct Pass {
     pub opens_lanes: bool,
     /// The journal entries to publish and seal; `None` to seal only what was published before.
     pub entries: Option<Sweep>,
+    /// The limits of merchants' volumes. They are judged where seals credit merchants.
+    pub volumes: VolumeLimits,
     /// The time after which it starts nothing more.
     pub time_max: Duration,
 }
@@ -81,7 +85,7 @@ pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Probl
     if !pass.opens_lanes && heads.is_none() {
         return run_by_days(app, tenant, pass).await;
     }
-    let mut run = lanes::Run::new(app, tenant, heads, pass.time_max);
+    let mut run = lanes::Run::new(app, tenant, heads, &pass);
     let ended = run.seal(pass).await;
     passed(app, tenant, ended, run.ended())
 }

@@ -4,6 +4,7 @@
 //! schedule calls this worker for a tenant, the table's stream calls it for new entries, and it may be called by hand.
 //! Concurrent runs do nothing twice, and keep each account's events in order.
 
+use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
 use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
@@ -71,7 +72,8 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
     let shards = terms.due_shards;
     let entries = publisher.map(|publisher| publisher.sweep(tenant, shards, seals_late(&terms)));
     let has_no_queue = entries.is_none();
-    let pass = Pass { shards, opens_lanes: opens_lanes(&terms), entries, time_max: RUN_TIME_MAX };
+    let volumes = VolumeLimits::of(terms.limits.as_ref());
+    let pass = Pass { shards, opens_lanes: opens_lanes(&terms), entries, volumes, time_max: RUN_TIME_MAX };
     let passed = sealing::run(app, tenant, pass).await?;
     if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
         return Err(no_queue(tenant));

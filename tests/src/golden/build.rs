@@ -245,6 +245,7 @@ fn make(
         | Does::EnrolOnRecord { .. }
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. }
+        | Does::VolumeExceeded { .. }
         | Does::TenantLimits { .. }
         | Does::AccountLimits { .. }
         | Does::RateLease { .. } => return build_more::make(world, does),

@@ -2,11 +2,12 @@
 
 use super::build::Made;
 use super::decode::World;
-use ledger_core::crediting::{EntryCredit, LaneCredits};
+use ledger_core::crediting::{EntryCredit, LaneCredits, VolumeLimits};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{self, Key, Shards};
 use ledger_core::sealing::lanes::{Finishing, Heads, LaneHead, LaneSegment, WrittenSegment};
 use ledger_core::sealing::{Sealable, Sealing};
+use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
@@ -110,7 +111,9 @@ fn credits(world: &World, lane: u32, waiting: &[Sealable]) -> LaneCredits {
 }
 
 fn credits_of(world: &World, lane: u32, credited: impl Iterator<Item = EntryCredit>) -> LaneCredits {
-    let mut credits = LaneCredits::new(lane);
+    let terms = world.get(&keys::config(&world.tenant)).map(|config| TenantTerms::read(config).unwrap());
+    let volumes = VolumeLimits::of(terms.and_then(|terms| terms.limits).as_ref());
+    let mut credits = LaneCredits::new(lane).counting(volumes);
     for (merchant, key) in credits.unread(&world.tenant, credited.map(|credit| credit.merchant)) {
         credits.read(merchant, world.get(&key)).unwrap();
     }

@@ -9,6 +9,7 @@ use crate::wire;
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::crediting::VolumeExceeded;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, Status, WalletView};
@@ -17,13 +18,14 @@ use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, 
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::limits::{Holder, LimitChange, OwnLimits};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
-use ledger_core::money::{Asset, AssetSpec};
+use ledger_core::money::{Asset, AssetSpec, Balance};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::PlanRefusal;
 use ledger_core::rate::{self, RateWindow, RequestRate};
 use ledger_core::tenants::AccountLimitsChange;
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{KeyPhase, TenantTerms};
+use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Transaction;
 use ledger_core::{adjustments, cards, grants, payments, tenants};
 
@@ -149,6 +151,17 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let actor: Actor = decode::actor(actor);
             return Ok(Made::Whole(tenants::set_key_phase(tenant, phase(from), phase(to), actor, cx).unwrap()));
         }
+        Does::VolumeExceeded { merchant, date, volume, most, suspends } => {
+            let yen = |text: &String| Balance::from_stored(Asset::Ecopay, text).unwrap();
+            let exceeded = VolumeExceeded {
+                merchant: MerchantId::parse(merchant).unwrap(),
+                date: BusinessDate::parse(date).unwrap(),
+                volume: yen(volume),
+                most: yen(most),
+                suspends: *suspends,
+            };
+            return Ok(Made::Whole(merchants::record_volume(tenant, &exceeded, cx).unwrap()));
+        }
         Does::TenantLimits { holder, asset, changes, actor } => {
             let (holder, asset) = (Holder::parse(holder).unwrap(), Asset::parse(asset).unwrap());
             let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config).unwrap());
@@ -156,7 +169,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let changes = limit_changes(holder, &asset, changes);
             let of = (holder, &asset);
             return Ok(Made::Whole(
-                tenants::set_limits(tenant, seen.as_ref(), of, &changes, decode::actor(actor), cx).unwrap(),
+                tenants::set_limits(tenant, seen.as_ref(), of, (&changes, None), decode::actor(actor), cx).unwrap(),
             ));
         }
         Does::AccountLimits { account, asset, changes, actor } => {

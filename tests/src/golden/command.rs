@@ -292,6 +292,13 @@ pub enum Does {
         actor: String,
     },
     /// Changes of rules, such as `pay_day=5000`, from the configuration that is read.
+    VolumeExceeded {
+        merchant: String,
+        date: String,
+        volume: String,
+        most: String,
+        suspends: bool,
+    },
     TenantLimits {
         holder: String,
         asset: String,

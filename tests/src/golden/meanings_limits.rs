@@ -20,6 +20,9 @@ pub(super) fn limited(role: Role, clause: &str) -> Option<Vec<(Old, &'static str
         return Some(vec![(Old::NotAt(format!("use_{name}")), stale)]);
     }
     Some(match (names::role(role), clause) {
+        ("profile", "(attribute_not_exists(#volume_exceeded) OR #volume_exceeded < :day)") => {
+            vec![(Old::Having("volume_exceeded", s("20261121")), "rejected wrong_state")]
+        }
         ("config", "attribute_not_exists(#limits)") => vec![(Old::At("limits".to_owned(), json!({ "M": {} })), stale)],
         ("config", "#limits.#version = :seen_version") => {
             vec![(Old::At("limits.version".to_owned(), n("987")), stale), (Old::NotAt("limits".to_owned()), stale)]

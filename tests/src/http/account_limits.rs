@@ -25,7 +25,7 @@ pub(super) async fn prepare(world: &World) -> Prepared {
     let write = async {
         let cx = app.ledger().context(app.now()).expect("a context");
         let of = (Holder::Customer, spec.asset());
-        let limits = tenants::set_limits(&tenant, None, of, &[change], Actor::System, &cx).expect("limits");
+        let limits = tenants::set_limits(&tenant, None, of, (&[change], None), Actor::System, &cx).expect("limits");
         match app.ledger().apply(&tenant, Operation::TenantConfigure, &limits).await {
             Ok(()) => {}
             // An earlier request of the test set them.

@@ -8,7 +8,7 @@ use ledger_tests::audit::number;
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Customer, Host, World, account_limits, host};
+use ledger_tests::http::{Answer, Call, Customer, Host, Merchant, World, account_limits, host};
 use ledger_tests::limits::{limits, overridable};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -314,4 +314,33 @@ async fn limits_are_exact_under_parallel_payments_across_midnight_in_japan() {
         world.api.settle(&customer.pays(merchant, "1").key("next-day-above")).await.problem(400, "limit_exceeded");
     assert_eq!(limit_of(&refused)[..2], [json!("pay"), json!("month")]);
     let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn limits_of_merchants_and_terminals_bound_each_operation_and_name_no_amount() {
+    let rules = [
+        ("merchant", "pay_operation=500"),
+        ("terminal", "pay_operation=300"),
+        ("terminal", "cash_topup_operation=1000"),
+    ];
+    let stage = limited("limits-places", &rules).await;
+    let (world, merchant) = (&stage.world, &stage.merchant);
+    let customer = world.customer_with("5000").await;
+    let refused = world.api.settle(&customer.pays(merchant, "501")).await.problem(400, "limit_exceeded");
+    assert_eq!(limit_of(&refused), [const { Json::Null }; 4], "the payer is not the holder");
+    let _ = world.api.settle(&customer.pays(merchant, "500")).await.good();
+    for call in [Merchant::charges, Merchant::authorizes] {
+        let code = customer.code(world).await;
+        let _ = world.api.settle(&call(merchant, &code, "501")).await.problem(400, "limit_exceeded");
+        let _ = world.api.settle(&call(merchant, &code, "500")).await.good();
+    }
+    let card = world.card(None, "3000").await;
+    let at_terminal = async |operation: &str, amount: &str| {
+        world.api.settle(&stage.terminal.does(operation, &card, &json!({ "amount": amount }))).await
+    };
+    let _ = at_terminal("pay", "301").await.problem(400, "limit_exceeded");
+    let _ = at_terminal("pay", "300").await.good();
+    let _ = at_terminal("topup", "1001").await.problem(400, "limit_exceeded");
+    let _ = at_terminal("topup", "1000").await.good();
+    world.check_books().await;
 }

@@ -1,5 +1,6 @@
 //! The audit trail records every act, attempt and answer, and verification finds what is planted.
 use futures::future::join;
+use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::{self, Item};
 use ledger_core::events::{MARKS_MAX, PublishedEntry, published};
 use ledger_core::ids::Tenant;
@@ -36,7 +37,13 @@ pub(crate) async fn seal_by_days(actor: &Actor, tenant: &str) -> Result<Sealed, 
     let tenant = Tenant::parse(tenant).expect("a slug");
     let run = async {
         let shards = actor.app.terms(&tenant).await?.due_shards;
-        let pass = Pass { shards, opens_lanes: false, entries: None, time_max: RUN_TIME_MAX };
+        let pass = Pass {
+            shards,
+            opens_lanes: false,
+            entries: None,
+            volumes: VolumeLimits::default(),
+            time_max: RUN_TIME_MAX,
+        };
         sealing::run_by_days(&actor.app, &tenant, pass).await.map(|passed| passed.sealed)
     };
     gate::as_function("outbox", run).await

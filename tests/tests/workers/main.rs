@@ -13,3 +13,4 @@ mod rooms;
 mod sealing;
 mod settlement;
 mod topup_faults;
+mod volumes;

@@ -3,6 +3,7 @@ use crate::audit_trail::{
     assert_all_sealed, busy, publish_by_marks, records, seal, seal_by_days, verified, verified_in, with,
 };
 use futures::future::{join, join_all};
+use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_runtime::sealing::{self, Pass};
@@ -204,7 +205,7 @@ async fn run_that_ends_behind_doubles_the_lanes_up_to_16() {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let shards = gate::as_test(worker.app.terms(&tenant)).await.expect("terms").due_shards;
     let run = async |time_max| {
-        let pass = Pass { shards, opens_lanes: true, entries: None, time_max };
+        let pass = Pass { shards, opens_lanes: true, entries: None, volumes: VolumeLimits::default(), time_max };
         let passed = gate::as_function("outbox", sealing::run(&worker.app, &tenant, pass)).await;
         passed.expect("the run succeeds").sealed
     };

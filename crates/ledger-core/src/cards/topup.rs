@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, Tenant, TerminalId, TransactionId};
 use crate::keys::Partition;
-use crate::limits::{LimitKind, UseCounter};
+use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
@@ -59,7 +59,8 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
-    let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now);
+    let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now)
+        .at(Place { merchant: merchant.id, is_terminal: true });
     let item = uses.count(item, charge)?;
     let debtor = if is_owed { Account::Merchant(merchant.id) } else { Account::Tenant(TenantAccount::CashClearing) };
     let mut postings = vec![Posting::new(debtor, charge.debit()), Posting::new(account, charge.credit())];

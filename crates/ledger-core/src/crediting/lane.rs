@@ -4,6 +4,7 @@
 //! A merchant has an item for each lane, so that lanes never write the same item, and a merchant's balance is its balance
 //! items and these sums. A settlement closes the period of each lane, and moves its sums to the balance items.
 
+use super::volume::{self, VolumeLimits, Volumes};
 use crate::account::{self, Account};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Key, attr, sk};
 use crate::money::{Amount, Asset, Delta};
-use crate::time::Timestamp;
+use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{
     BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT,
     CREDITED_BY_SEAL_WITH_ROOM, Clause, CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, REFUND_ROOM, Role,
@@ -35,6 +36,8 @@ pub struct EntryCredit {
     pub delta: Vec<Delta>,
     /// What it took from the merchant's refund room, in yen.
     pub refund_room: Option<Amount>,
+    /// The day of the entry in Japan.
+    pub date: BusinessDate,
 }
 
 impl EntryCredit {
@@ -51,7 +54,7 @@ impl EntryCredit {
             Some(CREDITED_BY_SEAL_WITH_ROOM) => (CreditKind::Trade, Some(entry.amount(REFUND_ROOM, Asset::Ecopay)?)),
             Some(_) => return Err(ItemError::invalid(CREDITED_BY)),
         };
-        let postings = JournalEntry::read(entry)?.postings;
+        let JournalEntry { postings, created_at, .. } = JournalEntry::read(entry)?;
         let mut owed = Vec::new();
         let mut merchants = Vec::new();
         for posting in &postings {
@@ -64,7 +67,7 @@ impl EntryCredit {
         let [merchant] = merchants.as_slice() else { return Err(ItemError::invalid("postings")) };
         let net = account::net(owed.into_iter().map(|delta| (delta.asset().clone(), delta)));
         let delta = net.map_err(|_| ItemError::invalid("postings"))?.into_values().collect();
-        Ok(Some(Self { merchant: *merchant, kind, delta, refund_room }))
+        Ok(Some(Self { merchant: *merchant, kind, delta, refund_room, date: created_at.business_date() }))
     }
 }
 
@@ -81,13 +84,22 @@ pub struct LaneCredit {
     pub segment: u64,
     /// The settlement that closed the period before it.
     pub closed_by: Option<SettlementId>,
+    /// What payments have on a day, of assets whose volume is limited.
+    pub(super) volumes: Volumes,
 }
 
 impl LaneCredit {
     /// The first period of a merchant in a lane, which has no item yet.
     #[must_use]
     pub fn first(lane: u32) -> Self {
-        Self { lane, number: FIRST_PERIOD, sums: PeriodSums::default(), segment: 0, closed_by: None }
+        Self {
+            lane,
+            number: FIRST_PERIOD,
+            sums: PeriodSums::default(),
+            segment: 0,
+            closed_by: None,
+            volumes: Volumes::new(),
+        }
     }
 
     /// Reads the stored item of a lane.
@@ -101,6 +113,7 @@ impl LaneCredit {
             sums: PeriodSums::read(item)?,
             segment: item.int(SEGMENT)?,
             closed_by: item.opt_parsed(CLOSED_BY, SettlementId::parse)?,
+            volumes: volume::read(item)?,
         })
     }
 
@@ -127,7 +140,13 @@ impl LaneCredit {
     /// `StalePlan` if entries of this segment or a later one were added before.
     ///
     /// The item needs no guard on its sums: only the writer of the lane's next segment adds to them.
-    fn added(&self, of: (&Tenant, MerchantId), sums: &PeriodSums, segment: u64, now: Timestamp) -> TransactItem {
+    fn added(
+        &self,
+        of: (&Tenant, MerchantId),
+        (sums, volumes): (&PeriodSums, &BTreeMap<(BusinessDate, Asset), Delta>),
+        segment: u64,
+        now: Timestamp,
+    ) -> TransactItem {
         let earlier = Condition::compare(SEGMENT, Cmp::Lt, SEGMENT, Value::N(segment.to_string()));
         let clauses = vec![
             is_open(self.number, Failure::WrongState),
@@ -138,6 +157,7 @@ impl LaneCredit {
             .set(PERIOD, PERIOD, Value::int(self.number.into()))
             .set(SEGMENT, SEGMENT, Value::N(segment.to_string()))
             .set(attr::UPDATED_AT, "ua", Value::s(now));
+        let update = volume::add(update, &self.volumes, volumes);
         TransactItem::update(Role::Crediting, self.key(of), update, clauses)
     }
 
@@ -164,13 +184,20 @@ impl LaneCredit {
 pub struct LaneCredits {
     lane: u32,
     open: BTreeMap<MerchantId, LaneCredit>,
+    limits: VolumeLimits,
 }
 
 impl LaneCredits {
     /// None of the lane are read yet.
     #[must_use]
     pub fn new(lane: u32) -> Self {
-        Self { lane, open: BTreeMap::new() }
+        Self { lane, open: BTreeMap::new(), limits: VolumeLimits::default() }
+    }
+
+    /// Counts the volumes that these limit.
+    #[must_use]
+    pub fn counting(self, limits: VolumeLimits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The keys of the items of these merchants that are not read yet, each once.
@@ -245,7 +272,8 @@ impl LaneCredits {
             if lacks(open) {
                 let sums = PeriodSums::of(credits.iter().map(|credit| (credit.kind, credit.delta.as_slice())))?;
                 let sums = sums.with_refund_room(credits.iter().filter_map(|credit| credit.refund_room.as_ref()))?;
-                items.push(open.added((tenant, merchant), &sums, segment, now));
+                let volumes = self.limits.added(credits.iter().copied())?;
+                items.push(open.added((tenant, merchant), (&sums, &volumes), segment, now));
             }
         }
         Ok(items)

@@ -1,11 +1,12 @@
 //! Counting what an account uses of its limits, in the action that changes its balance.
 
 use super::own::OWN;
-use super::rule::{LimitKind, LimitPeriod};
+use super::rule::{Holder, LimitKind, LimitPeriod, Rule};
 use super::terms::{AccountLimits, LimitTerms};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
+use crate::ids::MerchantId;
 use crate::journal::COUNTED;
 use crate::keys::{attr, sk};
 use crate::money::{Amount, Asset, Balance, MoneyError};
@@ -59,13 +60,31 @@ pub struct UseCounter<'a> {
     kind: LimitKind,
     now: Timestamp,
     counted: Item,
+    /// Where the operation takes place.
+    place: Option<Place>,
+}
+
+/// Where an operation takes place. Its limits bound each operation, and count nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// Whether it is at a terminal.
+    pub is_terminal: bool,
 }
 
 impl<'a> UseCounter<'a> {
     /// A counter for an operation at `now`. Without limits it changes nothing.
     #[must_use]
     pub fn new(terms: Option<&'a LimitTerms>, account: Account, kind: LimitKind, now: Timestamp) -> Self {
-        Self { terms, account, kind, now, counted: Item::new() }
+        Self { terms, account, kind, now, counted: Item::new(), place: None }
+    }
+
+    /// Bounds the operation by the limits of the place too.
+    #[must_use]
+    pub fn at(mut self, place: Place) -> Self {
+        self.place = Some(place);
+        self
     }
 
     /// Counts an amount in the action that changes its balance: `ADD use_pay_20261123 :counted` if the count is absent
@@ -75,6 +94,7 @@ impl<'a> UseCounter<'a> {
     /// [`LimitRefusal`] if the amount alone exceeds a limit.
     pub fn count(&mut self, item: TransactItem, amount: &Amount) -> Result<TransactItem, LimitRefusal> {
         let Some(terms) = self.terms else { return Ok(item) };
+        self.bound(terms, amount)?;
         let limits = terms.in_force(self.account, amount.asset(), self.kind);
         let item = item.guarded_also(Vec::from_iter(self.own_limits_as_read(terms, amount.asset())));
         match count(item, (self.kind, ""), amount, limits, self.now)? {
@@ -87,6 +107,27 @@ impl<'a> UseCounter<'a> {
                 Ok(*item)
             }
         }
+    }
+
+    /// Refuses an amount above what one operation may have at the place.
+    fn bound(&self, terms: &LimitTerms, amount: &Amount) -> Result<(), LimitRefusal> {
+        let Some(place) = self.place else { return Ok(()) };
+        let rule = Rule { kind: self.kind, period: LimitPeriod::Operation };
+        let holders = [Some(Holder::Merchant), place.is_terminal.then_some(Holder::Terminal)];
+        for holder in holders.into_iter().flatten() {
+            let most = terms.rules(holder, amount.asset()).and_then(|rules| rules.get(&rule));
+            let Some(most) = most else { continue };
+            if most.checked_sub(&amount.as_balance())?.value().is_sign_negative() {
+                return Err(LimitRefusal::Exceeded(LimitHit {
+                    account: Account::Merchant(place.merchant),
+                    kind: self.kind,
+                    period: LimitPeriod::Operation,
+                    asset: amount.asset().clone(),
+                    resets_at: None,
+                }));
+            }
+        }
+        Ok(())
     }
 
     /// What was counted, by asset and by the count's name, as an attribute of the operation's journal entry or record; `None`

@@ -17,7 +17,7 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use count::{LimitHit, LimitRefusal, UseCounter};
+pub use count::{LimitHit, LimitRefusal, Place, UseCounter};
 pub(crate) use count::{is_use, uncount};
 pub(crate) use own::OWN;
 pub use own::OwnLimits;

@@ -12,6 +12,10 @@ pub enum Holder {
     Customer,
     /// Stored-value cards.
     Card,
+    /// Merchants: what each payment to one may have, and what all payments to one may have on a day.
+    Merchant,
+    /// Terminals: what each operation at one may have.
+    Terminal,
     /// Managers of a merchant.
     MerchantManager,
     /// Owners of a merchant.
@@ -81,10 +85,18 @@ pub struct LimitChange {
 
 impl Holder {
     /// Every kind of holder.
-    pub const ALL: [Self; 6] =
-        [Self::Customer, Self::Card, Self::MerchantManager, Self::MerchantOwner, Self::Treasurer, Self::Owner];
+    pub const ALL: [Self; 8] = [
+        Self::Customer,
+        Self::Card,
+        Self::Merchant,
+        Self::Terminal,
+        Self::MerchantManager,
+        Self::MerchantOwner,
+        Self::Treasurer,
+        Self::Owner,
+    ];
 
-    /// Whose account it is; `None` for accounts of merchants and of the tenant, which have no limits.
+    /// Whose account it is; `None` for accounts of merchants, which have no counted limits, and of the tenant, which have none.
     #[must_use]
     pub fn of(account: Account) -> Option<Self> {
         match account {
@@ -100,6 +112,8 @@ impl Holder {
         match self {
             Self::Customer => "customer",
             Self::Card => "card",
+            Self::Merchant => "merchant",
+            Self::Terminal => "terminal",
             Self::MerchantManager => "merchant_manager",
             Self::MerchantOwner => "merchant_owner",
             Self::Treasurer => "treasurer",
@@ -119,8 +133,26 @@ impl Holder {
         match self {
             Self::Customer => &[LimitKind::Pay, LimitKind::Transfer, LimitKind::Topup],
             Self::Card => &[LimitKind::Pay, LimitKind::CashTopup],
+            Self::Merchant => &[LimitKind::Pay],
+            Self::Terminal => &[LimitKind::Pay, LimitKind::CashTopup],
             Self::MerchantManager | Self::MerchantOwner => &[LimitKind::Refund],
             Self::Treasurer | Self::Owner => &[LimitKind::Grant],
+        }
+    }
+
+    /// The periods that its rules are for. A merchant's day is judged after the fact: its exact sum would be an item that
+    /// all payers write.
+    #[must_use]
+    pub const fn periods(self) -> &'static [LimitPeriod] {
+        match self {
+            Self::Customer
+            | Self::Card
+            | Self::MerchantManager
+            | Self::MerchantOwner
+            | Self::Treasurer
+            | Self::Owner => &LimitPeriod::ALL,
+            Self::Merchant => &[LimitPeriod::Operation, LimitPeriod::Day],
+            Self::Terminal => &[LimitPeriod::Operation],
         }
     }
 }
@@ -208,9 +240,12 @@ impl LimitChange {
         )?;
         if !holder.kinds().contains(&rule.kind) {
             return Err(
-                "customers have limits of pay, transfer and topup, cards of pay and cash_topup, a merchant's staff of \
-                 refund, and the operator's of grant",
+                "customers have limits of pay, transfer and topup, cards and terminals of pay and cash_topup, merchants of \
+                 pay, a merchant's staff of refund, and the operator's of grant",
             );
+        }
+        if !holder.periods().contains(&rule.period) {
+            return Err("merchants have limits of an operation and a day, and terminals of an operation");
         }
         let to = match value {
             "none" => LimitValue::Unlimited,

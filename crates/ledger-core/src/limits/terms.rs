@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 pub(crate) const ATTRIBUTE: &str = "limits";
 /// Its member that says whether an account has limits of its own.
 pub(crate) const ACCOUNTS: &str = "accounts";
+/// Its member that says whether a merchant above its limit of a day is suspended.
+const SUSPENDS: &str = "suspends";
 /// Its member that counts its changes.
 pub(crate) const VERSION: &str = "version";
 
@@ -21,6 +23,8 @@ pub struct LimitTerms {
     rules: BTreeMap<(Holder, Asset), BTreeMap<Rule, Balance>>,
     /// What is known of the limits of the account that a plan is for.
     account: AccountLimits,
+    /// Whether a merchant above its limit of a day is suspended.
+    suspends: bool,
     version: u32,
 }
 
@@ -39,7 +43,7 @@ impl LimitTerms {
     /// Limits without a rule.
     #[must_use]
     pub fn none() -> Self {
-        Self { rules: BTreeMap::new(), account: AccountLimits::NoneAnywhere, version: 0 }
+        Self { rules: BTreeMap::new(), account: AccountLimits::NoneAnywhere, suspends: false, version: 0 }
     }
 
     /// These limits with one rule of the tenant changed.
@@ -52,6 +56,26 @@ impl LimitTerms {
         }
         self.rules.retain(|_, rules| !rules.is_empty());
         self
+    }
+
+    /// These limits, with merchants suspended above their limit of a day, or not.
+    #[must_use]
+    pub fn suspending(self, suspends: bool) -> Self {
+        Self { suspends, ..self }
+    }
+
+    /// Whether a merchant above its limit of a day is suspended.
+    #[must_use]
+    pub fn suspends(&self) -> bool {
+        self.suspends
+    }
+
+    /// What all payments to a merchant may have on a day, by asset.
+    #[must_use]
+    pub fn volumes(&self) -> BTreeMap<Asset, Balance> {
+        let rule = Rule { kind: LimitKind::Pay, period: LimitPeriod::Day };
+        let of_merchants = self.rules.iter().filter(|((holder, _), _)| *holder == Holder::Merchant);
+        of_merchants.filter_map(|((_, asset), rules)| Some((asset.clone(), rules.get(&rule)?.clone()))).collect()
     }
 
     /// The number of changes of the tenant's limits.
@@ -153,7 +177,7 @@ impl LimitTerms {
             }
         }
         let account = if item.flag(ACCOUNTS)? { AccountLimits::Unread } else { AccountLimits::NoneAnywhere };
-        Ok(Self { rules, account, version: item.int(VERSION)? })
+        Ok(Self { rules, account, suspends: item.flag(SUSPENDS)?, version: item.int(VERSION)? })
     }
 
     /// The attribute of the tenant's configuration.
@@ -163,6 +187,9 @@ impl LimitTerms {
             (ACCOUNTS.to_owned(), Value::Bool(self.has_own_limits())),
             (VERSION.to_owned(), Value::int(self.version.into())),
         ]);
+        if self.suspends {
+            item.insert(SUSPENDS.to_owned(), Value::Bool(true));
+        }
         for holder in Holder::ALL {
             let of_holder = self.rules.iter().filter(|((of, _), _)| *of == holder);
             let assets: Item =

@@ -10,7 +10,7 @@ use crate::dynamo::Value;
 use crate::failure::Failure;
 use crate::ids::{PaymentId, Tenant};
 use crate::journal::PAYMENT_STATUS;
-use crate::limits::{LimitKind, UseCounter};
+use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Asset, Balance, Co2Kg, Rate};
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
@@ -69,7 +69,8 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
     };
     let mut items = vec![command.code.consume(tenant, cx.now)];
     let mut postings = Vec::new();
-    let mut uses = UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Pay, cx.now);
+    let mut uses = UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Pay, cx.now)
+        .at(Place { merchant: command.merchant.id, is_terminal: false });
     for (asset, amount) in &payment.authorized {
         postings.push(Posting::new(payer, amount.debit()));
         postings.push(Posting::held(payer, amount.credit()));

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{PaymentId, Tenant, TransactionId};
 use crate::keys;
-use crate::limits::{LimitKind, UseCounter};
+use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
@@ -208,7 +208,8 @@ impl Payment<'_> {
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
-        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now);
+        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now)
+            .at(Place { merchant: self.merchant.id, is_terminal: matches!(self.payer, Account::Card(_)) });
         for (asset, amount) in self.parts.by_asset() {
             postings.push(Posting::new(self.payer, amount.debit()));
             postings.push(Posting::new(merchant, amount.credit()));

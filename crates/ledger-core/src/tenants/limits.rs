@@ -11,7 +11,8 @@ use crate::money::Asset;
 use crate::plan::Context;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
-/// Changes rules of the tenant's limits from those that were read, with an audit record. Caches see it within a minute.
+/// Changes rules of the tenant's limits from those that were read, and whether a merchant above its limit of a day is
+/// suspended, with an audit record. Caches see it within a minute.
 ///
 /// Fails with `StalePlan` if they have changed since.
 ///
@@ -21,11 +22,12 @@ pub fn set_limits(
     tenant: &Tenant,
     seen: Option<&LimitTerms>,
     (holder, asset): (Holder, &Asset),
-    changes: &[LimitChange],
+    (changes, suspends): (&[LimitChange], Option<bool>),
     actor: Actor,
     cx: &Context,
 ) -> Result<Transaction, BuildError> {
     let before = seen.cloned().unwrap_or_else(LimitTerms::none);
+    let before = suspends.map_or(before.clone(), |suspends| before.suspending(suspends));
     let after = changes.iter().fold(before, |terms, change| terms.with(holder, asset, change));
     let update = Update::new().set(limits::ATTRIBUTE, "limits", Value::M(after.next_item())).set(
         attr::UPDATED_AT,
@@ -41,6 +43,7 @@ pub fn set_limits(
     };
     let clauses = vec![exists(), Clause { condition: as_read, failure: Failure::StalePlan }];
     let act = limits_changed(actor, format!("tenant:{}", holder.name()), asset, changes);
+    let act = suspends.map_or(act.clone(), |suspends| act.with("suspends", suspends));
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
         act.record(tenant, cx),

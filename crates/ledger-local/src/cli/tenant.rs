@@ -47,7 +47,10 @@ pub enum TenantSub {
         /// allowed, or `none`.
         #[arg(required = true, value_name = "RULE=AMOUNT")]
         rules: Vec<String>,
-        /// Whose limits: customer, card, or of a role merchant_manager, merchant_owner, treasurer or owner.
+        /// Whether the worker suspends merchants that pass their limit of a day: true or false.
+        #[arg(long, value_name = "BOOL")]
+        suspend: Option<bool>,
+        /// Whose limits: customer, card, merchant, terminal, or of a role merchant_manager, merchant_owner, treasurer or owner.
         #[arg(long, default_value = "customer")]
         holder: String,
         /// Asset.
@@ -229,8 +232,8 @@ impl TenantSub {
             Self::Recover { slug, owners, finish, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
             }
-            Self::Limits { slug, rules, holder, asset, table, endpoint_url } => {
-                TenantCommand::Limits(LimitsCommand { slug, rules, holder, asset, table, endpoint_url })
+            Self::Limits { slug, rules, suspend, holder, asset, table, endpoint_url } => {
+                TenantCommand::Limits(LimitsCommand { slug, rules, suspend, holder, asset, table, endpoint_url })
             }
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })

@@ -17,7 +17,9 @@ pub struct LimitsCommand {
     pub slug: String,
     /// The rules to change, `pay_day=50000`.
     pub rules: Vec<String>,
-    /// Whose limits they are: `customer`, `card`, or a role, `merchant_manager`, `merchant_owner`, `treasurer` or `owner`.
+    /// Whether merchants above their limit of a day are suspended; `None` keeps it.
+    pub suspend: Option<bool>,
+    /// Whose limits they are: `customer`, `card`, `merchant`, `terminal`, or a role, `merchant_manager`, `merchant_owner`, `treasurer` or `owner`.
     pub holder: String,
     /// The asset.
     pub asset: String,
@@ -33,8 +35,11 @@ pub enum LimitsError {
     /// A rule is malformed.
     #[error("{0}: {1}")]
     Rule(String, &'static str),
-    /// The holder is neither customers, nor cards, nor a role.
-    #[error("{0} is not a holder of limits: use customer, card, merchant_manager, merchant_owner, treasurer or owner")]
+    /// The holder is none of those that have limits.
+    #[error(
+        "{0} is not a holder of limits: use customer, card, merchant, terminal, merchant_manager, merchant_owner, treasurer or \
+         owner"
+    )]
     Holder(String),
     /// The asset is not enabled for the tenant.
     #[error("{0} is not an asset of this tenant: use ECOPAY, POINT, JCREDIT or REGIONAL#<key>")]
@@ -55,7 +60,7 @@ pub async fn set_limits(command: &LimitsCommand) -> Result<String, TenantError> 
     let unknown = || LimitsError::Asset(command.asset.clone());
     let asset = Asset::parse(&command.asset).map_err(|_| unknown())?;
     let changes = changes(&command.rules, holder, terms.spec(&asset).ok_or_else(unknown)?)?;
-    set_of_tenant(&ledger, &slug, &terms, (holder, &asset), &changes).await
+    set_of_tenant(&ledger, &slug, &terms, (holder, &asset), (&changes, command.suspend)).await
 }
 
 fn changes(rules: &[String], holder: Holder, spec: &AssetSpec) -> Result<Vec<LimitChange>, LimitsError> {
@@ -69,7 +74,7 @@ async fn set_of_tenant(
     slug: &Tenant,
     terms: &TenantTerms,
     (holder, asset): (Holder, &Asset),
-    changes: &[LimitChange],
+    changes: (&[LimitChange], Option<bool>),
 ) -> Result<String, TenantError> {
     let cx = ledger.context(ledger.clock().now())?;
     // CloudTrail has the person who ran the command. The audit record shows `System`: no staff member did it through
@@ -108,6 +113,7 @@ mod tests {
             set_limits(&LimitsCommand {
                 slug: "aoba".to_owned(),
                 rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
+                suspend: None,
                 holder: holder.to_owned(),
                 asset: "ECOPAY".to_owned(),
                 table: "ledger".to_owned(),

@@ -12,18 +12,19 @@ use super::read::{
     Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
 };
 use super::writer::Writer;
-use super::{ACTS_MARGIN, Pass, Sealed};
+use super::{ACTS_MARGIN, Pass, Sealed, volumes};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use crate::publishing::Published;
 use futures::future::join_all;
-use ledger_core::crediting::LaneCredits;
+use ledger_core::crediting::{LaneCredits, VolumeLimits};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Key, Recorded, Shards};
 use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection};
 use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -35,6 +36,7 @@ pub(super) struct Run<'a> {
     writer: Writer<'a>,
     began: Instant,
     time_max: Duration,
+    volumes: VolumeLimits,
     /// The time of the beginning.
     at: Timestamp,
     heads: Option<Heads>,
@@ -56,6 +58,8 @@ struct Lane {
     waiting: Vec<Sealable>,
     /// Records that were sealed, or that another worker has sealed, since the lanes were divided.
     ended: Vec<Key>,
+    /// The merchants that were credited.
+    credited: BTreeSet<MerchantId>,
     done: Sealed,
     /// A problem that stopped the lane, or of a record that was dropped.
     fault: Option<Problem>,
@@ -74,11 +78,12 @@ struct Acts {
 }
 
 impl<'a> Run<'a> {
-    pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>, time_max: Duration) -> Self {
+    pub(super) fn new(app: &'a App, tenant: &'a Tenant, heads: Option<Heads>, pass: &Pass) -> Self {
         let (writer, began, at) = (Writer { app, tenant }, Instant::now(), app.now());
         let acts = Acts { listed_until: Timestamp::from_millis(0), sealed_again: 0, has_unreadable: false };
         let (lanes, unsealed) = (Vec::new(), Unsealed::default());
-        Self { writer, began, time_max, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
+        let (time_max, volumes) = (pass.time_max, pass.volumes.clone());
+        Self { writer, began, time_max, volumes, at, heads, lanes, acts, unsealed, oldest: None, fault: None }
     }
 
     /// What was sealed, the time of the oldest record that was found, and the first problem.
@@ -114,7 +119,7 @@ impl<'a> Run<'a> {
             self.open(days.as_ref()).await?;
         }
         let heads = self.heads.as_ref().map_or(&[][..], |heads| &heads.lanes);
-        self.lanes = heads.iter().cloned().map(Lane::new).collect();
+        self.lanes = heads.iter().map(|head| Lane::new(head.clone(), self.volumes.clone())).collect();
         self.check_last_segments().await;
         loop {
             self.divide(found);
@@ -125,10 +130,21 @@ impl<'a> Run<'a> {
             found = self.list(&mut listed).await?;
         }
         let is_behind = !listed.is_done() || self.lanes.iter().any(Lane::is_behind);
+        self.judge_volumes().await;
         self.put_off(shards).await?;
         self.skip_sealed_acts(&listed).await?;
         self.bind(is_behind).await?;
         Ok(listed.published())
+    }
+
+    /// Compares the volumes of the merchants that were credited with their limits.
+    async fn judge_volumes(&mut self) {
+        let credited: BTreeSet<MerchantId> = self.lanes.iter().flat_map(|lane| lane.credited.iter().copied()).collect();
+        if !self.volumes.is_empty()
+            && let Err(problem) = volumes::judge(self.writer, &self.volumes, &credited).await
+        {
+            self.fault = self.fault.take().or(Some(problem));
+        }
     }
 
     /// Leaves the published entries of lanes that have a problem to later runs, which only seal them.
@@ -248,6 +264,8 @@ impl<'a> Run<'a> {
             WriteOutcome::Applied => {
                 lane.done.records = lane.done.records.saturating_add(batch.records());
                 lane.done.segments = lane.done.segments.saturating_add(1);
+                let sealed = lane.waiting.iter().take(batch.records());
+                lane.credited.extend(sealed.filter_map(Sealable::credit).map(|credit| credit.merchant));
                 lane.ended.extend(drop_first(&mut lane.waiting, batch.records()));
                 self.known_whole(lane, batch.into_next());
                 return Ok(());
@@ -351,10 +369,10 @@ impl<'a> Run<'a> {
 }
 
 impl Lane {
-    fn new(head: LaneHead) -> Self {
+    fn new(head: LaneHead, volumes: VolumeLimits) -> Self {
         let (waiting, ended, done) = (Vec::new(), Vec::new(), Sealed::default());
-        let credits = LaneCredits::new(head.link.lane);
-        Self { head, credits, waiting, ended, done, fault: None, is_stopped: false }
+        let credits = LaneCredits::new(head.link.lane).counting(volumes);
+        Self { head, credits, waiting, ended, credited: BTreeSet::new(), done, fault: None, is_stopped: false }
     }
 
     /// Leaves the rest to the worker that seals it at the same time.

@@ -213,6 +213,18 @@ fn credited(merchant: &str, period: &str, segment: &str) -> Json {
     item("merchant", merchant, "CREDITED#00", attributes)
 }
 
+/// A tenant that limits what payments to a merchant have on a day.
+fn limiting_volumes() -> Json {
+    let of_merchants = json!({ "M": { "ECOPAY": { "M": { "pay_day": n("500") } } } });
+    with(
+        config(),
+        "limits",
+        json!({ "M": {
+        "accounts": { "BOOL": false }, "version": n("1"), "merchant": of_merchants,
+    } }),
+    )
+}
+
 /// An entry in segment 8 of lane 0.
 fn credited_entry(entry: Json) -> Json {
     let entry = with(with(without(without(entry, "due_pk"), "due_sk"), "sealed", s("L0/8")), "lane_period", s("L0/3"));
@@ -245,6 +257,25 @@ fn crediting() -> Vec<Case> {
             .on(one_lane())
             .on(three())
             .on([credited(MERCHANT, "3", "7")]),
+        seal("lanes/volumes", "What was paid is counted by day; what was paid back stays, and past days are removed.")
+            .on(one_lane())
+            .on(three())
+            .on([
+                limiting_volumes(),
+                with(
+                    with(credited(MERCHANT, "3", "7"), "volume_20261101_ecopay", n("7")),
+                    "volume_20261120_ecopay",
+                    n("9"),
+                ),
+            ]),
+        case(
+            "lanes/volumes-finished",
+            "A restore has lost a merchant's sums: its volume is counted with them.",
+            LanesDoes::FinishLast {},
+        )
+        .on(torn())
+        .on(three().map(credited_entry))
+        .on([limiting_volumes(), credited(MERCHANT, "3", "7"), credited(OTHER_MERCHANT, "3", "8")]),
         seal("lanes/records-4-put-off", "One that could not be sealed before.").on(one_lane()).on([crediting_entry(
             1,
             MERCHANT,

@@ -272,7 +272,23 @@ fn changes() -> Vec<Case> {
         let does = Does::AccountLimits { account, asset, changes: texts(changes), actor: BY_STAFF.to_owned() };
         Case::new(id, why, None, does)
     };
+    let volume = |id, why, suspends| {
+        let does = Does::VolumeExceeded {
+            merchant: MERCHANT.to_owned(),
+            date: "2026-11-21".to_owned(),
+            volume: "5001".to_owned(),
+            most: "5000".to_owned(),
+            suspends,
+        };
+        Case::new(id, why, None, does)
+    };
+    let passed = |day: &str| with(merchant(), "volume_exceeded", s(day));
     vec![
+        volume("limits/volume", "Payments to a merchant are above its limit of a day.", false).on([merchant()]),
+        volume("limits/volume-suspends", "The tenant suspends such merchants.", true).on([passed("20261120")]),
+        volume("limits/volume-recorded", "It is recorded for the day.", true)
+            .on([passed("20261121")])
+            .ends("rejected wrong_state by profile"),
         tenant("limits/first", "A tenant's first limits.", &["pay_operation=3000", "pay_day=5000"]).on([config()]),
         tenant("limits/changed", "One is raised and one removed.", &["pay_day=5000", "pay_month=none"])
             .on([by_day_and_month()]),

@@ -130,6 +130,7 @@ fn keyed() -> Vec<Case> {
 }
 
 fn due() -> Vec<Case> {
+    let tenant = || json!({ "tenant": "demo" });
     let shard = |shard: u32| json!({ "tenant": "demo", "shard": shard });
     let until = |now: &str| json!({ "tenant": "demo", "shard": 0, "now": now });
     let merchant = json!({ "tenant": "demo", "merchant": MERCHANT, "shard": 0 });
@@ -203,11 +204,8 @@ fn due() -> Vec<Case> {
         ),
         case("settlements_due/at-the-instant", "due now, and not later", until(NOW), &["M settlement 2"]),
         case("records_to_seal/shard", "entries and steps", shard(0), &["A entry 3", "top-up step"]),
-        Case {
-            world: "notices",
-            ..case("notices_to_announce/due", "what is not announced", json!({ "tenant": "demo" }), &["notice"])
-        },
-        case("reconciliations_to_run/requested", "runs that are unfinished", json!({ "tenant": "demo" }), &["run 2"]),
+        Case { world: "notices", ..case("notices_to_announce/due", "what is not announced", tenant(), &["notice"]) },
+        case("reconciliations_to_run/requested", "runs that are unfinished", tenant(), &["run 2"]),
     ]
 }
 

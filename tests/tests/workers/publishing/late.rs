@@ -1,6 +1,7 @@
 //! While no event is taken, entries are sealed all the same. They are published later, before their account's others.
 
 use super::{check, due, entry, ids, journal, minted, reset, settle};
+use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
@@ -27,7 +28,12 @@ async fn pass(world: &World, tap: &EventTap) -> Result<Passed, Problem> {
         let shards = world.app.terms(&tenant).await?.due_shards;
         let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
         let entries = Some(publisher.sweep(&tenant, shards, true));
-        sealing::run(&world.app, &tenant, Pass { shards, opens_lanes: true, entries, time_max: RUN_TIME_MAX }).await
+        sealing::run(
+            &world.app,
+            &tenant,
+            Pass { shards, opens_lanes: true, entries, volumes: VolumeLimits::default(), time_max: RUN_TIME_MAX },
+        )
+        .await
     };
     gate::as_function("outbox", run).await
 }

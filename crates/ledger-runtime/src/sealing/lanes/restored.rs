@@ -50,7 +50,7 @@ impl Run<'_> {
         let listed: Vec<Key> = segment.records.into_iter().map(|(key, _)| key).collect();
         let records = app.dynamo().get_many(&listed).await?;
         let credited = records.iter().flatten().filter_map(|record| EntryCredit::read(record).ok().flatten());
-        let mut credits = LaneCredits::new(lane.head.link.lane);
+        let mut credits = LaneCredits::new(lane.head.link.lane).counting(self.volumes.clone());
         self.read_periods(&mut credits, credited.map(|credit| credit.merchant).collect()).await?;
         let written = WrittenSegment { item: &item, records: &records, credits: &credits };
         let batch = match self.writer.built(lane.head.finish(tenant, written, app.now()))? {
