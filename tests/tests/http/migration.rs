@@ -2,8 +2,9 @@
 //! back from the middle; and to the end, where only split records are left.
 use ledger_core::migration::{Model, Phase};
 use ledger_tests::audit::opt_text;
+use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::migrating::Migrating;
-use ledger_tests::http::world::new_key;
+use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Merchant, World};
 use ledger_tests::share;
 use serde_json::{Value, json};
@@ -139,6 +140,41 @@ async fn migration_from_god_record_keeps_all_money() {
 #[tokio::test]
 async fn migration_from_half_way_model_keeps_all_money() {
     run_all_phases("legacy-half", Model::HalfWay).await;
+}
+
+/// Of an address that is changed the previous one is kept, and a missing recipient has the same refusal as one above the cap.
+#[tokio::test]
+async fn previous_address_is_kept_and_a_recipient_is_not_disclosed_in_each_phase() {
+    let migrating = Migrating::start("legacy-notices", Model::GodRecord, 3).await;
+    let (world, tap) = (&migrating.world, EventTap::default());
+    let [one, full] = [migrating.customer(0).await, migrating.customer(1).await];
+    world.adjust(&json!({"customer_id": full.id}), "credit", "39000").await;
+    let missing = Customer { id: new_id(), who: full.who.clone() };
+    let mut previous = "0@example.jp".to_owned();
+    let patch = async |email: &str| {
+        let call = Call::patch("/v1/me", &one.who, &json!({ "email": email })).key(new_key());
+        let _ = world.api.settle(&call).await.good();
+    };
+    patch(&previous).await;
+    let _ = world.announce_notices(&tap).await.expect("the run succeeds");
+    let phases = std::iter::once(None).chain(migrating.phases().into_iter().map(Some));
+    for (number, phase) in phases.enumerate() {
+        if let Some(phase) = phase {
+            migrating.enter(phase).await;
+        }
+        let next = format!("{}@example.jp", number + 1);
+        patch(&next).await;
+        assert_eq!(world.announce_notices(&tap).await.expect("the run succeeds"), 1, "phase {number}");
+        let event: Value = serde_json::from_str(&tap.announced().pop().expect("an event").detail).expect("JSON");
+        let path = format!("/v1/admin/notices/{}", event["notice_id"].as_str().expect("an id"));
+        let notice = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
+        assert_eq!((&notice["previous_email"], &notice["customer_id"]), (&json!(previous), &json!(one.id)));
+        previous = next;
+        for recipient in [&full, &missing] {
+            let _ = world.api.settle(&one.sends(recipient, "1100")).await.problem(400, "recipient_unavailable");
+        }
+    }
+    let _ = world.check_books().await;
 }
 
 #[tokio::test]

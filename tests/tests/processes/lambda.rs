@@ -320,6 +320,46 @@ async fn log_lines_are_json_without_personal_data() {
     }
 }
 
+/// At the level that logs the most of our own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_time_secrets_pins_and_addresses_are_in_no_log_line() {
+    const PIN: &str = "730193";
+    let rig = Rig::new().await;
+    let mut variables = rig.variables(rig.store());
+    variables.push(("LOG_LEVEL".to_owned(), "debug".to_owned()));
+    let start = async |name: &str| {
+        let mut function = rig.spawn(name, &variables).await;
+        let _ = function.ready().await;
+        function
+    };
+    let (customer, merchant) = (start("customer").await, start("merchant").await);
+    let send = async |method: &str, path: &str, body: Value| {
+        let event = events::edited(events::at(rig.event("customer-payment"), method, path), |sent| *sent = body);
+        http(&customer, &event).await
+    };
+    let code = send("POST", "/v1/me/payment-code", json!({})).await.good().text("/code");
+    let topup = send("POST", "/v1/me/topups", json!({"amount": "1000"})).await.good();
+    let (email, phone) = ("hanako.secret@example.jp", "090-7301-9355");
+    let _ = send("PATCH", "/v1/me", json!({"email": email, "phone": phone})).await.good();
+    let card = Demo::fixed().cards.remove(0);
+    // Without the keys of PINs it is an error, and the PIN is not in that either.
+    let set = send("POST", &format!("/v1/me/cards/{card}/pin"), json!({"pin": PIN})).await;
+    assert_eq!(set.status, 503, "{set:?}");
+    let charge = events::edited(rig.event("merchant-charge"), |body| body["code"] = code.clone().into());
+    let _ = http(&merchant, &charge).await.good();
+    let spent = events::edited(rig.event("merchant-charge"), |body| body["code"] = code.clone().into());
+    assert_eq!(http(&merchant, &spent).await.status, 400);
+    let secrets = [code, topup.text("/client_secret"), PIN.to_owned(), email.to_owned(), phone.to_owned()];
+    for function in [customer, merchant] {
+        function.terminate();
+        let ended = function.ended().await;
+        assert!(ended.out.len() > 2, "{ended:?}");
+        for line in ended.out.iter().chain(&ended.err) {
+            assert!(secrets.iter().all(|secret| !line.contains(secret)), "{line}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn function_without_table_name_reports_it_and_ends() {
     let rig = Rig::new().await;
