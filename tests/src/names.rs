@@ -15,6 +15,7 @@ pub fn failure(failure: Failure) -> &'static str {
         Failure::AccountFrozen => "account_frozen",
         Failure::WrongState => "wrong_state",
         Failure::CashRoomExceeded => "cash_room_exceeded",
+        Failure::CashNotOutstanding => "cash_not_outstanding",
         Failure::RefundRoomExceeded => "refund_room_exceeded",
         Failure::ApprovalExpired => "approval_expired",
         Failure::ReversalTooLate => "reversal_too_late",

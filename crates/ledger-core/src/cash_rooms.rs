@@ -1,13 +1,15 @@
-//! Cash rooms: how much cash the terminals of a merchant may take that it owes. A merchant has a ceiling; what of it is
-//! not allotted to a terminal is unallotted. Room moves between the two in one transaction. A settlement that covers cash
-//! returns its room to what is unallotted. So the ceiling is always the sum of what is unallotted and of what was allotted to
-//! each terminal, less what was covered.
+//! Cash rooms: how much cash the tills of a merchant may take that it owes, and how much the counters of the operator. Each
+//! owner has a ceiling; what of it is not allotted to a terminal is unallotted. Room moves between the two in one
+//! transaction. A settlement that covers a merchant's cash, and a collection of a counter's, returns its room to what is
+//! unallotted. So the ceiling is always the sum of what is unallotted and of what was allotted to each terminal, less what
+//! was covered.
 
+use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, COVERED, UNALLOTTED};
-use crate::ids::{Actor, MerchantId, Tenant, TerminalId};
+use crate::ids::{Actor, Tenant, TerminalId, TerminalOwner};
 use crate::keys::{Partition, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
@@ -21,14 +23,14 @@ const CEILING: &str = "ceiling";
 /// The prefix of the attribute with what was allotted to a terminal; its id follows.
 const ALLOTTED: &str = "allotted_";
 
-/// A merchant's cash rooms: its item `CASH_ROOM`.
+/// The cash rooms of a merchant or of the operator: the item `CASH_ROOM`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CashRooms {
     /// The most that all terminals together may have taken and not returned, with their rooms, in yen.
     pub ceiling: Balance,
     /// What of the ceiling no terminal was allotted, in yen.
     pub unallotted: Balance,
-    /// The cash that settlements have covered, and whose room they returned, in yen.
+    /// The cash that settlements have covered or that was collected, and whose room was returned, in yen.
     pub covered: Balance,
     /// What each terminal was allotted, in yen: its room, and the cash that it has taken and not returned.
     pub allotted: BTreeMap<TerminalId, Balance>,
@@ -43,11 +45,11 @@ pub enum RoomChange {
     Withdraw(Amount),
 }
 
-/// What a response says about a merchant's ceiling that was set.
+/// What a response says about a ceiling that was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CeilingReceipt {
-    /// The merchant.
-    pub merchant: MerchantId,
+    /// Whose terminals it bounds.
+    pub owner: TerminalOwner,
     /// The ceiling, in yen.
     pub ceiling: Amount,
     /// When it was set.
@@ -59,8 +61,8 @@ pub struct CeilingReceipt {
 pub struct RoomReceipt {
     /// The terminal.
     pub terminal: TerminalId,
-    /// The terminal's merchant.
-    pub merchant: MerchantId,
+    /// Whose terminal it is.
+    pub owner: TerminalOwner,
     /// The change.
     pub change: RoomChange,
     /// When it was changed.
@@ -104,22 +106,46 @@ pub fn room_changed_at(terminal: &Item) -> Result<Option<Timestamp>, ItemError> 
     terminal.opt_timestamp(forms::CASH_ROOM_AT)
 }
 
-/// Sets the ceiling of a merchant's cash rooms. `seen` is the item as it was read. Fails with `CashRoomExceeded` if more
+/// How much of the cash that a counter took was not collected, in yen; `None` if it never took any.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn outstanding_of(counter: &Item) -> Result<Option<Balance>, ItemError> {
+    counter.opt_balance(forms::CASH_OUTSTANDING, Asset::Ecopay)
+}
+
+/// The partition of the owner's cash rooms.
+#[must_use]
+pub fn rooms_of(tenant: &Tenant, owner: TerminalOwner) -> Partition {
+    match owner {
+        TerminalOwner::Merchant(id) => Partition::merchant(tenant, id),
+        TerminalOwner::Operator => Partition::tenant(tenant),
+    }
+}
+
+/// Sets the ceiling of the cash rooms of a merchant or of the operator. `seen` is the item as it was read. Fails with `CashRoomExceeded` if more
 /// than the new ceiling is allotted.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the sums do not fit.
 pub fn plan_ceiling(
-    (tenant, merchant): (&Tenant, MerchantId),
+    (tenant, owner): (&Tenant, TerminalOwner),
     seen: Option<&CashRooms>,
     ceiling: &Amount,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<CeilingReceipt>, PlanRefusal> {
-    let partition = Partition::merchant(tenant, merchant);
-    let (key, profile) = (partition.cash_rooms(), partition.profile());
-    let text = || Value::N(ceiling.text());
-    let mut items = vec![TransactItem::check(Role::Profile, profile, vec![exists()])];
+    let partition = rooms_of(tenant, owner);
+    let (key, text) = (partition.cash_rooms(), || Value::N(ceiling.text()));
+    let mut items = Vec::new();
+    let subject = match owner {
+        TerminalOwner::Merchant(id) => {
+            items.push(TransactItem::check(Role::Profile, partition.profile(), vec![exists()]));
+            Account::Merchant(id).to_string()
+        }
+        // The caller's own tenant exists.
+        TerminalOwner::Operator => owner.to_string(),
+    };
     match seen {
         None => {
             let item = Item::from([
@@ -143,20 +169,20 @@ pub fn plan_ceiling(
             items.push(TransactItem::update(Role::CashRoom, key, update, clauses));
         }
     }
-    let act = Act::new(actor, Operation::CashCeiling, format!("merchant:{merchant}")).because(reason);
+    let act = Act::new(actor, Operation::CashCeiling, subject).because(reason);
     items.push(act.with(CEILING, ceiling.text()).record(tenant, cx));
-    let receipt = CeilingReceipt { merchant, ceiling: ceiling.clone(), at: cx.now };
+    let receipt = CeilingReceipt { owner, ceiling: ceiling.clone(), at: cx.now };
     Ok(Planned { draft: Draft { entry: None, items }, receipt })
 }
 
-/// Allots room of the merchant to its terminal, or withdraws unused room. Fails with `CashRoomExceeded` if less is
+/// Allots room of the owner to its terminal, or withdraws unused room. Fails with `CashRoomExceeded` if less is
 /// unallotted, or unused.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
 pub fn plan_room(
     tenant: &Tenant,
-    (terminal, merchant): (TerminalId, MerchantId),
+    (terminal, owner): (TerminalId, TerminalOwner),
     change: &RoomChange,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
@@ -174,22 +200,24 @@ pub fn plan_room(
     // Without a ceiling there is no room.
     let has_ceiling = Clause { condition: Condition::exists(attr::PK), failure: Failure::CashRoomExceeded };
     let clauses = vec![has_ceiling, at_least(from, amount)];
-    let key = Partition::merchant(tenant, merchant).cash_rooms();
-    let rooms = TransactItem::update(Role::CashRoom, key, update, clauses);
-    // INVARIANT: a terminal never moves to another merchant.
-    let is_its = Condition::compare("merchant_id", Cmp::Eq, "merchant_id", Value::s(merchant));
-    let mut guards = vec![exists(), Clause { condition: is_its, failure: Failure::StalePlan }];
+    let rooms = TransactItem::update(Role::CashRoom, rooms_of(tenant, owner).cash_rooms(), update, clauses);
+    // INVARIANT: a terminal never moves to another owner.
+    let mut guards = vec![exists(), forms::owned_by(owner, Failure::StalePlan)];
     if to_terminal.is_debit() {
         guards.push(at_least(forms::CASH_ROOM, amount));
     }
     let profile = Partition::terminal(tenant, terminal).profile();
     let act = Act::new(actor, Operation::CashRoom, format!("terminal:{terminal}")).because(reason);
+    let act = match owner {
+        TerminalOwner::Merchant(id) => act.with("merchant_id", id),
+        TerminalOwner::Operator => act.with(forms::TERMINAL_KIND, forms::COUNTER),
+    };
     let items = vec![
         rooms,
         forms::changed_cash_room(profile, &to_terminal, guards, cx.now),
-        act.with("merchant_id", merchant).with(name, amount.text()).record(tenant, cx),
+        act.with(name, amount.text()).record(tenant, cx),
     ];
-    let receipt = RoomReceipt { terminal, merchant, change: change.clone(), at: cx.now };
+    let receipt = RoomReceipt { terminal, owner, change: change.clone(), at: cx.now };
     Ok(Planned { draft: Draft { entry: None, items }, receipt })
 }
 

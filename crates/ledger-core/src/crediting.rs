@@ -294,6 +294,7 @@ impl Batch {
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::CashRoomExceeded
+            | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate

@@ -20,6 +20,8 @@ pub enum Failure {
     ApprovalExpired,
     /// The terminal's cash room is too small, or the merchant's unallotted room.
     CashRoomExceeded,
+    /// The counter has less cash that was not collected.
+    CashNotOutstanding,
     /// The merchant's refund room is too small.
     RefundRoomExceeded,
     /// The terminal may no longer reverse its cash top-up.
@@ -53,6 +55,7 @@ impl Failure {
         Self::WrongState,
         Self::ApprovalExpired,
         Self::CashRoomExceeded,
+        Self::CashNotOutstanding,
         Self::RefundRoomExceeded,
         Self::ReversalTooLate,
         Self::PinRequired,
@@ -76,6 +79,7 @@ impl Failure {
             | Self::WrongState
             | Self::ApprovalExpired
             | Self::CashRoomExceeded
+            | Self::CashNotOutstanding
             | Self::RefundRoomExceeded
             | Self::ReversalTooLate
             | Self::PinRequired
@@ -99,6 +103,7 @@ impl Failure {
             Self::WrongState => "wrong_state",
             Self::ApprovalExpired => "approval_expired",
             Self::CashRoomExceeded => "cash_room_exceeded",
+            Self::CashNotOutstanding => "cash_not_outstanding",
             Self::RefundRoomExceeded => "refund_room_exceeded",
             Self::ReversalTooLate => "reversal_too_late",
             Self::PinRequired => "pin_required",

@@ -114,6 +114,8 @@ id! {
     FindingId;
     /// A command that another person must approve.
     ApprovalId;
+    /// A collection of the cash that a counter of the operator took.
+    CashCollectionId;
 }
 
 /// Parses a UUID from its canonical text: hyphenated, in lower case.
@@ -227,6 +229,45 @@ pub enum Employer {
     Operator,
     /// A merchant.
     Merchant(MerchantId),
+}
+
+/// Whose terminal a terminal is, from its registration on and for ever. It is also whose cash rooms are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TerminalOwner {
+    /// The terminal is a till of a merchant.
+    Merchant(MerchantId),
+    /// The terminal is a counter of the tenant's operator.
+    Operator,
+}
+
+impl TerminalOwner {
+    const OPERATOR: &'static str = "operator";
+
+    /// Parses a merchant's id, or `operator`.
+    ///
+    /// # Errors
+    /// [`IdError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, IdError> {
+        if text == Self::OPERATOR { Ok(Self::Operator) } else { MerchantId::parse(text).map(Self::Merchant) }
+    }
+
+    /// The merchant whose till it is; `None` for a counter.
+    #[must_use]
+    pub fn merchant(self) -> Option<MerchantId> {
+        match self {
+            Self::Merchant(id) => Some(id),
+            Self::Operator => None,
+        }
+    }
+}
+
+impl fmt::Display for TerminalOwner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Merchant(id) => id.fmt(f),
+            Self::Operator => f.write_str(Self::OPERATOR),
+        }
+    }
 }
 
 /// The person or program that acts, as the journal and the audit trail record it.

@@ -30,8 +30,10 @@ pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
 };
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
-pub(crate) use settlement::period;
-pub use settlement::{credited_in_lane, payout_file_resend, payout_return, returned, settled, settlement, settling};
+pub(crate) use settlement::{CASH_COLLECTION, period};
+pub use settlement::{
+    cash_collection, credited_in_lane, payout_file_resend, payout_return, returned, settled, settlement, settling,
+};
 pub use staff::{APPROVAL, approval, approvals_from, denials, owner_recovery, person, staff_counts, staff_member};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,

@@ -14,7 +14,7 @@
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
 //!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`,
-//!    `cash_deposits`, `tenants`, `staff`, `approvals`.
+//!    `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -25,6 +25,7 @@ pub mod audit;
 pub mod bank;
 pub mod canonical;
 pub mod cards;
+pub mod cash_collections;
 pub mod cash_deposits;
 pub mod cash_rooms;
 pub mod crediting;

@@ -6,11 +6,12 @@ use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, MerchantId, StaffId, Tenant, TerminalId};
+use crate::ids::{Actor, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
+use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use base64::Engine as _;
@@ -29,8 +30,8 @@ const CODE_UNTIL: &str = "code_until";
 pub struct TerminalRecord {
     /// Its id.
     pub id: TerminalId,
-    /// The merchant that it belongs to.
-    pub merchant: MerchantId,
+    /// Whose terminal it is.
+    pub owner: TerminalOwner,
     /// Whether it may operate.
     pub status: Status,
     /// The epoch of its enrolment; 0 before the first.
@@ -79,13 +80,26 @@ impl TerminalRecord {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         Ok(Self {
             id: item.parsed("terminal_id", TerminalId::parse)?,
-            merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            owner: owner_of(item)?,
             status: item.named("state", Status::parse)?,
             epoch: item.int("epoch")?,
             public_key: item.opt_string("public_key")?,
             code_for: item.opt_parsed(CODE_FOR, StaffId::parse)?.zip(item.opt_timestamp(CODE_UNTIL)?),
             created_at: item.timestamp(attr::CREATED_AT)?,
         })
+    }
+}
+
+/// Whose terminal a stored one is. A till has the id of its merchant and no kind, a counter has its kind alone: a release
+/// that knows no counters refuses their records.
+///
+/// # Errors
+/// [`ItemError`] if it is neither.
+pub fn owner_of(profile: &Item) -> Result<TerminalOwner, ItemError> {
+    match profile.opt_text(forms::TERMINAL_KIND)? {
+        None => profile.parsed("merchant_id", MerchantId::parse).map(TerminalOwner::Merchant),
+        Some(forms::COUNTER) if !profile.contains_key("merchant_id") => Ok(TerminalOwner::Operator),
+        Some(_) => Err(ItemError::invalid(forms::TERMINAL_KIND)),
     }
 }
 
@@ -152,22 +166,51 @@ pub fn plan_open(
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
+    let owner = Partition::merchant(tenant, merchant).profile();
+    let items = vec![
+        TransactItem::check(Role::Profile, owner, vec![exists()]),
+        opened(tenant, terminal, ("merchant_id", Value::s(merchant)), cx),
+        Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
+    ];
+    Ok(planned(terminal, items, cx))
+}
+
+/// Registers a counter of the operator.
+///
+/// # Errors
+/// [`PlanRefusal`] if the tenant's merchants do not owe the cash of their tills: there any till posts to `cash_clearing`,
+/// without a room.
+pub fn plan_counter(
+    tenant: &Tenant,
+    terminal: TerminalId,
+    terms: &TenantTerms,
+    actor: Actor,
+    cx: &Context,
+) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
+    if !terms.cash.is_owed() {
+        return Err(PlanRefusal::Invalid { field: "kind", why: "counter: the tenant's merchants do not owe cash" });
+    }
+    let act = Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}"));
+    let items = vec![
+        opened(tenant, terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
+        act.with(forms::TERMINAL_KIND, forms::COUNTER).record(tenant, cx),
+    ];
+    Ok(planned(terminal, items, cx))
+}
+
+/// A terminal's `PROFILE`. The attribute with its owner is written here alone.
+fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Context) -> TransactItem {
+    let (name, owner) = owner;
     let item = Item::from([
         ("terminal_id".to_owned(), Value::s(terminal)),
-        ("merchant_id".to_owned(), Value::s(merchant)),
+        (name.to_owned(), owner),
         ("state".to_owned(), Value::s(Status::Active.name())),
         ("epoch".to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    let owner = Partition::merchant(tenant, merchant).profile();
     let key = Partition::terminal(tenant, terminal).profile();
-    let items = vec![
-        TransactItem::check(Role::Profile, owner, vec![exists()]),
-        TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists),
-        Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
-    ];
-    Ok(planned(terminal, items, cx))
+    TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists)
 }
 
 /// Freezes or unfreezes a terminal. Caches see it within a minute.
@@ -192,11 +235,11 @@ pub fn plan_status(
     Ok(planned(terminal, items, cx))
 }
 
-/// Permits a staff member to issue one enrolment code for a terminal of this merchant, as another person approves. A code
+/// Permits a staff member to issue one enrolment code for a terminal of this owner, as another person approves. A code
 /// makes another device the terminal, with its cash room.
 pub(crate) fn permit_code(
     tenant: &Tenant,
-    (terminal, merchant): (TerminalId, MerchantId),
+    (terminal, owner): (TerminalId, TerminalOwner),
     (staff, actor): (StaffId, Actor),
     reason: Option<&FreeText>,
     cx: &Context,
@@ -206,8 +249,14 @@ pub(crate) fn permit_code(
         .set(CODE_FOR, CODE_FOR, Value::s(staff))
         .set(CODE_UNTIL, CODE_UNTIL, Value::s(until))
         .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
-    let of_merchant = Condition::compare("merchant_id", Cmp::Eq, "merchant", Value::s(merchant));
-    let guards = vec![exists(), Clause { condition: of_merchant, failure: Failure::StalePlan }];
+    let of_owner = match owner {
+        TerminalOwner::Merchant(id) => Clause {
+            condition: Condition::compare("merchant_id", Cmp::Eq, "merchant", Value::s(id)),
+            failure: Failure::StalePlan,
+        },
+        TerminalOwner::Operator => forms::owned_by(owner, Failure::StalePlan),
+    };
+    let guards = vec![exists(), of_owner];
     let act =
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).because(reason).with(CODE_FOR, staff);
     let profile = Partition::terminal(tenant, terminal).profile();

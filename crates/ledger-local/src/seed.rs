@@ -18,7 +18,8 @@ use ledger_core::failure::Failure;
 use ledger_core::grants::grant::{self, Grant};
 use ledger_core::idempotency::{Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{
-    Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
+    Actor, AdjustmentId, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId,
+    TerminalOwner, TransactionId,
 };
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::migration::{self, Model};
@@ -228,20 +229,20 @@ impl<'a> Seeder<'a> {
             let id = TerminalId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::TerminalOpen, at);
             self.perform(seed, |cx| terminals::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
-            self.cash_room((id, owner), at).await?;
+            self.cash_room((id, TerminalOwner::Merchant(owner)), at).await?;
         }
         Ok(())
     }
 
     /// Allots cash room to a terminal, so that it can load cards.
-    async fn cash_room(&self, (terminal, merchant): (TerminalId, MerchantId), at: usize) -> Result<(), SeedError> {
+    async fn cash_room(&self, (terminal, owner): (TerminalId, TerminalOwner), at: usize) -> Result<(), SeedError> {
         let (tenant, by) = (&self.tenant, (Actor::Staff(self.staff), None));
         let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
         let (ceiling, room) = (yen("1000000")?, RoomChange::Allot(yen("500000")?));
         let seed = Seed::new(Operation::CashCeiling, at);
-        self.perform(seed, |cx| cash_rooms::plan_ceiling((tenant, merchant), None, &ceiling, by, &cx)).await?;
+        self.perform(seed, |cx| cash_rooms::plan_ceiling((tenant, owner), None, &ceiling, by, &cx)).await?;
         let seed = Seed::new(Operation::CashRoom, at);
-        self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, merchant), &room, by, &cx)).await
+        self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, owner), &room, by, &cx)).await
     }
 
     /// Gives 10,000 yen by an adjustment with four eyes, and 500 points and 2,000 of the regional currency by grants.

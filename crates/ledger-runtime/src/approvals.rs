@@ -252,12 +252,15 @@ impl App {
             Command::MerchantOwner { merchant, id, .. } => {
                 self.records().forget_staff(tenant, (Employer::Merchant(*merchant), *id));
             }
+            // A terminal may have been looked for before it was registered.
+            Command::CounterOpen { terminal } => self.records().forget_terminal(tenant, *terminal),
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashRoom { .. }
+            | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
             | Command::AccountLimits { .. }
             | Command::SettlementOpen { .. } => {}
@@ -290,6 +293,8 @@ impl App {
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashRoom { .. }
+            | Command::CashCollection { .. }
+            | Command::CounterOpen { .. }
             | Command::Destination { .. }
             | Command::EnrolmentCode { .. }
             | Command::StaffInvite { .. }

@@ -15,7 +15,7 @@ use axum::response::Response;
 use http::request::Parts;
 use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, TerminalKey, Window};
-use ledger_core::ids::{Actor, MerchantId, Principal, Tenant, TerminalId};
+use ledger_core::ids::{Actor, MerchantId, Principal, Tenant, TerminalId, TerminalOwner};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::time::Timestamp;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ const REREAD_PAUSE: Duration = Duration::from_secs(1);
 pub struct Terminal {
     tenant: Tenant,
     id: TerminalId,
-    merchant: MerchantId,
+    owner: TerminalOwner,
     epoch: u32,
 }
 
@@ -41,10 +41,19 @@ impl Terminal {
         self.id
     }
 
-    /// The merchant that the terminal belongs to.
+    /// Whose terminal it is.
     #[must_use]
-    pub fn merchant_id(&self) -> MerchantId {
-        self.merchant
+    pub fn owner(&self) -> TerminalOwner {
+        self.owner
+    }
+
+    /// The merchant whose till it is. Payments and refunds are for tills alone. A terminal never changes its owner, so the
+    /// refusal needs no stored response.
+    ///
+    /// # Errors
+    /// 403 `not_at_counter` for a counter.
+    pub fn merchant_id(&self) -> Result<MerchantId, Problem> {
+        self.owner.merchant().ok_or_else(Problem::not_at_counter)
     }
 
     /// The epoch of the key that signed.
@@ -125,7 +134,7 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
         }
         Err(problem) => return Err(problem),
     };
-    Ok(Terminal { tenant, id, merchant: record.merchant, epoch: record.epoch })
+    Ok(Terminal { tenant, id, owner: record.owner, epoch: record.epoch })
 }
 
 /// Checks that this record's key signed the request.

@@ -78,6 +78,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
         Code::ApprovalExpired,
         Code::ApprovalStale,
         Code::CashRoomExceeded,
+        Code::CashNotOutstanding,
         Code::RefundRoomExceeded,
         Code::LegacyRecordUnreadable,
     ])

@@ -1,17 +1,20 @@
-//! `/v1/admin/merchants/{merchant_id}/cash-room` and `/v1/admin/terminals/{terminal_id}/cash-room`: how much cash that it
-//! owes a merchant's terminals may take.
+//! `/v1/admin/merchants/{merchant_id}/cash-room`, `/v1/admin/cash-room` and `/v1/admin/terminals/{terminal_id}/cash-room`:
+//! how much cash that it owes a merchant's tills may take, and how much the operator's counters.
 
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::cash_rooms::{self, CashRooms, CeilingReceipt, RoomChange, RoomReceipt};
-use ledger_core::idempotency::Fields;
-use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::idempotency::{AnyAnswer, Claim, Fields};
+use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
 use ledger_core::keys::Partition;
-use ledger_core::money::AssetSpec;
+use ledger_core::money::{Amount, AssetSpec, Balance};
 use ledger_core::operation::Operation;
+use ledger_core::personal::FreeText;
+use ledger_core::plan::Context;
 use ledger_core::terminals::TerminalRecord;
+use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -22,12 +25,12 @@ use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A request to set the ceiling of a merchant's cash rooms.
+/// A request to set the ceiling of the cash rooms of a merchant or of the operator.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"ceiling": "300000"}))]
 pub(crate) struct CeilingBody {
-    /// The most that all terminals of the merchant together may have taken and not returned, with their rooms, in yen.
+    /// The most that all its terminals together may have taken and not returned, with their rooms, in yen.
     ceiling: AmountText,
     /// The reason for the change; at most 140 characters, no card number.
     reason: Option<String>,
@@ -38,7 +41,7 @@ pub(crate) struct CeilingBody {
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"allot": "50000"}))]
 pub(crate) struct RoomBody {
-    /// The room to allot to the terminal out of the merchant's unallotted room, in yen.
+    /// The room to allot to the terminal out of its owner's unallotted room, in yen.
     #[serde(default, deserialize_with = "AmountText::if_present")]
     #[schema(value_type = AmountText, required = false)]
     allot: Option<AmountText>,
@@ -50,16 +53,17 @@ pub(crate) struct RoomBody {
     reason: Option<String>,
 }
 
-/// A merchant's cash rooms. Amounts are in yen.
+/// The cash rooms of a merchant or of the operator. Amounts are in yen.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CashRoomsView {
-    /// The merchant's id.
-    merchant_id: String,
+    /// The merchant's id; absent for the operator's counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
     /// The most that all terminals together may have taken and not returned, with their rooms.
     ceiling: String,
     /// What of the ceiling no terminal was allotted.
     unallotted: String,
-    /// The cash that settlements have covered, and whose room is unallotted again.
+    /// The cash that settlements have covered, or that was collected, and whose room is unallotted again.
     covered: String,
     /// What each terminal was allotted.
     terminals: Vec<AllottedView>,
@@ -79,17 +83,22 @@ pub(crate) struct AllottedView {
 pub(crate) struct CashRoomView {
     /// The terminal's id.
     terminal_id: String,
-    /// The merchant that owes the cash.
-    merchant_id: String,
+    /// The merchant that owes the cash; absent for a counter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
     /// How much cash the terminal may still take, in yen.
     cash_room: String,
+    /// The cash that a counter took and that was not collected, in yen; absent for a till.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outstanding: Option<String>,
 }
 
-/// The ceiling of a merchant's cash rooms, as it was set.
+/// The ceiling of the cash rooms of a merchant or of the operator, as it was set.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct CeilingView {
-    /// The merchant's id.
-    merchant_id: String,
+    /// The merchant's id; absent for the operator's counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
     /// The ceiling, in yen.
     ceiling: String,
     /// The time of the change.
@@ -101,8 +110,9 @@ pub(crate) struct CeilingView {
 pub(crate) struct RoomChangeView {
     /// The terminal's id.
     terminal_id: String,
-    /// The merchant that owes the cash.
-    merchant_id: String,
+    /// The merchant that owes the cash; absent for a counter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
     /// The room that was allotted, in yen; absent if room was withdrawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     allotted: Option<String>,
@@ -125,19 +135,38 @@ pub(crate) async fn get(
     who: Admin,
     PathId(merchant): PathId<MerchantId>,
 ) -> Result<Json<CashRoomsView>, Problem> {
-    let key = Partition::merchant(who.tenant(), merchant).cash_rooms();
+    view(&app, &who, TerminalOwner::Merchant(merchant)).await.map(Json)
+}
+
+pub(crate) const GET_OWN: Endpoint = Endpoint::get("/v1/admin/cash-room")
+    .summary("Returns the cash rooms of the operator's counters.")
+    .permission(Permission::TerminalsRead)
+    .ok::<CashRoomsView>("The cash rooms")
+    .when(Code::NotFound, "the operator has no ceiling");
+
+pub(crate) async fn get_own(State(app): State<App>, who: Admin) -> Result<Json<CashRoomsView>, Problem> {
+    view(&app, &who, TerminalOwner::Operator).await.map(Json)
+}
+
+async fn view(app: &App, who: &Admin, owner: TerminalOwner) -> Result<CashRoomsView, Problem> {
+    let key = cash_rooms::rooms_of(who.tenant(), owner).cash_rooms();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let rooms = CashRooms::read(&item)?;
     let terminals = rooms.allotted.iter();
     let terminals = terminals
         .map(|(terminal, allotted)| AllottedView { terminal_id: terminal.to_string(), allotted: allotted.text() });
-    Ok(Json(CashRoomsView {
-        merchant_id: merchant.to_string(),
+    Ok(CashRoomsView {
+        merchant_id: shown(owner),
         ceiling: rooms.ceiling.text(),
         unallotted: rooms.unallotted.text(),
         covered: rooms.covered.text(),
         terminals: terminals.collect(),
-    }))
+    })
+}
+
+/// The id of a till's merchant; a counter has none.
+fn shown(owner: TerminalOwner) -> Option<String> {
+    owner.merchant().map(|merchant| merchant.to_string())
 }
 
 pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/cash-room")
@@ -163,26 +192,61 @@ pub(crate) async fn set(
     let fields =
         Fields::new().with_amount("ceiling", &ceiling).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = SET.claim(&app, &who, key, &[&merchant], fields).await?;
-    let rooms = Partition::merchant(who.tenant(), merchant).cash_rooms();
     let plan = async |cx| {
-        let items = app.ledger().read_for(&claim, std::slice::from_ref(&rooms)).await?;
-        let seen = items.iter().flatten().next().map(CashRooms::read).transpose()?;
-        let reason = request::text_of(reason.as_ref())?;
-        let terms = app.terms(who.tenant()).await?;
-        if terms.approvals.are_required() {
-            let seen = seen.map(|rooms| rooms.ceiling);
-            let command = Command::CashCeiling { merchant, ceiling: ceiling.clone(), seen };
-            return app
-                .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx)
-                .await;
-        }
-        let by = (who.actor(), reason.as_ref());
-        let planned = cash_rooms::plan_ceiling((who.tenant(), merchant), seen.as_ref(), &ceiling, by, &cx)?;
-        Ok(Requested::executed(planned))
+        let (owner, reason) = (TerminalOwner::Merchant(merchant), request::text_of(reason.as_ref())?);
+        plan_ceiling((&app, &who, &claim), owner, (&ceiling, reason.as_ref()), &cx).await
     };
-    let set = |receipt: &CeilingReceipt| ok(&CeilingView::from(receipt));
-    let render = |requested: &Requested<CeilingReceipt>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, set_ceiling).await)
+}
+
+pub(crate) const SET_OWN: Keyed = Endpoint::post("/v1/admin/cash-room")
+    .summary("Sets the ceiling of the cash rooms of the operator's counters.")
+    .about("Room that counters were allotted is not changed.")
+    .permission(Permission::CashRoomsChange)
+    .body::<CeilingBody>()
+    .ok::<CeilingView>("Set")
+    .approvable()
+    .when(Code::CashRoomExceeded, "counters were allotted more than the new ceiling")
+    .keyed(Operation::CashCeiling);
+
+pub(crate) async fn set_own(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<CeilingBody>,
+) -> Result<Outcome, Problem> {
+    let ceiling = body.ceiling.to_amount(&AssetSpec::ECOPAY, "ceiling")?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields =
+        Fields::new().with_amount("ceiling", &ceiling).with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = SET_OWN.claim(&app, &who, key, &[], fields).await?;
+    let plan = async |cx| {
+        let reason = request::text_of(reason.as_ref())?;
+        plan_ceiling((&app, &who, &claim), TerminalOwner::Operator, (&ceiling, reason.as_ref()), &cx).await
+    };
+    Ok(app.perform(claim.clone(), admission, plan, set_ceiling).await)
+}
+
+/// Plans a ceiling, or the request for it where another person must approve it.
+async fn plan_ceiling(
+    (app, who, claim): (&App, &Admin, &Claim),
+    owner: TerminalOwner,
+    (ceiling, reason): (&Amount, Option<&FreeText>),
+    cx: &Context,
+) -> Result<Planned<Requested<CeilingReceipt>>, PlanError> {
+    let rooms = cash_rooms::rooms_of(who.tenant(), owner).cash_rooms();
+    let items = app.ledger().read_for(claim, std::slice::from_ref(&rooms)).await?;
+    let seen = items.iter().flatten().next().map(CashRooms::read).transpose()?;
+    let terms = app.terms(who.tenant()).await?;
+    if terms.approvals.are_required() {
+        let command = Command::CashCeiling { owner, ceiling: ceiling.clone(), seen: seen.map(|rooms| rooms.ceiling) };
+        return app.request_approval((claim, &who.member()), (command, reason), &terms, &items, cx).await;
+    }
+    let by = (who.actor(), reason);
+    Ok(Requested::executed(cash_rooms::plan_ceiling((who.tenant(), owner), seen.as_ref(), ceiling, by, cx)?))
+}
+
+fn set_ceiling(requested: &Requested<CeilingReceipt>) -> AnyAnswer {
+    requested.answer(&approvals::GET, |receipt| ok(&CeilingView::from(receipt)))
 }
 
 pub(crate) const GET_ROOM: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}/cash-room")
@@ -201,22 +265,28 @@ pub(crate) async fn get_room(
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
     let room = cash_rooms::room_of(&item)?;
+    let text = |sum: Option<Balance>| sum.map_or_else(|| "0".to_owned(), |sum| sum.text());
+    let outstanding = match record.owner {
+        TerminalOwner::Merchant(_) => None,
+        TerminalOwner::Operator => Some(text(cash_rooms::outstanding_of(&item)?)),
+    };
     Ok(Json(CashRoomView {
         terminal_id: terminal.to_string(),
-        merchant_id: record.merchant.to_string(),
-        cash_room: room.map_or_else(|| "0".to_owned(), |room| room.text()),
+        merchant_id: shown(record.owner),
+        cash_room: text(room),
+        outstanding,
     }))
 }
 
 pub(crate) const CHANGE_ROOM: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-room")
-    .summary("Allots cash room of its merchant to a terminal, or withdraws unused room.")
+    .summary("Allots cash room of its merchant, or of the operator, to a terminal, or withdraws unused room.")
     .about("Withdrawing needs no approval.")
     .permission(Permission::CashRoomsChange)
     .id("terminal_id", "The terminal's id.")
     .body::<RoomBody>()
     .ok::<RoomChangeView>("Changed")
     .approvable()
-    .when(Code::CashRoomExceeded, "the merchant has less unallotted room, or the terminal less unused room")
+    .when(Code::CashRoomExceeded, "less room is unallotted, or the terminal has less unused room")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::CashRoom);
 
@@ -247,7 +317,7 @@ pub(crate) async fn change_room(
         let terms = app.terms(who.tenant()).await?;
         match &change {
             RoomChange::Allot(room) if terms.approvals.are_required() => {
-                let command = Command::CashRoom { terminal, merchant: record.merchant, room: room.clone() };
+                let command = Command::CashRoom { terminal, owner: record.owner, room: room.clone() };
                 return app
                     .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &[], &cx)
                     .await;
@@ -255,7 +325,7 @@ pub(crate) async fn change_room(
             RoomChange::Allot(_) | RoomChange::Withdraw(_) => {}
         }
         let by = (who.actor(), reason.as_ref());
-        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.merchant), &change, by, &cx)?;
+        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.owner), &change, by, &cx)?;
         Ok(Requested::executed(planned))
     };
     let changed = |receipt: &RoomReceipt| ok(&RoomChangeView::from(receipt));
@@ -265,11 +335,7 @@ pub(crate) async fn change_room(
 
 impl From<&CeilingReceipt> for CeilingView {
     fn from(receipt: &CeilingReceipt) -> Self {
-        Self {
-            merchant_id: receipt.merchant.to_string(),
-            ceiling: receipt.ceiling.text(),
-            updated_at: receipt.at.to_string(),
-        }
+        Self { merchant_id: shown(receipt.owner), ceiling: receipt.ceiling.text(), updated_at: receipt.at.to_string() }
     }
 }
 
@@ -281,7 +347,7 @@ impl From<&RoomReceipt> for RoomChangeView {
         };
         Self {
             terminal_id: receipt.terminal.to_string(),
-            merchant_id: receipt.merchant.to_string(),
+            merchant_id: shown(receipt.owner),
             allotted,
             withdrawn,
             updated_at: receipt.at.to_string(),

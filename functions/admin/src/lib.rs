@@ -9,6 +9,7 @@ mod approvals;
 mod attention;
 mod audit;
 mod cards;
+mod cash_collections;
 mod cash_deposits;
 mod cash_rooms;
 mod customers;
@@ -50,6 +51,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchants::PATCH.on(merchants::patch))
         .route(cash_rooms::GET.on(cash_rooms::get))
         .route(cash_rooms::SET.on(cash_rooms::set))
+        .route(cash_rooms::GET_OWN.on(cash_rooms::get_own))
+        .route(cash_rooms::SET_OWN.on(cash_rooms::set_own))
         .route(cash_deposits::CREATE.on(cash_deposits::create))
         .route(refund_rooms::GET.on(refund_rooms::get))
         .route(refund_rooms::SET.on(refund_rooms::set))
@@ -76,10 +79,12 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cards::RESET_PIN.on(cards::reset_pin))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
+        .route(terminals::GET_COUNTER.on(terminals::get_counter))
         .route(terminals::PATCH.on(terminals::patch))
         .route(terminals::ENROLMENT.on(terminals::enrolment))
         .route(cash_rooms::GET_ROOM.on(cash_rooms::get_room))
         .route(cash_rooms::CHANGE_ROOM.on(cash_rooms::change_room))
+        .route(cash_collections::CREATE.on(cash_collections::create))
         .route(grants::CREATE.on(grants::create))
         .route(grants::GET.on(grants::get))
         .route(adjustments::CREATE.on(adjustments::create))

@@ -7,7 +7,7 @@ use ledger_core::approvals::Command;
 use ledger_core::customers::profile::Status;
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::{Claim, Fields};
-use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -30,8 +30,11 @@ use utoipa::ToSchema;
 pub(crate) struct TerminalOpenBody {
     /// The terminal's id; a new id is made if absent.
     terminal_id: Option<String>,
-    /// The merchant that the terminal belongs to.
-    merchant_id: String,
+    /// `till`, which belongs to a merchant, or `counter`, which is the operator's own; `till` if absent. It never changes.
+    #[schema(value_type = words::TerminalKind, required = false)]
+    kind: Option<String>,
+    /// The merchant that a till belongs to, for ever; a counter has none.
+    merchant_id: Option<String>,
 }
 
 /// A terminal.
@@ -70,11 +73,37 @@ pub(crate) struct EnrolmentView {
     expires_at: String,
 }
 
+/// A counter of the operator.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CounterView {
+    /// The terminal's id.
+    terminal_id: String,
+    /// `active` or `frozen`.
+    #[schema(value_type = words::AccountStatus)]
+    status: &'static str,
+    /// The number of its enrolments; 0 before the first.
+    epoch: u32,
+    /// The time of the registration.
+    created_at: String,
+}
+
+/// The kind of a terminal that is registered.
+#[derive(Clone, Copy)]
+enum Registered {
+    Till(MerchantId),
+    Counter,
+}
+
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals")
-    .summary("Registers a terminal.")
+    .summary("Registers a terminal: a till of a merchant, or a counter of the operator.")
+    .about(
+        "A counter takes cash onto cards and reverses that. It takes no payments and refunds none. Only a counter needs \
+         approval, and the tenant's merchants must owe the cash of their tills.",
+    )
     .permission(Permission::TerminalsManage)
     .body::<TerminalOpenBody>()
     .created::<TerminalChangeView>("Registered")
+    .approvable()
     .problems(&[Code::AlreadyExists])
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::TerminalOpen);
@@ -85,23 +114,63 @@ pub(crate) async fn create(
     KeyedJson(key, body): KeyedJson<TerminalOpenBody>,
 ) -> Result<Outcome, Problem> {
     let id = body.terminal_id.as_deref().map(|id| request::id("terminal_id", id, TerminalId::parse)).transpose()?;
-    let merchant = request::id("merchant_id", &body.merchant_id, MerchantId::parse)?;
-    let fields = Fields::new().with_some("terminal_id", id).with("merchant_id", merchant);
+    let registered = match (body.kind.as_deref(), &body.merchant_id) {
+        (None | Some("till"), Some(merchant)) => {
+            Registered::Till(request::id("merchant_id", merchant, MerchantId::parse)?)
+        }
+        (None | Some("till"), None) => return Err(Problem::invalid_field("merchant_id", "is missing")),
+        (Some("counter"), None) => Registered::Counter,
+        (Some("counter"), Some(_)) => return Err(Problem::invalid_field("merchant_id", "is not a field of a counter")),
+        (Some(_), _) => return Err(Problem::invalid_field("kind", "must be till or counter")),
+    };
+    // A till's fields are those of releases that know no counters, so that its keys replay.
+    let fields = Fields::new().with_some("terminal_id", id);
+    let fields = match registered {
+        Registered::Till(merchant) => fields.with("merchant_id", merchant),
+        Registered::Counter => fields.with("kind", "counter"),
+    };
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(terminals::plan_open(who.tenant(), id, merchant, who.actor(), &cx)?);
-    Ok(app
-        .perform(claim, admission, plan, |receipt| {
-            created(GET.path(&[&receipt.terminal]), &TerminalChangeView::from(receipt))
-        })
-        .await)
+    let plan = async |cx| plan_open((&app, &who, &claim), id, registered, &cx).await;
+    let opened = |receipt: &TerminalReceipt| {
+        let at = match registered {
+            Registered::Till(_) => GET.path(&[&receipt.terminal]),
+            Registered::Counter => GET_COUNTER.path(&[&receipt.terminal]),
+        };
+        created(at, &TerminalChangeView::from(receipt))
+    };
+    let render = |requested: &Requested<TerminalReceipt>| requested.answer(&approvals::GET, opened);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+/// Plans a registration, or the request for it where another person must approve it.
+async fn plan_open(
+    (app, who, claim): (&App, &Admin, &Claim),
+    id: Option<TerminalId>,
+    registered: Registered,
+    cx: &Context,
+) -> Result<Planned<Requested<TerminalReceipt>>, PlanError> {
+    let (tenant, actor) = (who.tenant(), who.actor());
+    let planned = match registered {
+        Registered::Till(merchant) => terminals::plan_open(tenant, id, merchant, actor, cx)?,
+        Registered::Counter => {
+            let terms = app.terms(tenant).await?;
+            let terminal = id.unwrap_or(TerminalId::new(cx.resource_id));
+            if terms.approvals.are_required() {
+                let command = Command::CounterOpen { terminal };
+                return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
+            }
+            terminals::plan_counter(tenant, terminal, &terms, actor, cx)?
+        }
+    };
+    Ok(Requested::executed(planned))
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}")
-    .summary("Returns a terminal.")
+    .summary("Returns a till of a merchant.")
     .permission(Permission::TerminalsRead)
     .id("terminal_id", "The terminal's id.")
     .ok::<TerminalView>("The terminal")
-    .when(Code::NotFound, "no such terminal");
+    .when(Code::NotFound, "no such till");
 
 pub(crate) async fn get(
     State(app): State<App>,
@@ -110,7 +179,24 @@ pub(crate) async fn get(
 ) -> Result<Json<TerminalView>, Problem> {
     let key = Partition::terminal(who.tenant(), id).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(TerminalView::read(&item)?))
+    TerminalView::read(&item)?.map(Json).ok_or_else(Problem::not_found)
+}
+
+pub(crate) const GET_COUNTER: Endpoint = Endpoint::get("/v1/admin/counters/{terminal_id}")
+    .summary("Returns a counter of the operator.")
+    .permission(Permission::TerminalsRead)
+    .id("terminal_id", "The terminal's id.")
+    .ok::<CounterView>("The counter")
+    .when(Code::NotFound, "no such counter");
+
+pub(crate) async fn get_counter(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<TerminalId>,
+) -> Result<Json<CounterView>, Problem> {
+    let key = Partition::terminal(who.tenant(), id).profile();
+    let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
+    CounterView::read(&item)?.map(Json).ok_or_else(Problem::not_found)
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/terminals/{terminal_id}")
@@ -197,7 +283,7 @@ async fn plan_code(
         let items = app.ledger().read_for(claim, &[profile]).await?;
         let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if !record.permits_code(who.staff_id(), cx.now) {
-            let command = Command::EnrolmentCode { terminal: id, merchant: record.merchant };
+            let command = Command::EnrolmentCode { terminal: id, owner: record.owner };
             return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
         }
         permit = Some(who.staff_id());
@@ -206,14 +292,31 @@ async fn plan_code(
 }
 
 impl TerminalView {
-    fn read(item: &Item) -> Result<Self, ItemError> {
+    /// `None` for a counter.
+    fn read(item: &Item) -> Result<Option<Self>, ItemError> {
         let record = TerminalRecord::read(item)?;
-        Ok(Self {
+        Ok(record.owner.merchant().map(|merchant| Self {
             terminal_id: record.id.to_string(),
-            merchant_id: record.merchant.to_string(),
+            merchant_id: merchant.to_string(),
             status: record.status.name(),
             epoch: record.epoch,
             created_at: record.created_at.to_string(),
+        }))
+    }
+}
+
+impl CounterView {
+    /// `None` for a till.
+    fn read(item: &Item) -> Result<Option<Self>, ItemError> {
+        let record = TerminalRecord::read(item)?;
+        Ok(match record.owner {
+            TerminalOwner::Merchant(_) => None,
+            TerminalOwner::Operator => Some(Self {
+                terminal_id: record.id.to_string(),
+                status: record.status.name(),
+                epoch: record.epoch,
+                created_at: record.created_at.to_string(),
+            }),
         })
     }
 }

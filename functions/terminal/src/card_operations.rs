@@ -1,6 +1,7 @@
 //! `POST /v1/terminal/cards/{card_id}/topup`, `/pay` and `/refund`: card operations in yen.
 
 use crate::cards;
+use crate::operations::terms_of;
 use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::cards::{self as rules, pay::CardPay, topup::CardTopup};
@@ -96,11 +97,10 @@ pub(crate) async fn topup(
     let payee = LimitedAccount::new(Account::Card(card));
     let plan = async |cx| {
         let terms = payee.terms(&app, who.tenant()).await?;
-        let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let topup = CardTopup {
             tenant: who.tenant().clone(),
             terminal: who.id(),
-            merchant: (*merchant).clone(),
+            at: terms_of(&app, &who).await?,
             card,
             charge: charge.clone(),
         };
@@ -137,6 +137,7 @@ pub(crate) const PAY: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/pay")
         Code::OperationReversed,
         Code::PinLocked,
         Code::PinWrong,
+        Code::NotAtCounter,
     ])
     .when(Code::PinRequired, "the amount needs the card's PIN, and none was sent or the card has none")
     .when(Code::NotFound, "no such card")
@@ -148,6 +149,7 @@ pub(crate) async fn pay(
     PathId(card): PathId<CardId>,
     KeyedJson(key, body): KeyedJson<AmountBody>,
 ) -> Result<Outcome, Problem> {
+    let merchant_id = who.merchant_id()?;
     let amount = body.amount.to_amount(&AssetSpec::ECOPAY, "amount")?;
     let sent = match &body.pin {
         Some(text) => Some(SentPin::new(&app, text.typed(PIN_FIELD)?).await?),
@@ -161,7 +163,7 @@ pub(crate) async fn pay(
     let plan = async |cx| {
         let terms = payer.terms(&app, who.tenant()).await?;
         pin.of_payment(&app, &claim, &terms, &amount, &cx).await?;
-        let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+        let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let pay = CardPay {
             tenant: who.tenant().clone(),
             terminal: who.id(),
@@ -184,7 +186,13 @@ pub(crate) const REFUND: Keyed = Endpoint::post("/v1/terminal/cards/{card_id}/re
     .id("card_id", "The card's id.")
     .body::<CardRefundBody>()
     .created::<RefundView>("Refunded")
-    .problems(&[Code::OverRefund, Code::RefundRoomExceeded, Code::WrongState, Code::OperationReversed])
+    .problems(&[
+        Code::OverRefund,
+        Code::RefundRoomExceeded,
+        Code::WrongState,
+        Code::OperationReversed,
+        Code::NotAtCounter,
+    ])
     .when(Code::NotFound, "no such payment of this card at this merchant")
     .keyed(Operation::CardRefund);
 
@@ -194,6 +202,7 @@ pub(crate) async fn refund(
     PathId(card): PathId<CardId>,
     KeyedJson(key, body): KeyedJson<CardRefundBody>,
 ) -> Result<Outcome, Problem> {
+    let merchant_id = who.merchant_id()?;
     let payment = request::id("payment_id", &body.payment_id, PaymentId::parse)?;
     let fields = Fields::new()
         .with("payment_id", payment)
@@ -201,7 +210,7 @@ pub(crate) async fn refund(
     let (claim, admission) = REFUND.claim(&app, &who, key, &[&card], fields).await?;
     let refund = RefundRequest {
         tenant: who.tenant(),
-        merchant: who.merchant_id(),
+        merchant: merchant_id,
         payment,
         amount: body.amount.as_ref(),
         reason: None,

@@ -7,11 +7,13 @@ use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, Seen};
 use ledger_core::idempotency::{
     CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, TerminalKey, Window,
 };
+use ledger_core::ids::TerminalOwner;
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
 use ledger_core::plan::Context;
+use ledger_core::terms::TerminalTerms;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Segment};
@@ -115,6 +117,14 @@ pub(crate) async fn reverse(
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
 }
 
+/// Whose terminal it is, with the terms of a till's merchant.
+pub(crate) async fn terms_of(app: &App, who: &Terminal) -> Result<TerminalTerms, Problem> {
+    Ok(match who.owner() {
+        TerminalOwner::Merchant(id) => TerminalTerms::Till((*app.merchant(who.tenant(), id).await?).clone()),
+        TerminalOwner::Operator => TerminalTerms::Counter,
+    })
+}
+
 /// Reads the original's marker and the records that belong to it, and plans the reversal.
 async fn plan(
     app: &App,
@@ -124,7 +134,7 @@ async fn plan(
     cx: &Context,
 ) -> Result<Planned<ReverseReceipt>, PlanError> {
     let terms = app.terms(who.tenant()).await?;
-    let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
+    let at = terms_of(app, who).await?;
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
     // A marker stays valid evidence after its window has ended.
     let marker = found.as_ref().map(Marker::read).transpose()?;
@@ -152,7 +162,7 @@ async fn plan(
     let command = CardReverse {
         tenant: who.tenant(),
         terminal: Partition::terminal(who.tenant(), who.id()),
-        merchant: &merchant,
+        at: &at,
         original,
         seen,
         card: card.as_ref(),

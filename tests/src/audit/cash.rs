@@ -5,10 +5,15 @@ use super::index::Audit;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// Checks that a merchant's ceiling is what is unallotted and what its terminals were allotted, and that a terminal's room
-/// is what it was allotted, by its own merchant, less the cash that it took and did not return.
+/// Checks that the ceiling of a merchant or of the operator is what is unallotted and what its terminals were allotted, and
+/// that a terminal's room is what it was allotted, by its own owner, less the cash that it took and did not return. What a
+/// counter took was collected, or is outstanding.
 pub(super) fn cash_rooms_equal_allotments(audit: &Audit<'_>) -> Checked {
     let mut left = BTreeMap::<String, Decimal>::new();
+    let mut collected = BTreeMap::<String, Decimal>::new();
+    for collection in audit.under("COLLECTION#") {
+        *collected.entry(collection.pk.to_owned()).or_default() += collection.number("amount")?;
+    }
     for rooms in audit.named("CASH_ROOM") {
         let mut sum = rooms.number("unallotted")?;
         ensure!(!sum.is_sign_negative() || sum.is_zero(), "{rooms}: `unallotted` is {sum}");
@@ -17,25 +22,48 @@ pub(super) fn cash_rooms_equal_allotments(audit: &Audit<'_>) -> Checked {
             sum += allotted;
             let pk = format!("{}#terminal#{terminal}", audit.tenant);
             let profile = audit.row(&pk, "PROFILE").ok_or_else(|| format!("{rooms}: no terminal {terminal}"))?;
-            ensure_eq!(profile.text("merchant_id")?, rooms.id(), "{profile}: its merchant");
+            match rooms.kind() {
+                "tenant" => {
+                    ensure_eq!(profile.opt_text("kind"), Some("counter"), "{profile}: its kind");
+                    ensure_eq!(profile.opt_text("merchant_id"), None, "{profile}: its merchant");
+                }
+                _ => {
+                    ensure_eq!(profile.text("merchant_id")?, rooms.id(), "{profile}: its merchant");
+                    ensure_eq!(profile.opt_text("kind"), None, "{profile}: its kind");
+                }
+            }
             ensure!(left.insert(pk, allotted).is_none(), "{rooms}: terminal {terminal} has two merchants");
         }
         sum -= rooms.opt_number("covered")?;
         ensure_eq!(rooms.number("ceiling")?, sum, "{rooms}: the ceiling");
-        let returned = returned(audit, rooms.pk, "returned_cash_room")?;
-        ensure_eq!(rooms.opt_number("covered")?, returned, "{rooms}: what settlements covered");
+        let returned = match rooms.kind() {
+            "tenant" => collected.values().sum(),
+            _ => returned(audit, rooms.pk, "returned_cash_room")?,
+        };
+        ensure_eq!(rooms.opt_number("covered")?, returned, "{rooms}: what was covered");
     }
+    let mut at_counters = BTreeMap::<String, Decimal>::new();
     for reference in audit.under("TXNREF#").filter(|row| row.kind() == "terminal") {
-        if reference.opt_text("cash") == Some("owed") {
+        let cash = reference.opt_text("cash");
+        if matches!(cash, Some("owed" | "at_counter")) {
             let taken: Decimal = reference.numbers("changes")?.into_values().sum();
             *left.entry(reference.pk.to_owned()).or_default() -= taken;
+            if cash == Some("at_counter") {
+                *at_counters.entry(reference.pk.to_owned()).or_default() += taken;
+            }
         }
     }
     for terminal in audit.named("PROFILE").filter(|row| row.kind() == "terminal") {
         let room = terminal.opt_number("cash_room")?;
         ensure!(!room.is_sign_negative() || room.is_zero(), "{terminal}: `cash_room` is {room}");
         ensure_eq!(room, left.remove(terminal.pk).unwrap_or_default(), "{terminal}: the cash room");
+        let outstanding = terminal.opt_number("cash_outstanding")?;
+        ensure!(!outstanding.is_sign_negative() || outstanding.is_zero(), "{terminal}: {outstanding} outstanding");
+        let taken = at_counters.remove(terminal.pk).unwrap_or_default();
+        let collected = collected.remove(terminal.pk).unwrap_or_default();
+        ensure_eq!(outstanding, taken - collected, "{terminal}: what is outstanding");
     }
+    ensure!(collected.is_empty(), "cash was collected of terminals that do not exist: {collected:?}");
     ensure!(left.is_empty(), "there is cash of terminals that do not exist: {left:?}");
     Ok(())
 }

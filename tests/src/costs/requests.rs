@@ -225,6 +225,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::AccountLimits => "limits of one account changed",
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",
+        Endpoint::CounterCeiling => "ceiling of the operator's cash rooms set",
+        Endpoint::CashCollection => "collection of a counter's cash recorded",
         Endpoint::RefundCeiling => "ceiling of the refund room set",
         Endpoint::CashDeposit => "cash deposit recorded",
         Endpoint::Grant => "points granted to one customer",

@@ -21,7 +21,7 @@ use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
 use ledger_core::idempotency::{Answer, Claim, Marker, NewAnswer};
-use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId};
+use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId, TerminalOwner};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::migration::Change;
@@ -32,7 +32,7 @@ use ledger_core::payments::pay::Pay;
 use ledger_core::payments::refund::Refund;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
-use ledger_core::terms::RecordVersion;
+use ledger_core::terms::{RecordVersion, TerminalTerms};
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 use ledger_core::{cards, customers, grants, tenants};
 
@@ -195,7 +195,7 @@ fn make(
             let command = CardTopup {
                 tenant: tenant.clone(),
                 terminal: TerminalId::parse(terminal).unwrap(),
-                merchant: world.merchant(merchant),
+                at: at(world, merchant),
                 card: CardId::parse(card).unwrap(),
                 charge: world.amount(charge)?,
             };
@@ -285,6 +285,14 @@ fn make(
     Ok(Made::Draft(draft))
 }
 
+/// Whose terminal it is: a merchant's, or of `operator`.
+fn at(world: &World, owner: &str) -> TerminalTerms {
+    match TerminalOwner::parse(owner).unwrap() {
+        TerminalOwner::Merchant(_) => TerminalTerms::Till(world.merchant(owner)),
+        TerminalOwner::Operator => TerminalTerms::Counter,
+    }
+}
+
 /// Reads what a terminal's reversal needs: the original's marker, its entry and its payment.
 fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> Result<Draft, NoPlan> {
     let tenant = &world.tenant;
@@ -308,7 +316,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
     let command = CardReverse {
         tenant,
         terminal: Partition::terminal(tenant, TerminalId::parse(terminal).unwrap()),
-        merchant: &world.merchant(merchant),
+        at: &at(world, merchant),
         original,
         seen,
         card: card.and_then(|key| world.get(&key)),

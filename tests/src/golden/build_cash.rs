@@ -3,16 +3,18 @@
 use super::build::{Made, NoPlan};
 use super::command::Money;
 use super::decode::{self, World};
+use ledger_core::cash_collections::{self, CashCollection};
 use ledger_core::cash_deposits::{self, CashDeposit};
 use ledger_core::cash_rooms::{self, CashRooms, RoomChange};
-use ledger_core::ids::{MerchantId, TerminalId};
+use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
 use ledger_core::keys::Partition;
 use ledger_core::personal::FreeText;
 use ledger_core::refund_rooms::{self, RefundRoom};
 use ledger_core::tenants;
+use ledger_core::terminals;
 use serde::{Deserialize, Serialize};
 
-/// A command.
+/// A command. Where a terminal's owner is named, `operator` in place of a merchant's id means a counter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
@@ -45,6 +47,16 @@ pub enum CashDoes {
         reason: String,
         actor: String,
     },
+    OpenCounter {
+        terminal: String,
+        actor: String,
+    },
+    Collect {
+        terminal: String,
+        amount: Money,
+        reason: String,
+        actor: String,
+    },
     /// The tenant's refunds take from rooms, and settlements return rooms.
     SettleRooms {
         actor: String,
@@ -58,15 +70,15 @@ pub enum CashDoes {
 pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let room = |merchant: &str, terminal: &str, change: RoomChange, actor: &str| {
-        let of = (TerminalId::parse(terminal).unwrap(), MerchantId::parse(merchant).unwrap());
+        let of = (TerminalId::parse(terminal).unwrap(), TerminalOwner::parse(merchant).unwrap());
         Ok(Made::Draft(cash_rooms::plan_room(tenant, of, &change, (decode::actor(actor), None), cx)?.draft))
     };
     match does {
         CashDoes::Ceiling { merchant, ceiling, actor } => {
-            let merchant = MerchantId::parse(merchant).unwrap();
-            let seen = world.get(&Partition::merchant(tenant, merchant).cash_rooms());
+            let owner = TerminalOwner::parse(merchant).unwrap();
+            let seen = world.get(&cash_rooms::rooms_of(tenant, owner).cash_rooms());
             let seen = seen.map(|item| CashRooms::read(item).unwrap());
-            let (of, by) = ((tenant, merchant), (decode::actor(actor), None));
+            let (of, by) = ((tenant, owner), (decode::actor(actor), None));
             Ok(Made::Draft(cash_rooms::plan_ceiling(of, seen.as_ref(), &world.amount(ceiling)?, by, cx)?.draft))
         }
         CashDoes::Allot { merchant, terminal, amount, actor } => {
@@ -90,6 +102,20 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
                 reason: &FreeText::parse(reason, 140).unwrap(),
             };
             Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx)?.draft))
+        }
+        CashDoes::OpenCounter { terminal, actor } => {
+            let (terminal, actor) = (TerminalId::parse(terminal).unwrap(), decode::actor(actor));
+            Ok(Made::Draft(terminals::plan_counter(tenant, terminal, &world.terms(), actor, cx)?.draft))
+        }
+        CashDoes::Collect { terminal, amount, reason, actor } => {
+            let collection = CashCollection {
+                tenant,
+                actor: decode::actor(actor),
+                terminal: TerminalId::parse(terminal).unwrap(),
+                amount: &world.amount(amount)?,
+                reason: &FreeText::parse(reason, 140).unwrap(),
+            };
+            Ok(Made::Draft(cash_collections::plan(&collection, cx).draft))
         }
         CashDoes::SettleRooms { actor } => {
             Ok(Made::Whole(tenants::settle_rooms(tenant, decode::actor(actor), cx).unwrap()))

@@ -15,9 +15,24 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
     let of_terminal = sk == "PROFILE";
     Some(match (names::role(role), clause) {
         ("cash_room", EXISTS) if !of_terminal => vec![(Old::Absent, exceeded)],
+        ("cash_room", NEW) if sk.starts_with("COLLECTION#") => vec![(Old::KeyOnly, "rejected already_exists")],
         ("cash_room", NEW) => vec![(Old::KeyOnly, stale)],
         ("cash_room", "#merchant_id = :merchant_id") => {
             vec![(Old::With("merchant_id", s("another")), if does == "cash" { stale } else { wrong })]
+        }
+        ("cash_room", "#kind = :kind") => {
+            let failure = if matches!(does, "cash" | "approval") { stale } else { wrong };
+            vec![(Old::Without("kind"), failure), (Old::With("kind", s("till")), failure)]
+        }
+        ("cash_room", "#kind = :counter") => {
+            vec![(Old::Without("kind"), wrong), (Old::With("kind", s("till")), wrong)]
+        }
+        ("profile", "#kind = :kind") => vec![(Old::Without("kind"), stale)],
+        ("cash_room", "#cash_outstanding >= :cash") => {
+            vec![
+                (Old::Without("cash_outstanding"), "rejected cash_not_outstanding"),
+                (Old::With("cash_outstanding", n("0")), "rejected cash_not_outstanding"),
+            ]
         }
         ("cash_room", "#state = :state") => vec![(Old::With("state", s("frozen")), wrong)],
         ("cash_room", "#cash_room >= :room" | "#cash_room >= :needed") => {

@@ -90,6 +90,8 @@ endpoints! {
     AccountLimits = "post_admin_account_limits",
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
+    CounterCeiling = "post_admin_cash_room",
+    CashCollection = "post_admin_terminals_terminal_id_cash_collections",
     RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
     CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
     Grant = "post_admin_grants",
@@ -250,21 +252,16 @@ impl Endpoint {
                 change(world, &path, &frozen()).with_other("status", "active")
             }
             Self::CardPin | Self::CardPinReset => card_pins::prepare(self, world).await,
-            Self::TerminalOpen => make(world, "/v1/admin/terminals", &json!({"merchant_id": merchant.id}))
-                .with_other("terminal_id", new_id()),
-            Self::TerminalPatch => {
-                let path = format!("/v1/admin/terminals/{}", world.terminal(merchant).await.id);
-                change(world, &path, &frozen()).with_other("reason", "found")
-            }
-            Self::Enrolment => {
-                let [one, other] = [world.terminal(merchant).await.id, world.terminal(merchant).await.id];
-                let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
-                make(world, &path(one), &json!({})).with_other_path(path(other))
-            }
             Self::AccountLimits => account_limits::prepare(world).await,
-            Self::CashCeiling | Self::CashRoom | Self::RefundCeiling | Self::CashDeposit => {
-                tills::prepare(self, world).await
-            }
+            Self::TerminalOpen
+            | Self::TerminalPatch
+            | Self::Enrolment
+            | Self::CashCeiling
+            | Self::CashRoom
+            | Self::CounterCeiling
+            | Self::CashCollection
+            | Self::RefundCeiling
+            | Self::CashDeposit => tills::prepare(self, stage).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }
@@ -417,7 +414,7 @@ pub(super) fn change(world: &World, path: &str, body: &Value) -> Prepared {
     prepared(Call::patch(path, &world.operator.who, body).key(new_key()), 200, 0)
 }
 
-fn frozen() -> Value {
+pub(super) fn frozen() -> Value {
     json!({"status": "frozen", "reason": "lost"})
 }
 

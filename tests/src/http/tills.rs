@@ -1,9 +1,15 @@
 //! Terminals that take cash which their merchants owe.
 
-use super::endpoints::{Endpoint, Prepared, make};
+use super::endpoints::{Endpoint, Prepared, Stage, change, frozen, make};
 use super::people::{Merchant, Terminal};
-use super::world::new_key;
+use super::world::{new_id, new_key};
 use super::{Answer, Call, World};
+use crate::cloud::gate;
+use ledger_core::ids::{Actor, StaffId, TerminalId};
+use ledger_core::operation::Operation;
+use ledger_core::terminals::plan_counter;
+use ledger_core::terms::{CashTerms, TenantTerms};
+use ledger_core::transaction::Transaction;
 use serde_json::json;
 
 impl World {
@@ -14,6 +20,49 @@ impl World {
         let _ = self.operator(&path, &json!({"ceiling": room})).await;
         let _ = self.allot(&terminal, room).await.good();
         terminal
+    }
+
+    /// Registers and enrols a counter of the operator, and allots cash room to it: the operator's ceiling grows by as much. The
+    /// tenant's merchants must owe cash.
+    pub async fn counter(&self, room: &str) -> Terminal {
+        let id = new_id();
+        let _ = self.operator("/v1/admin/terminals", &json!({"terminal_id": id, "kind": "counter"})).await.good();
+        self.with_room(&id, room).await
+    }
+
+    /// Enrols a counter, and allots cash room to it.
+    async fn with_room(&self, id: &str, room: &str) -> Terminal {
+        let view = self.api.send(&Call::get("/v1/admin/cash-room", &self.operator.who)).await;
+        let before = if view.status == 200 { view.text("/ceiling") } else { "0".to_owned() };
+        let more = before.parse::<u64>().expect("yen") + room.parse::<u64>().expect("yen");
+        let counter = self.enrol(id).await;
+        let _ = self.operator("/v1/admin/cash-room", &json!({"ceiling": more.to_string()})).await;
+        let _ = self.operator(&format!("/v1/admin/terminals/{id}/cash-room"), &json!({"allot": room})).await.good();
+        counter
+    }
+
+    /// The request that records a collection of a terminal's cash.
+    #[must_use]
+    pub fn collects(&self, terminal: &Terminal, amount: &str) -> Call {
+        let path = format!("/v1/admin/terminals/{}/cash-collections", terminal.id);
+        Call::post(&path, &self.operator.who, &json!({"amount": amount, "reason": "slip 7"})).key(new_key())
+    }
+
+    /// Registers a counter, whatever the tenant's terms.
+    async fn stored_counter(&self) -> String {
+        let (app, tenant, id) = (&self.app, self.slug(), new_id());
+        let cx = app.ledger().context(app.now()).expect("a context");
+        let actor = Actor::Staff(StaffId::parse(&self.operator.id).expect("a UUID"));
+        let write = async {
+            let terms = app.terms(&tenant).await.expect("terms");
+            let owing = TenantTerms { cash: CashTerms::OwedByMerchant, ..(*terms).clone() };
+            let terminal = TerminalId::parse(&id).expect("a UUID");
+            let planned = plan_counter(&tenant, terminal, &owing, actor, &cx).expect("a plan");
+            let transaction = Transaction::unkeyed(planned.draft.items).expect("a transaction");
+            app.ledger().apply(&tenant, Operation::TerminalOpen, &transaction).await.expect("a store");
+        };
+        gate::as_test(write).await;
+        id
     }
 
     /// Sets the ceiling of a merchant's refund room.
@@ -35,16 +84,41 @@ impl World {
     }
 }
 
-/// The request of an endpoint of rooms.
-pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
+/// The request of an endpoint of terminals and rooms.
+pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
+    let Stage { world, merchant: owner, .. } = stage;
     let merchant = world.merchant().await;
     let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
     let made = match endpoint {
+        Endpoint::TerminalOpen => {
+            let made = make(world, "/v1/admin/terminals", &json!({"merchant_id": owner.id}));
+            return made.with_other("terminal_id", new_id());
+        }
+        Endpoint::TerminalPatch => {
+            let path = format!("/v1/admin/terminals/{}", world.terminal(owner).await.id);
+            change(world, &path, &frozen()).with_other("reason", "found")
+        }
+        Endpoint::Enrolment => {
+            let [one, other] = [world.terminal(owner).await.id, world.terminal(owner).await.id];
+            let path = |id| format!("/v1/admin/terminals/{id}/enrolment");
+            return make(world, &path(one), &json!({})).with_other_path(path(other));
+        }
         Endpoint::CashCeiling => make(world, &path, &json!({"ceiling": "3000"})).with_other("ceiling", "3001"),
         Endpoint::CashRoom => {
             let _ = world.operator(&path, &json!({"ceiling": "3000"})).await;
             let path = format!("/v1/admin/terminals/{}/cash-room", world.terminal(&merchant).await.id);
             make(world, &path, &json!({"allot": "300"})).with_other("allot", "301")
+        }
+        Endpoint::CounterCeiling => {
+            make(world, "/v1/admin/cash-room", &json!({"ceiling": "3000"})).with_other("ceiling", "3001")
+        }
+        Endpoint::CashCollection => {
+            let counter = world.with_room(&world.stored_counter().await, "1000").await;
+            let topup = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
+            let _ = world.api.settle(&topup).await.good();
+            let made =
+                make(world, &world.collects(&counter, "200").path, &json!({"amount": "200", "reason": "slip 7"}));
+            return made.with_other("amount", "201");
         }
         Endpoint::RefundCeiling => {
             let path = format!("/v1/admin/merchants/{}/refund-room", merchant.id);

@@ -316,6 +316,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
     match failure {
         Failure::StalePlan
         | Failure::CashRoomExceeded
+        | Failure::CashNotOutstanding
         | Failure::RefundRoomExceeded
         | Failure::ApprovalExpired
         | Failure::ReversalTooLate

@@ -68,6 +68,8 @@ endpoints! {
     admin_account_limits = AccountLimits,
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
+    admin_cash_room = CounterCeiling,
+    admin_terminals_cash_collections = CashCollection,
     admin_merchants_refund_room = RefundCeiling,
     admin_merchants_cash_deposits = CashDeposit,
     admin_grants = Grant,

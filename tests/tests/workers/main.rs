@@ -4,6 +4,7 @@ mod audit_trail;
 mod books_crowd;
 mod cash;
 mod costs;
+mod counters;
 mod crediting_by_seal;
 mod idle;
 mod notices;

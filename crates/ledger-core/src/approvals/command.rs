@@ -1,7 +1,7 @@
 //! The closed list of commands that another person must approve, and what each would do, in figures.
 
 use crate::account::Account;
-use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId};
+use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
@@ -32,10 +32,10 @@ pub enum Command {
         /// The amount for each.
         amount: Amount,
     },
-    /// Sets the ceiling of a merchant's cash rooms.
+    /// Sets the ceiling of the cash rooms of a merchant or of the operator.
     CashCeiling {
-        /// The merchant.
-        merchant: MerchantId,
+        /// Whose terminals it bounds.
+        owner: TerminalOwner,
         /// The new ceiling, in yen.
         ceiling: Amount,
         /// The ceiling that was seen.
@@ -57,12 +57,24 @@ pub enum Command {
         /// The amount, in yen.
         amount: Amount,
     },
+    /// Registers a counter of the operator.
+    CounterOpen {
+        /// Its id.
+        terminal: TerminalId,
+    },
+    /// Records that cash of a counter was collected.
+    CashCollection {
+        /// The counter.
+        terminal: TerminalId,
+        /// The amount, in yen.
+        amount: Amount,
+    },
     /// Allots cash room to a terminal.
     CashRoom {
         /// The terminal.
         terminal: TerminalId,
-        /// Its merchant.
-        merchant: MerchantId,
+        /// Whose terminal it is.
+        owner: TerminalOwner,
         /// The room, in yen.
         room: Amount,
     },
@@ -88,8 +100,8 @@ pub enum Command {
     EnrolmentCode {
         /// The terminal.
         terminal: TerminalId,
-        /// Its merchant.
-        merchant: MerchantId,
+        /// Whose terminal it is.
+        owner: TerminalOwner,
     },
     /// Invites a person to the operator's staff.
     StaffInvite {
@@ -160,6 +172,8 @@ impl Command {
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
             Self::CashDeposit { .. } => Operation::CashDeposit,
+            Self::CounterOpen { .. } => Operation::TerminalOpen,
+            Self::CashCollection { .. } => Operation::CashCollection,
             Self::CashRoom { .. } => Operation::CashRoom,
             Self::Destination { .. } => Operation::MerchantPatch,
             Self::SettlementOpen { .. } => Operation::SettlementOpen,
@@ -178,10 +192,10 @@ impl Command {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
             Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
-            Self::CashDeposit { .. } => Permission::CashDepositsRecord,
+            Self::CashDeposit { .. } | Self::CashCollection { .. } => Permission::CashDepositsRecord,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
-            Self::EnrolmentCode { .. } => Permission::TerminalsManage,
+            Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
             Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
@@ -194,11 +208,14 @@ impl Command {
     pub fn account_record(&self, tenant: &Tenant) -> Option<Key> {
         match self {
             Self::Grant { customer, .. } => Some(Partition::customer(tenant, *customer).profile()),
-            Self::CashCeiling { merchant, .. }
+            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }
             | Self::CashDeposit { merchant, .. }
             | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
-            Self::BulkGrant { .. }
+            Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
+            Self::CashCeiling { owner: TerminalOwner::Operator, .. }
+            | Self::CounterOpen { .. }
+            | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
@@ -212,13 +229,15 @@ impl Command {
     /// What it would do, in figures.
     #[must_use]
     pub fn effect(&self) -> Effect {
-        let of = |account: Account, amount: Option<&Amount>| Effect {
-            account: Some(account),
+        let of_any = |account: Option<Account>, amount: Option<&Amount>| Effect {
+            account,
             asset: amount.map(|amount| amount.asset().clone()),
             amount: amount.cloned(),
             count: None,
         };
+        let of = |account: Account, amount| of_any(Some(account), amount);
         let merchant = |id: &MerchantId, amount| of(Account::Merchant(*id), amount);
+        let of_owner = |owner: &TerminalOwner, amount| of_any(owner.merchant().map(Account::Merchant), amount);
         match self {
             Self::Grant { customer, amount } => of(Account::Customer(*customer), Some(amount)),
             Self::BulkGrant { customers, amount } => Effect {
@@ -227,14 +246,16 @@ impl Command {
                 amount: Some(amount.clone()),
                 count: Some(customers.len()),
             },
-            Self::CashCeiling { merchant: id, ceiling, .. } | Self::RefundCeiling { merchant: id, ceiling, .. } => {
-                merchant(id, Some(ceiling))
+            Self::CashCeiling { owner, ceiling: amount, .. } | Self::CashRoom { owner, room: amount, .. } => {
+                of_owner(owner, Some(amount))
             }
-            Self::CashRoom { merchant: id, room, .. } => merchant(id, Some(room)),
+            Self::CashCollection { amount, .. } => of_owner(&TerminalOwner::Operator, Some(amount)),
+            Self::EnrolmentCode { owner, .. } => of_owner(owner, None),
+            Self::CounterOpen { .. } => of_owner(&TerminalOwner::Operator, None),
+            Self::RefundCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
             Self::CashDeposit { merchant: id, amount } => merchant(id, Some(amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
-            | Self::EnrolmentCode { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
             Self::AccountLimits { account, asset, .. } => {
                 Effect { account: Some(*account), asset: Some(asset.clone()), ..Effect::default() }
@@ -252,9 +273,10 @@ impl Command {
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. } => Vec::new(),
-            Self::CashRoom { terminal, .. } | Self::EnrolmentCode { terminal, .. } => {
-                vec![("terminal_id", terminal.to_string())]
-            }
+            Self::CashRoom { terminal, .. }
+            | Self::CounterOpen { terminal }
+            | Self::CashCollection { terminal, .. }
+            | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
             Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
             Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
@@ -289,6 +311,8 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
+            | Self::CounterOpen { .. }
+            | Self::CashCollection { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
             | Self::EnrolmentCode { .. }
@@ -314,6 +338,8 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
+            | Self::CounterOpen { .. }
+            | Self::CashCollection { .. }
             | Self::Destination { .. }
             | Self::EnrolmentCode { .. }
             | Self::AccountLimits { .. }
@@ -330,13 +356,17 @@ impl Command {
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
             Self::AccountLimits { account, .. } => account.to_string(),
-            Self::CashCeiling { merchant, .. }
+            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
+            | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }
             | Self::CashDeposit { merchant, .. }
-            | Self::CashRoom { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
-            Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
+            Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
+            Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }
+            | Self::CounterOpen { terminal }
+            | Self::CashCollection { terminal, .. }
+            | Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
         }
     }
 }

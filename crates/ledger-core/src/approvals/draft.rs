@@ -1,6 +1,7 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest};
+use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
 use crate::dynamo::Item;
@@ -60,7 +61,7 @@ impl Command {
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         match self {
-            Self::CashCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).cash_rooms()],
+            Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
@@ -74,6 +75,8 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
+            | Self::CounterOpen { .. }
+            | Self::CashCollection { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::MerchantOwner { .. } => Vec::new(),
@@ -103,12 +106,12 @@ impl Command {
                 let grant = BulkGrant { tenant: tenant.clone(), staff: by.id, customers, amount, reason };
                 ready(bulk::plan(&grant, seen.terms, cx)?.draft)
             }
-            Self::CashCeiling { merchant, ceiling, seen: before } => {
+            Self::CashCeiling { owner, ceiling, seen: before } => {
                 let rooms = seen.item(0).map(CashRooms::read).transpose()?;
                 if rooms.as_ref().map(|rooms| &rooms.ceiling) != before.as_ref() {
                     return Ok(Drafted::Stale);
                 }
-                let of = (tenant, *merchant);
+                let of = (tenant, *owner);
                 ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?.draft)
             }
             Self::RefundCeiling { merchant, ceiling, seen: before } => {
@@ -123,9 +126,17 @@ impl Command {
                 let deposit = CashDeposit { tenant, actor, merchant: *merchant, amount, reason: &reason };
                 ready(cash_deposits::plan(&deposit, seen.terms, cx)?.draft)
             }
-            Self::CashRoom { terminal, merchant, room } => {
+            Self::CounterOpen { terminal } => {
+                ready(terminals::plan_counter(tenant, *terminal, seen.terms, actor, cx)?.draft)
+            }
+            Self::CashCollection { terminal, amount } => {
+                let reason = stated(reason)?;
+                let collection = CashCollection { tenant, actor, terminal: *terminal, amount, reason: &reason };
+                ready(cash_collections::plan(&collection, cx).draft)
+            }
+            Self::CashRoom { terminal, owner, room } => {
                 let change = RoomChange::Allot(room.clone());
-                ready(cash_rooms::plan_room(tenant, (*terminal, *merchant), &change, (actor, reason), cx)?.draft)
+                ready(cash_rooms::plan_room(tenant, (*terminal, *owner), &change, (actor, reason), cx)?.draft)
             }
             Self::Destination { merchant, destination, seen: before } => {
                 let profile = seen.must(0)?;
@@ -144,8 +155,8 @@ impl Command {
             Self::SettlementOpen { merchant, pay_on, seen: before } => {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
             }
-            Self::EnrolmentCode { terminal, merchant } => {
-                ready(terminals::permit_code(tenant, (*terminal, *merchant), (by.id, actor), reason, cx))
+            Self::EnrolmentCode { terminal, owner } => {
+                ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
             }
             Self::StaffInvite { id, email, roles, beneficiary_of } => {
                 let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of };

@@ -3,7 +3,7 @@
 use super::command::Command;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId};
+use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 
 const KIND: &str = "kind";
 const SEEN: &str = "seen";
+/// The operator, where a command is about its terminals and not about a merchant's.
+const OWNER: &str = "owner";
 
 impl Command {
     /// The stored attributes.
@@ -32,8 +34,8 @@ impl Command {
                 item.insert("customers".to_owned(), Value::L(customers.iter().map(Value::s).collect()));
                 item.extend(amount_of(amount));
             }
-            Self::CashCeiling { merchant, ceiling, seen } => {
-                item.extend([id("merchant_id", merchant)]);
+            Self::CashCeiling { owner, ceiling, seen } => {
+                item.extend([owner_of(*owner)]);
                 item.extend(amount_of(ceiling));
                 item.extend(seen.as_ref().map(|seen| (SEEN.to_owned(), Value::N(seen.text()))));
             }
@@ -46,8 +48,13 @@ impl Command {
                 item.extend([id("merchant_id", merchant)]);
                 item.extend(amount_of(amount));
             }
-            Self::CashRoom { terminal, merchant, room } => {
-                item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
+            Self::CounterOpen { terminal } => item.extend([id("terminal_id", terminal)]),
+            Self::CashCollection { terminal, amount } => {
+                item.extend([id("terminal_id", terminal)]);
+                item.extend(amount_of(amount));
+            }
+            Self::CashRoom { terminal, owner, room } => {
+                item.extend([id("terminal_id", terminal), owner_of(*owner)]);
                 item.extend(amount_of(room));
             }
             Self::Destination { merchant, destination, seen } => {
@@ -60,8 +67,8 @@ impl Command {
                 item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
             }
-            Self::EnrolmentCode { terminal, merchant } => {
-                item.extend([id("terminal_id", terminal), id("merchant_id", merchant)]);
+            Self::EnrolmentCode { terminal, owner } => {
+                item.extend([id("terminal_id", terminal), owner_of(*owner)]);
             }
             Self::StaffInvite { id: person, email, roles, beneficiary_of } => {
                 item.extend([id("staff_id", person), id("email", &email.expose())]);
@@ -105,7 +112,7 @@ impl Command {
                 Self::BulkGrant { customers: item.texts("customers", CustomerId::parse)?, amount: amount(item)? }
             }
             Kind::CashCeiling => Self::CashCeiling {
-                merchant: merchant()?,
+                owner: owner(item)?,
                 ceiling: amount(item)?,
                 seen: item.opt_balance(SEEN, Asset::Ecopay)?,
             },
@@ -115,7 +122,9 @@ impl Command {
                 seen: item.balance(SEEN, Asset::Ecopay)?,
             },
             Kind::CashDeposit => Self::CashDeposit { merchant: merchant()?, amount: amount(item)? },
-            Kind::CashRoom => Self::CashRoom { terminal: terminal()?, merchant: merchant()?, room: amount(item)? },
+            Kind::CounterOpen => Self::CounterOpen { terminal: terminal()? },
+            Kind::CashCollection => Self::CashCollection { terminal: terminal()?, amount: amount(item)? },
+            Kind::CashRoom => Self::CashRoom { terminal: terminal()?, owner: owner(item)?, room: amount(item)? },
             Kind::Destination => Self::Destination {
                 merchant: merchant()?,
                 destination: Destination::read(item.map("destination")?)?,
@@ -126,7 +135,7 @@ impl Command {
                 pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
                 seen: digest()?,
             },
-            Kind::EnrolmentCode => Self::EnrolmentCode { terminal: terminal()?, merchant: merchant()? },
+            Kind::EnrolmentCode => Self::EnrolmentCode { terminal: terminal()?, owner: owner(item)? },
             Kind::StaffInvite => Self::StaffInvite {
                 id: person()?,
                 email: email()?,
@@ -162,6 +171,8 @@ enum Kind {
     CashCeiling,
     RefundCeiling,
     CashDeposit,
+    CounterOpen,
+    CashCollection,
     CashRoom,
     Destination,
     SettlementOpen,
@@ -173,12 +184,14 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 13] = [
+    const ALL: [(Operation, Self); 15] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::CashDeposit, Self::CashDeposit),
+        (Operation::TerminalOpen, Self::CounterOpen),
+        (Operation::CashCollection, Self::CashCollection),
         (Operation::CashRoom, Self::CashRoom),
         (Operation::MerchantPatch, Self::Destination),
         (Operation::SettlementOpen, Self::SettlementOpen),
@@ -197,6 +210,21 @@ impl Kind {
 
 fn amount_of(amount: &Amount) -> [(String, Value); 2] {
     [("asset".to_owned(), Value::s(amount.asset())), ("amount".to_owned(), Value::N(amount.text()))]
+}
+
+fn owner_of(owner: TerminalOwner) -> (String, Value) {
+    match owner {
+        TerminalOwner::Merchant(id) => ("merchant_id".to_owned(), Value::s(id)),
+        TerminalOwner::Operator => (OWNER.to_owned(), Value::s(owner)),
+    }
+}
+
+fn owner(item: &Item) -> Result<TerminalOwner, ItemError> {
+    let is_operator = |text: &str| (text == TerminalOwner::Operator.to_string()).then_some(TerminalOwner::Operator);
+    match item.opt_named(OWNER, is_operator)? {
+        Some(operator) => Ok(operator),
+        None => item.parsed("merchant_id", MerchantId::parse).map(TerminalOwner::Merchant),
+    }
 }
 
 fn amount(item: &Item) -> Result<Amount, ItemError> {

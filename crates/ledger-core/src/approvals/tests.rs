@@ -3,7 +3,9 @@
 use super::*;
 use crate::account::Account;
 use crate::failure::Failure;
-use crate::ids::{ApprovalId, AuditId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TransactionId};
+use crate::ids::{
+    ApprovalId, AuditId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId,
+};
 use crate::keys::{self, Shards, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::permission::{Permission, Staff};
@@ -256,7 +258,7 @@ fn person_under_another_id_does_not_decide_for_the_own_merchant() {
         let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen: seen(&terms) };
         plan_request(&request, &cx()).unwrap().receipt
     };
-    let ceiling = request(Command::CashCeiling { merchant: id, ceiling: yen("500"), seen: None });
+    let ceiling = request(Command::CashCeiling { owner: TerminalOwner::Merchant(id), ceiling: yen("500"), seen: None });
     let items = approve(&ceiling, &decider, &requester).unwrap();
     let person = items.iter().find(|item| item.role() == Role::Person).unwrap();
     assert_eq!(*person.key(), keys::person(&tenant(), Employer::Merchant(id), &decider.email));
@@ -293,6 +295,7 @@ fn entry_is_the_commands_under_a_key_of_the_approval() {
 /// One of each kind.
 fn commands() -> Vec<Command> {
     let merchant = MerchantId::new(Uuid::from_u128(20));
+    let (owner, terminal) = (TerminalOwner::Merchant(merchant), TerminalId::new(Uuid::from_u128(22)));
     let person = StaffId::new(Uuid::from_u128(21));
     let email = FreeText::email("taro@example.jp").unwrap();
     let role = |name| StaffRole::parse(Staff::Operator, name).unwrap();
@@ -301,16 +304,21 @@ fn commands() -> Vec<Command> {
     vec![
         grant(),
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
-        Command::CashCeiling { merchant, ceiling: yen("1000"), seen: None },
-        Command::CashCeiling { merchant, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
+        Command::CashCeiling { owner, ceiling: yen("1000"), seen: None },
+        Command::CashCeiling { owner, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
         Command::RefundCeiling { merchant, ceiling: yen("1000"), seen: yen("7").as_balance() },
         Command::CashDeposit { merchant, amount: yen("1000") },
-        Command::CashRoom { terminal: TerminalId::new(Uuid::from_u128(22)), merchant, room: yen("1000") },
+        Command::CashCeiling { owner: TerminalOwner::Operator, ceiling: yen("1000"), seen: None },
+        Command::CashRoom { terminal, owner, room: yen("1000") },
+        Command::CashRoom { terminal, owner: TerminalOwner::Operator, room: yen("1000") },
+        Command::CounterOpen { terminal },
+        Command::CashCollection { terminal, amount: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },
         Command::Destination { merchant, destination, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: None, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: Some(BusinessDate::parse("2026-11-30").unwrap()), seen: digest },
-        Command::EnrolmentCode { terminal: TerminalId::new(Uuid::from_u128(22)), merchant },
+        Command::EnrolmentCode { terminal, owner },
+        Command::EnrolmentCode { terminal, owner: TerminalOwner::Operator },
         Command::StaffInvite {
             id: person,
             email: email.clone(),
@@ -350,8 +358,8 @@ fn stored_command_is_read_as_written_and_strictly() {
         }
     }
     let zero = Balance::zero(Asset::Ecopay);
-    let merchant = MerchantId::new(Uuid::from_u128(20));
-    let command = Command::CashCeiling { merchant, ceiling: yen("1"), seen: Some(zero) };
+    let owner = TerminalOwner::Merchant(MerchantId::new(Uuid::from_u128(20)));
+    let command = Command::CashCeiling { owner, ceiling: yen("1"), seen: Some(zero) };
     assert_eq!(Command::read(&command.item()).unwrap(), command);
 }
 

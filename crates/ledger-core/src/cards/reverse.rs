@@ -6,7 +6,7 @@ use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, RoomGuard};
 use crate::idempotency::{Claim, Marker, MarkerState};
-use crate::ids::{RefundId, Tenant, TransactionId};
+use crate::ids::{RefundId, Tenant, TerminalOwner, TransactionId};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Partition, attr};
 use crate::limits;
@@ -17,9 +17,11 @@ use crate::payments::ReturnKind;
 use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::payments::refund_room::TakenRoom;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
+use crate::terms::{RecordVersion, TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::{CASH, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
+use crate::transaction::{
+    CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem,
+};
 use std::time::Duration;
 
 /// For how long a terminal may reverse its own cash top-up, and a payment without refund room.
@@ -32,8 +34,8 @@ pub struct CardReverse<'a> {
     pub tenant: &'a Tenant,
     /// The terminal's partition, which has references to its operations.
     pub terminal: Partition,
-    /// The terminal's merchant.
-    pub merchant: &'a MerchantTerms,
+    /// Whose terminal it is.
+    pub at: &'a TerminalTerms,
     /// The original's claim on its key.
     pub original: &'a Claim,
     /// What was read under the original's key.
@@ -156,7 +158,7 @@ fn check_may_undo(
 ) -> Result<(), PlanRefusal> {
     let of = command.original.operation;
     // A suspended merchant can give a card's money back, and nothing else.
-    if !command.merchant.open && of != Operation::CardPay {
+    if !command.at.is_open() && of != Operation::CardPay {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let is_owed = is_owed_cash(command, original);
@@ -164,7 +166,8 @@ fn check_may_undo(
         // Terms from before the tenant's switch: what is owed would never be credited.
         return Err(PlanRefusal::Refused(Failure::StalePlan));
     }
-    let is_limited = is_owed || (terms.cash.is_owed() && of == Operation::CardTopup);
+    let has_rooms = terms.cash.is_owed() || command.at.owner() == TerminalOwner::Operator;
+    let is_limited = is_owed || (has_rooms && of == Operation::CardTopup);
     if is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
         return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
     }
@@ -208,20 +211,29 @@ fn undo(
     if let Some(room) = &room {
         let is_late = cx.now.since(original.created_at) > REVERSAL_TIME;
         let guard = if is_late { RoomGuard::Enough } else { RoomGuard::None };
-        items.push(room.taken((command.tenant, command.merchant.id), guard, cx.now));
+        let merchant = command.at.owner().merchant().ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+        items.push(room.taken((command.tenant, merchant), guard, cx.now));
     }
     let home = postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
     let home = home.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
-    let changes: Vec<Delta> = postings.iter().filter(|p| p.account == home).map(|p| p.delta.clone()).collect();
+    let mut changes: Vec<Delta> = postings.iter().filter(|p| p.account == home).map(|p| p.delta.clone()).collect();
     let mut details = Item::from([
         ("reverses".to_owned(), Value::s(original.id)),
         ("reverses_operation".to_owned(), Value::s(command.original.operation)),
-        ("merchant_id".to_owned(), Value::s(command.merchant.id)),
     ]);
-    if is_owed_cash(command, original) {
-        let owed = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
-        items.push(forms::give_cash_room_back(&command.terminal, command.merchant.id, &owed, cx.now));
-        details.insert(CASH.to_owned(), Value::s(CASH_IS_OWED));
+    let owner = command.at.owner();
+    details.extend(owner.merchant().map(|id| ("merchant_id".to_owned(), Value::s(id))));
+    let cash = match owner {
+        TerminalOwner::Merchant(_) if is_owed_cash(command, original) => Some(CASH_IS_OWED),
+        TerminalOwner::Merchant(_) => None,
+        TerminalOwner::Operator => Some(CASH_IS_AT_COUNTER),
+    };
+    if let Some(cash) = cash {
+        // The first posting to the card is the charge; a bonus follows it, which is no cash.
+        changes.truncate(1);
+        let charge = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+        items.push(forms::give_cash_room_back(&command.terminal, owner, &charge, cx.now));
+        details.insert(CASH.to_owned(), Value::s(cash));
     }
     details.extend(room.iter().map(TakenRoom::attribute));
     if let Some(payment) = payment {
@@ -245,7 +257,7 @@ fn taken_room(
     terms: &TenantTerms,
     postings: &[Posting],
 ) -> Result<Option<TakenRoom>, PlanRefusal> {
-    let merchant = Account::Merchant(command.merchant.id);
+    let Some(merchant) = command.at.owner().merchant().map(Account::Merchant) else { return Ok(None) };
     let own = postings.iter().filter(|posting| posting.account == merchant);
     let returned: Vec<Amount> = own.filter_map(|posting| posting.delta.size()).collect();
     Ok(TakenRoom::of(terms.rooms, &returned)?)
@@ -260,6 +272,7 @@ fn payment_items(
     postings: &[Posting],
     (records, room, cx): (RecordVersion, Option<&TakenRoom>, &Context),
 ) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let TerminalTerms::Till(terms) = command.at else { return Err(PlanRefusal::Refused(Failure::WrongState)) };
     let merchant = Account::Merchant(payment.merchant);
     let credited: Vec<Delta> =
         postings.iter().filter(|posting| posting.account == merchant).map(|p| p.delta.clone()).collect();
@@ -314,7 +327,7 @@ fn payment_items(
         record.insert("total".to_owned(), Value::N(total.text()));
     }
     record.extend(room.map(TakenRoom::attribute));
-    record.extend(return_work((command.tenant, records), command.merchant, id.uuid(), &credited));
+    record.extend(return_work((command.tenant, records), terms, id.uuid(), &credited));
     Ok(vec![
         TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses),
         TransactItem::put_new(

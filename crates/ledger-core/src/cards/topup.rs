@@ -4,14 +4,14 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{CardId, Tenant, TerminalId, TransactionId};
+use crate::ids::{CardId, MerchantId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::Partition;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::{CASH, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
+use crate::transaction::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
 
 /// A top-up with cash.
 #[derive(Clone, Debug)]
@@ -20,8 +20,8 @@ pub struct CardTopup {
     pub tenant: Tenant,
     /// The terminal where the cash was taken.
     pub terminal: TerminalId,
-    /// The terminal's merchant.
-    pub merchant: MerchantTerms,
+    /// Whose terminal it is.
+    pub at: TerminalTerms,
     /// The card.
     pub card: CardId,
     /// The amount of cash.
@@ -43,37 +43,62 @@ pub struct CardTopupReceipt {
     pub created_at: Timestamp,
 }
 
+/// Whose the cash of a top-up is.
+#[derive(Clone, Copy)]
+enum CashOf {
+    /// The merchant owes it.
+    Merchant(MerchantId),
+    /// The operator has it.
+    Operator,
+    /// The books do not say. The entry names the merchant of the terminal.
+    Unknown(MerchantId),
+}
+
 /// Builds the top-up's transaction: the card, journal entry, the terminal's reference. If the merchant owes the cash, it
-/// is posted to the merchant, takes room of the terminal, and earns no bonus: a merchant could pay itself the bonus.
+/// is posted to the merchant, takes room of the terminal, and earns no bonus: a merchant could pay itself the bonus. Cash
+/// at a counter takes room too, and is posted to `cash_clearing`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant is suspended, or the charge alone is above the cap.
 pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Planned<CardTopupReceipt>, PlanRefusal> {
-    let CardTopup { tenant, terminal, merchant, card, charge } = command;
+    let CardTopup { tenant, terminal, at, card, charge } = command;
     let account = Account::Card(*card);
-    if !merchant.open {
+    if !at.is_open() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let is_owed = terms.cash.is_owed();
-    let bonus = if is_owed { None } else { charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)? };
+    let cash = match at.owner() {
+        TerminalOwner::Merchant(id) if terms.cash.is_owed() => CashOf::Merchant(id),
+        TerminalOwner::Merchant(id) => CashOf::Unknown(id),
+        TerminalOwner::Operator => CashOf::Operator,
+    };
+    let clearing = Account::Tenant(TenantAccount::CashClearing);
+    let (debtor, earns_bonus, details) = match cash {
+        CashOf::Merchant(id) => {
+            (Account::Merchant(id), false, vec![("merchant_id", Value::s(id)), (CASH, Value::s(CASH_IS_OWED))])
+        }
+        CashOf::Operator => (clearing, true, vec![(CASH, Value::s(CASH_IS_AT_COUNTER))]),
+        CashOf::Unknown(id) => (clearing, true, vec![("merchant_id", Value::s(id))]),
+    };
+    let bonus = if earns_bonus { charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)? } else { None };
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
     let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now)
         .at(Place { merchant: merchant.id, is_terminal: true });
     let item = uses.count(item, charge)?;
-    let debtor = if is_owed { Account::Merchant(merchant.id) } else { Account::Tenant(TenantAccount::CashClearing) };
     let mut postings = vec![Posting::new(debtor, charge.debit()), Posting::new(account, charge.credit())];
     if let Some(bonus) = &bonus {
         postings.push(Posting::new(Account::Tenant(TenantAccount::PointsIssued), bonus.debit()));
         postings.push(Posting::new(account, bonus.credit()));
     }
     let mut items = vec![item];
-    let mut details = Item::from([("merchant_id".to_owned(), Value::s(merchant.id))]);
+    let mut details: Item = details.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     details.extend(uses.counted());
-    if is_owed {
-        items.push(forms::take_cash_room(&partition, merchant.id, charge, cx.now));
-        details.insert(CASH.to_owned(), Value::s(CASH_IS_OWED));
+    match cash {
+        CashOf::Merchant(_) | CashOf::Operator => {
+            items.push(forms::take_cash_room(&partition, at.owner(), charge, cx.now));
+        }
+        CashOf::Unknown(_) => {}
     }
     let entry = Entry {
         id: cx.transaction_id,

@@ -15,7 +15,8 @@ pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{card_active, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub(crate) use cash_room::{
-    CASH_ROOM, CASH_ROOM_AT, COVERED, UNALLOTTED, changed as changed_cash_room, return_cash_room,
+    CASH_OUTSTANDING, CASH_ROOM, CASH_ROOM_AT, COUNTER, COVERED, TERMINAL_KIND, UNALLOTTED,
+    changed as changed_cash_room, collect_cash, owned_by, return_cash_room,
 };
 pub use cash_room::{give_cash_room_back, take_cash_room};
 pub use correction::SeenCorrections;

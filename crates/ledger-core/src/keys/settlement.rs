@@ -1,7 +1,10 @@
-//! The keys of a merchant's settlements, all in the merchant's partition.
+//! The keys of a merchant's settlements, all in the merchant's partition, and of cash rooms.
 
 use super::{Key, Partition, sk};
-use crate::ids::{MerchantId, PayoutRequestId, SettlementId, Tenant};
+use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Tenant, TerminalId};
+
+/// The prefix of the sort keys of collections, in the partition of the counter whose cash was collected.
+pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
 
 /// A settlement.
 #[must_use]
@@ -16,7 +19,8 @@ pub fn settling(tenant: &Tenant, merchant: MerchantId) -> Key {
 }
 
 impl Partition {
-    /// A merchant's cash rooms: its ceiling, and what each terminal was allotted.
+    /// The cash rooms of a merchant, or in the tenant's partition of the operator: the ceiling, and what each terminal was
+    /// allotted.
     #[must_use]
     pub fn cash_rooms(&self) -> Key {
         self.item("CASH_ROOM")
@@ -27,6 +31,12 @@ impl Partition {
     pub fn refund_room(&self) -> Key {
         self.item("REFUND_ROOM")
     }
+}
+
+/// A collection of the cash that a counter took.
+#[must_use]
+pub fn cash_collection(tenant: &Tenant, terminal: TerminalId, id: CashCollectionId) -> Key {
+    Partition::terminal(tenant, terminal).item(format!("{CASH_COLLECTION}{id}"))
 }
 
 /// The list of the records and periods that one transaction took into a settlement; `batch` counts from 1.

@@ -71,6 +71,12 @@ pub fn terminal_references_of(tenant: &Tenant, terminal: TerminalId, day: Busine
     Query::partition(&Partition::terminal(tenant, terminal), SortRange::between(border(start), border(end)))
 }
 
+/// The collections of the cash that a counter took.
+#[must_use]
+pub fn cash_collections(tenant: &Tenant, terminal: TerminalId) -> Query {
+    Query::partition(&Partition::terminal(tenant, terminal), SortRange::prefix(keys::CASH_COLLECTION))
+}
+
 /// The markers of the customer's top-ups, as long as they are kept.
 #[must_use]
 pub fn topup_markers(customer: &Partition) -> Query {

@@ -17,8 +17,8 @@ mod tenants;
 mod trail;
 
 pub use accounts::{
-    account_entries, account_entries_between, account_entries_from, balances, history_entries, history_references,
-    legacy_history, legacy_history_between, terminal_references_of, topup_markers,
+    account_entries, account_entries_between, account_entries_from, balances, cash_collections, history_entries,
+    history_references, legacy_history, legacy_history_between, terminal_references_of, topup_markers,
 };
 pub use due::{
     claims_due, claims_waiting, entries_to_publish, entries_to_publish_and_credit, entries_to_publish_late,

@@ -14,7 +14,7 @@ mod topups;
 use super::*;
 use crate::account::Account;
 use crate::dynamo::{Item, Value};
-use crate::ids::{CustomerId, MerchantId, RefundId, Tenant, TransactionId};
+use crate::ids::{CustomerId, MerchantId, RefundId, Tenant, TerminalOwner, TransactionId};
 use crate::money::Asset;
 use crate::psp::PspId;
 use crate::time::Timestamp;
@@ -72,8 +72,8 @@ impl InGroup for CashRoomFact {
 
 impl InGroup for RoomsFact {
     fn in_group(self, subject: &Subject) -> GroupFact {
-        let Subject::Rooms(merchant) = subject else { panic!("{self:?} is of no {subject:?}") };
-        GroupFact::Rooms(*merchant, self)
+        let Subject::Rooms(owner) = subject else { panic!("{self:?} is of no {subject:?}") };
+        GroupFact::Rooms(*owner, self)
     }
 }
 

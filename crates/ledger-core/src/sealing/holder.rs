@@ -200,6 +200,7 @@ impl Batch {
             | Failure::AccountFrozen
             | Failure::WrongState
             | Failure::CashRoomExceeded
+            | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate

@@ -6,6 +6,7 @@ mod cash;
 mod rooms;
 mod settlement;
 mod staff;
+mod terminal;
 
 pub use crate::records::RecordVersion;
 pub use approvals::{ApprovalTerms, GrantLimits};
@@ -14,6 +15,7 @@ pub use cash::CashTerms;
 pub use rooms::RoomTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
+pub use terminal::TerminalTerms;
 
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::ids::MerchantId;

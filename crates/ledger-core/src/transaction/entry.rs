@@ -31,6 +31,8 @@ pub(crate) const CASH: &str = "cash";
 pub(crate) const CASH_IS_OWED: &str = "owed";
 /// The merchant brought money for it.
 pub(crate) const CASH_IS_DEPOSITED: &str = "deposited";
+/// A counter of the operator took it: no merchant owes it.
+pub(crate) const CASH_IS_AT_COUNTER: &str = "at_counter";
 /// As [`CREDITED_BY_SEAL_AS_CASH`], of money that the merchant brought.
 pub(crate) const CREDITED_BY_SEAL_AS_DEPOSIT: &str = "seal_deposit";
 

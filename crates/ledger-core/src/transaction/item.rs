@@ -84,7 +84,7 @@ pub enum Role {
     Returned,
     /// A merchant's closed period.
     Period,
-    /// A terminal with its cash room, or the cash rooms of a merchant.
+    /// A terminal with its cash room, the cash rooms of a merchant or of the operator, or a collection of a counter's cash.
     CashRoom,
     /// The refund room of a merchant.
     RefundRoom,

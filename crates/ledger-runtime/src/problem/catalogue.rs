@@ -40,6 +40,7 @@ impl Problem {
             Failure::LimitExceeded => "The request exceeds a limit.",
             Failure::OverRefund => "The refund exceeds the amount that can still be refunded.",
             Failure::CashRoomExceeded => "The cash room does not allow the amount: the operator allots room.",
+            Failure::CashNotOutstanding => "The counter has less cash that was not collected: count it again.",
             Failure::RefundRoomExceeded => "The refund room does not allow the amount: the operator sets the ceiling.",
             Failure::ReversalTooLate => "The time for reversing the top-up at the terminal has passed.",
             Failure::PinRequired => "The payment needs the card's PIN, or the card has none: its owner sets one.",
@@ -54,6 +55,12 @@ impl Problem {
             Failure::StalePlan => return Self::busy(),
         };
         Self::of(failure.into(), detail)
+    }
+
+    /// 403: the terminal is a counter, which takes no payments and refunds none.
+    #[must_use]
+    pub fn not_at_counter() -> Self {
+        Self::of(Code::NotAtCounter, "A counter of the operator takes no payments and refunds none: use a till.")
     }
 
     /// 400: what a command was requested against has changed. It was not executed, and never will be.

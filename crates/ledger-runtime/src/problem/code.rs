@@ -45,6 +45,8 @@ codes! {
     ApprovalStale = BAD_REQUEST "approval_stale", "The request is stale";
     /// The recipient's balance would exceed the cap.
     CapExceeded = BAD_REQUEST "cap_exceeded", "The cap would be exceeded";
+    /// The counter has less cash that was not collected.
+    CashNotOutstanding = BAD_REQUEST "cash_not_outstanding", "Less cash is outstanding";
     /// The cash room of the terminal, or the unallotted room of its merchant, is too small.
     CashRoomExceeded = BAD_REQUEST "cash_room_exceeded", "The cash room is exceeded";
     /// The merchant may not refund more before settlements have covered what it refunded.
@@ -89,6 +91,8 @@ codes! {
     Forbidden = FORBIDDEN "forbidden", "A role is missing";
     /// The requester cannot decide on their own request.
     FourEyesRequired = FORBIDDEN "four_eyes_required", "Approval by another person required";
+    /// The terminal is a counter of the operator, which takes no payments and refunds none.
+    NotAtCounter = FORBIDDEN "not_at_counter", "Not at a counter";
     /// The staff member lacks a permission.
     PermissionMissing = FORBIDDEN "permission_missing", "A permission is missing";
     /// The token's tenant does not exist.
@@ -147,6 +151,7 @@ impl From<Failure> for Code {
             Failure::WrongState => Self::WrongState,
             Failure::ApprovalExpired => Self::ApprovalExpired,
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
+            Failure::CashNotOutstanding => Self::CashNotOutstanding,
             Failure::RefundRoomExceeded => Self::RefundRoomExceeded,
             Failure::ReversalTooLate => Self::ReversalTooLate,
             Failure::PinRequired => Self::PinRequired,

@@ -8,8 +8,9 @@ use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use http::StatusCode;
 use ledger_core::account::Account;
+use ledger_core::cash_rooms::CashRooms;
 use ledger_core::dynamo::{Attributes, Item};
-use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TerminalId, TopupId, TransactionId};
+use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TerminalId, TerminalOwner, TopupId, TransactionId};
 use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::money::Asset;
@@ -79,7 +80,8 @@ impl<'a> Gather<'a> {
                 PeriodId::OfLane { lane, .. } => this.period_of_lane(*merchant, *id, *lane).await?,
             },
             Subject::CashRoom(terminal) => this.cash_room(*terminal).await?,
-            Subject::Rooms(merchant) => this.rooms(*merchant).await?,
+            Subject::Rooms(TerminalOwner::Merchant(merchant)) => this.rooms(*merchant).await?,
+            Subject::Rooms(TerminalOwner::Operator) => this.rooms_of_operator().await?,
             // An idempotency key's facts are of journal entries, which never change: its breaks are not read again.
             Subject::Key(_) => {}
         }
@@ -243,12 +245,14 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a terminal's cash room: its profile, the references to its operations, and what merchants allotted to it.
+    /// Reads a terminal's cash room: its profile, the references to its operations, its collections, and what merchants and
+    /// the operator allotted to it.
     async fn cash_room(&mut self, terminal: TerminalId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let partition = Partition::terminal(tenant, terminal);
         self.all_of(&reads::history_references(&partition, None)).await?;
-        let mut wanted = vec![partition.profile()];
+        self.all_of(&reads::cash_collections(tenant, terminal)).await?;
+        let mut wanted = vec![partition.profile(), Partition::tenant(tenant).cash_rooms()];
         for account in self.evidence.iter().filter_map(|id| Account::parse(id).ok()) {
             if let Account::Merchant(merchant) = account {
                 wanted.push(Partition::merchant(tenant, merchant).cash_rooms());
@@ -263,6 +267,17 @@ impl<'a> Gather<'a> {
         self.all_of(&reads::settlements(self.of.tenant, merchant, None)).await?;
         self.records_of(merchant, |record| record.contains_key("refund_room")).await?;
         self.get(vec![partition.cash_rooms(), partition.refund_room()]).await
+    }
+
+    /// Reads the operator's rooms, and the collections of its counters.
+    async fn rooms_of_operator(&mut self) -> Result<(), Stopped> {
+        let tenant = self.of.tenant;
+        let Some(rooms) = self.of.get(&Partition::tenant(tenant).cash_rooms()).await? else { return Ok(()) };
+        let counters = CashRooms::read(&rooms).map(|rooms| rooms.allotted).map_err(Problem::from)?;
+        for counter in counters.into_keys() {
+            self.all_of(&reads::cash_collections(tenant, counter)).await?;
+        }
+        self.take(vec![rooms])
     }
 
     /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.

@@ -14,6 +14,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http_body_util::BodyExt;
 use httpsig::prelude::{AlgorithmName, SecretKey, SigningKey};
 use ledger_core::idempotency::{CanonicalRequest, Fields};
+use ledger_core::ids::MerchantId;
 use ledger_core::operation::Operation;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -74,7 +75,7 @@ fn signed(epoch: u32, at: Timestamp, body: &str) -> http::Request<Body> {
 /// A function over the store. Its clock is ahead of `now` by the returned number of milliseconds.
 fn function(store: &Store) -> (Router, Counting, Arc<AtomicU64>) {
     async fn pay(terminal: Terminal, Json(body): Json<Value>) -> String {
-        format!("{} {} {}", terminal.merchant_id(), terminal.epoch(), body["amount"])
+        format!("{} {} {}", terminal.owner(), terminal.epoch(), body["amount"])
     }
     let later = Arc::new(AtomicU64::new(0));
     let read = Arc::clone(&later);
@@ -194,7 +195,7 @@ async fn key_of_an_earlier_enrolment_is_only_looked_up_and_other_terminals_keys_
     let terminal = Terminal {
         tenant: Tenant::parse("demo").unwrap(),
         id: TerminalId::parse(TERMINAL).unwrap(),
-        merchant: MerchantId::parse(MERCHANT).unwrap(),
+        owner: TerminalOwner::Merchant(MerchantId::parse(MERCHANT).unwrap()),
         epoch: 3,
     };
     let claim = async |key: &str| {

@@ -23,6 +23,8 @@ macro_rules! words {
 words! {
     /// Whether an account, card or terminal is active.
     AccountStatus: "active" | "frozen";
+    /// The kind of a terminal that is registered.
+    TerminalKind: "till" | "counter";
     /// Whether a card's PIN can be used.
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.

@@ -23,6 +23,15 @@ fn requester() -> Json {
     member(OTHER_STAFF, "yuki@example.com", &["treasurer"], "active")
 }
 
+/// A requester who manages terminals.
+fn operator() -> Json {
+    member(OTHER_STAFF, "yuki@example.com", &["operator"], "active")
+}
+
+fn owing() -> Json {
+    with(with(required(), "records", n("5")), "cash", s("owed_by_merchant"))
+}
+
 /// The approver who decides: the caller of every request.
 fn decider() -> Json {
     member(STAFF, "hanako@example.com", &["approver"], "active")
@@ -34,6 +43,18 @@ fn owner(id: &str) -> Json {
 
 fn grant() -> Json {
     json!({ "kind": s("grant"), "customer_id": s(A), "asset": s("POINT"), "amount": n("300") })
+}
+
+fn own_ceiling() -> Json {
+    json!({ "kind": s("cash_ceiling"), "owner": s("operator"), "asset": s("ECOPAY"), "amount": n("50000") })
+}
+
+fn counter_open() -> Json {
+    json!({ "kind": s("terminal_open"), "terminal_id": s(TERMINAL) })
+}
+
+fn code() -> Json {
+    json!({ "kind": s("enrolment_code"), "terminal_id": s(TERMINAL), "owner": s("operator") })
 }
 
 fn many() -> Json {
@@ -194,6 +215,14 @@ fn executed() -> Vec<Case> {
         approve("approval_approve/ceiling-of-own-employer", "The decider's address is of its staff.", &ceiling())
             .on([merchant(), person()])
             .ends("rejected four_eyes by person"),
+        approve("approval_approve/operators-ceiling", "The operator's counters have no beneficiary.", &own_ceiling()),
+        decide_in(owing(), "approval_approve/counter", "The counter is registered.", "approve").on([
+            stored(&counter_open()),
+            decider(),
+            operator(),
+        ]),
+        decide("approval_approve/counters-enrolment", "The requester may issue a code of the counter.", "approve")
+            .on([stored(&code()), decider(), operator(), super::counters::counter()]),
         approve("approval_approve/refund-ceiling", "The room grows by what is more.", &refund_ceiling("100"))
             .on([merchant(), super::rooms::refund_room("100", "-20", "120")]),
         approve("approval_approve/refund-ceiling-stale", "Another ceiling was set since.", &refund_ceiling("0"))
@@ -201,7 +230,7 @@ fn executed() -> Vec<Case> {
         decide("approval_approve/enrolment", "The requester may issue one code within a day.", "approve").on([
             stored(&json!({ "kind": s("enrolment_code"), "terminal_id": s(TERMINAL), "merchant_id": s(MERCHANT) })),
             decider(),
-            member(OTHER_STAFF, "yuki@example.com", &["operator"], "active"),
+            operator(),
             terminal(),
         ]),
         approve_limits("approval_approve/limits", "The account has the limits that were seen.")

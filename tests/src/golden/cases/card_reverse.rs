@@ -10,7 +10,7 @@ const TTL: &str = "1803006300";
 const REFUND: &str = "019a9000-0000-7000-8000-000000000092";
 
 /// The claim on the key of the operation that is reversed.
-fn original(operation: &str) -> ClaimJson {
+pub(super) fn original(operation: &str) -> ClaimJson {
     let path = format!("/v1/terminal/cards/{CARD}/{}", operation.trim_start_matches("card_"));
     by_terminal(operation, 8, &path, json!({ "amount": "800" }))
 }

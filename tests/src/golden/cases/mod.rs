@@ -11,6 +11,7 @@ mod cash;
 mod charge;
 mod clawback;
 mod clawback_points;
+mod counters;
 mod crediting;
 mod customers;
 mod debts;
@@ -87,6 +88,7 @@ pub fn all() -> Vec<Case> {
         cards::cases(),
         card_reverse::cases(),
         cash::cases(),
+        counters::cases(),
         card_pins::cases(),
         notices::cases(),
         rooms::cases(),

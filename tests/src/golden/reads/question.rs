@@ -73,6 +73,10 @@ pub enum Question {
         terminal: String,
         day: String,
     },
+    CashCollections {
+        tenant: String,
+        terminal: String,
+    },
     TopupMarkers {
         account: String,
     },
@@ -342,6 +346,9 @@ impl Question {
                 TerminalId::parse(terminal).unwrap(),
                 BusinessDate::parse(day).unwrap(),
             ),
+            Self::CashCollections { tenant, terminal } => {
+                reads::cash_collections(&slug(tenant), TerminalId::parse(terminal).unwrap())
+            }
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
             Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),

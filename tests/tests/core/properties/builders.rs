@@ -18,7 +18,7 @@ use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::payments::code::PaymentCode;
 use ledger_core::personal::{FreeText, Masked};
-use ledger_core::terms::TenantTerms;
+use ledger_core::terms::{TenantTerms, TerminalTerms};
 use ledger_core::transaction::{Draft, MAX_ITEMS, Role, Transaction};
 use ledger_core::{adjustments, cards, customers, grants, payments, plan, terminals, wallets};
 use proptest::prelude::*;
@@ -83,7 +83,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let topup = cards::topup::CardTopup {
         tenant: tenant(),
         terminal: terminal(),
-        merchant: merchant(),
+        at: TerminalTerms::Till(merchant()),
         card: card(),
         charge: yen(amount),
     };
@@ -102,7 +102,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         let reverse = CardReverse {
             tenant: &tenant(),
             terminal: Partition::terminal(&tenant(), terminal()),
-            merchant: &merchant(),
+            at: &TerminalTerms::Till(merchant()),
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
             card: None,

@@ -11,7 +11,7 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::plan::{Context, PlanRefusal};
-use ledger_core::terms::TenantTerms;
+use ledger_core::terms::{TenantTerms, TerminalTerms};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_tests::engine::Table;
@@ -98,7 +98,7 @@ impl Purse {
                 let command = cards::topup::CardTopup {
                     tenant: tenant(),
                     terminal: terminal(),
-                    merchant: merchant(),
+                    at: TerminalTerms::Till(merchant()),
                     card: card(),
                     charge: yen(amount),
                 };
@@ -135,7 +135,7 @@ impl Purse {
         let command = CardReverse {
             tenant: &tenant(),
             terminal: Partition::terminal(&tenant(), terminal()),
-            merchant: &merchant(),
+            at: &TerminalTerms::Till(merchant()),
             original: &claim(Principal::Terminal(terminal()), operation, &key),
             seen: Seen::Marker(&marker, Some(&read), payment.as_ref()),
             card: Some(&card),

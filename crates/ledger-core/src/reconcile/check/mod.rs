@@ -13,7 +13,7 @@ mod topup;
 use super::breaks::Finding;
 use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
 use crate::account::Account;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TopupId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::time::Timestamp;
 use crate::transaction::PeriodId;
@@ -44,7 +44,7 @@ pub struct Groups {
     settlements: ByGroup<SettlementId, settlement::Sums>,
     periods: ByGroup<(MerchantId, PeriodId), period::Sums>,
     cash_rooms: ByGroup<TerminalId, cash_room::Sums>,
-    rooms: ByGroup<MerchantId, rooms::Sums>,
+    rooms: ByGroup<TerminalOwner, rooms::Sums>,
 }
 
 type ByGroup<Id, Facts> = BTreeMap<(Tenant, Id), Facts>;
@@ -68,8 +68,8 @@ impl Groups {
             GroupFact::CashRoom(terminal, fact) => {
                 self.cash_rooms.entry((tenant, terminal)).or_default().take(fact, scope);
             }
-            GroupFact::Rooms(merchant, fact) => {
-                self.rooms.entry((tenant, merchant)).or_default().take(fact, scope);
+            GroupFact::Rooms(owner, fact) => {
+                self.rooms.entry((tenant, owner)).or_default().take(fact, scope);
             }
         }
     }
@@ -92,7 +92,7 @@ impl Groups {
             Subject::CashRoom(terminal) => {
                 let _ = self.cash_rooms.entry((tenant, *terminal)).or_default();
             }
-            Subject::Rooms(merchant) => drop(self.rooms.entry((tenant, *merchant)).or_default()),
+            Subject::Rooms(owner) => drop(self.rooms.entry((tenant, *owner)).or_default()),
         }
     }
 
@@ -137,9 +137,9 @@ impl Groups {
             let findings = sums.check(&tenant, terminal);
             add(tenant, Subject::CashRoom(terminal), findings);
         }
-        for ((tenant, merchant), sums) in rooms {
-            let findings = sums.check(&tenant, merchant);
-            add(tenant, Subject::Rooms(merchant), findings);
+        for ((tenant, owner), sums) in rooms {
+            let findings = sums.check(&tenant, owner);
+            add(tenant, Subject::Rooms(owner), findings);
         }
         all
     }

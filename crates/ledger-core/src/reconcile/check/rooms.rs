@@ -1,20 +1,21 @@
-//! The check of a merchant's rooms: what settlements have covered of its cash, and what is outstanding of its refunds.
+//! The check of the rooms of a merchant or of the operator: what was covered of the cash, and what is outstanding of
+//! refunds.
 
 use super::Scope;
 use crate::account::Account;
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{Tenant, TerminalOwner};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The facts of a merchant's rooms, with their sums.
+/// The facts of an owner's rooms, with their sums.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
-    /// The sums by the merchant's items, and when they last changed.
+    /// The sums by the owner's items, and when they last changed.
     recorded: BTreeMap<RoomSum, BTreeSet<(Num, i64)>>,
     changes: BTreeMap<RoomSum, Num>,
-    /// Changes after the first item was read. Whether they count depends on when the merchant's item was read.
+    /// Changes after the first item was read. Whether they count depends on when the owner's item was read.
     later: Vec<(RoomSum, Num, i64)>,
 }
 
@@ -35,11 +36,11 @@ impl Sums {
         }
     }
 
-    pub(super) fn check(&self, tenant: &Tenant, merchant: MerchantId) -> Vec<Finding> {
-        RoomSum::ALL.into_iter().filter_map(|of| self.differing(tenant, merchant, of)).collect()
+    pub(super) fn check(&self, tenant: &Tenant, owner: TerminalOwner) -> Vec<Finding> {
+        RoomSum::ALL.into_iter().filter_map(|of| self.differing(tenant, owner, of)).collect()
     }
 
-    fn differing(&self, tenant: &Tenant, merchant: MerchantId, of: RoomSum) -> Option<Finding> {
+    fn differing(&self, tenant: &Tenant, owner: TerminalOwner, of: RoomSum) -> Option<Finding> {
         let recorded = self.recorded.get(&of).and_then(BTreeSet::last).copied();
         let (found, changed_at) = recorded.map_or((Num::ZERO, None), |(amount, at)| (amount, Some(at)));
         let is_in_item = |at: i64| changed_at.is_some_and(|changed_at| at <= changed_at);
@@ -50,11 +51,16 @@ impl Sums {
             return None;
         }
         let (kind, what) = match of {
-            RoomSum::CoveredCash => (BreakKind::CashRoomDiffers, "covered by settlements"),
+            RoomSum::CoveredCash => (BreakKind::CashRoomDiffers, "covered"),
             RoomSum::OutstandingRefunds => (BreakKind::RefundRoomDiffers, "refunded and not covered"),
         };
-        let differs = Finding::new(tenant, kind, format!("rooms:{merchant}"));
+        let differs = Finding::new(tenant, kind, format!("rooms:{owner}"));
         let differs = differs.expected(format!("{expected} {what}")).found(found);
-        Some(differs.by([Account::Merchant(merchant).to_string()]))
+        Some(differs.by(accounts_of(owner)))
     }
+}
+
+/// The account of a merchant; none of the operator, whose cash is on `cash_clearing`.
+pub(super) fn accounts_of(owner: TerminalOwner) -> Option<String> {
+    owner.merchant().map(|merchant| Account::Merchant(merchant).to_string())
 }

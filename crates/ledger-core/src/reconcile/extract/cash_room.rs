@@ -1,27 +1,33 @@
-//! Cash rooms: what a merchant's terminals were allotted, the rooms that they have left, and the cash that they took.
+//! Cash rooms: what terminals were allotted by their merchant or by the operator, the rooms that they have left, the cash
+//! that they took, and what of a counter's was collected.
 
 use super::journal::ReadEntry;
-use super::{Observation, Observations, StoredItem, nums};
+use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::{Account, TenantAccount};
-use crate::cash_rooms::{CashRooms, room_changed_at, room_of};
+use crate::cash_rooms::{CashRooms, outstanding_of, room_changed_at, room_of};
 use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::{MerchantId, TerminalId};
+use crate::ids::{CashCollectionId, MerchantId, TerminalId, TerminalOwner};
 use crate::journal::HistoryLine;
-use crate::keys::attr;
+use crate::keys::{CASH_COLLECTION, attr};
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{CashRoomFact, GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
+use crate::terminals::owner_of;
 use crate::transaction::{
-    CASH, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT,
+    CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH,
+    CREDITED_BY_SEAL_AS_DEPOSIT,
 };
 
-/// A merchant's cash rooms: what each terminal was allotted, and what settlements have covered. The ceiling is the sum of what
-/// is unallotted and allotted, less what was covered.
+/// The cash rooms of a merchant or of the operator: what each terminal was allotted, and what was covered. The ceiling is the
+/// sum of what is unallotted and allotted, less what was covered.
 pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
-    let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
+    let owner = match at.kind {
+        "tenant" => TerminalOwner::Operator,
+        _ => MerchantId::parse(at.id).map(TerminalOwner::Merchant).map_err(|_| ItemError::invalid(attr::PK))?,
+    };
     let rooms = CashRooms::read(at.item)?;
     let value = |sum: &Balance| Num(sum.value());
     let sum = rooms.allotted.values().fold(value(&rooms.unallotted), |sum, more| sum.plus(value(more)));
@@ -30,19 +36,20 @@ pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
     let is_negative =
         rooms.allotted.values().chain([&rooms.unallotted, &rooms.covered]).any(|part| value(part).is_negative());
     if sum != value(&rooms.ceiling) || is_negative {
-        let differs = at.finding(BreakKind::CashRoomDiffers, format!("cash_rooms:{merchant}")).expected(sum);
+        let differs = at.finding(BreakKind::CashRoomDiffers, format!("cash_rooms:{owner}")).expected(sum);
         let differs = differs.found(format!("a ceiling of {}", rooms.ceiling.text()));
-        observed.push(at.broken(differs.by([Account::Merchant(merchant).to_string()])));
+        let accounts = owner.merchant().map(|merchant| Account::Merchant(merchant).to_string());
+        observed.push(at.broken(differs.by(accounts)));
     }
     let facts = rooms.allotted.iter().map(|(terminal, allotted)| {
-        let fact = CashRoomFact::Allotted { merchant, amount: value(allotted) };
+        let fact = CashRoomFact::Allotted { owner, amount: value(allotted) };
         at.fact(GroupFact::CashRoom(*terminal, fact))
     });
     observed.extend(facts);
     if !value(&rooms.covered).is_zero() {
         let changed_at = at.since(attr::UPDATED_AT)?.millis();
         let fact = RoomsFact::Recorded { of: RoomSum::CoveredCash, amount: value(&rooms.covered), changed_at };
-        observed.push(at.fact(GroupFact::Rooms(merchant, fact)));
+        observed.push(at.fact(GroupFact::Rooms(owner, fact)));
     }
     Ok(observed)
 }
@@ -51,9 +58,13 @@ pub(super) fn rooms(at: &StoredItem<'_>) -> Observations {
 pub(super) fn terminal(at: &StoredItem<'_>) -> Observations {
     let Some(room) = room_of(at.item)? else { return Ok(Vec::new()) };
     let changed_at = room_changed_at(at.item)?.ok_or_else(|| ItemError::missing("cash_room_at"))?.millis();
-    let merchant = at.item.parsed("merchant_id", MerchantId::parse)?;
-    let fact = CashRoomFact::Room { merchant, room: Num(room.value()), changed_at };
-    let mut observed = vec![at.fact(GroupFact::CashRoom(terminal_of(at)?, fact))];
+    let (terminal, owner) = (terminal_of(at)?, owner_of(at.item)?);
+    let fact = CashRoomFact::Room { owner, room: Num(room.value()), changed_at };
+    let mut observed = vec![at.fact(GroupFact::CashRoom(terminal, fact))];
+    if let Some(outstanding) = outstanding_of(at.item)? {
+        let fact = CashRoomFact::Outstanding { amount: Num(outstanding.value()), changed_at };
+        observed.push(at.fact(GroupFact::CashRoom(terminal, fact)));
+    }
     // Its room counts in every state.
     if let Err(error) = at.item.named("state", Status::parse) {
         observed.push(at.unreadable(&error));
@@ -61,12 +72,27 @@ pub(super) fn terminal(at: &StoredItem<'_>) -> Observations {
     Ok(observed)
 }
 
-/// What a reference in a terminal's partition says of cash that the merchant owes: it was taken, or returned.
+/// A collection of a counter's cash: so much less is outstanding, and so much room of the operator is unallotted again.
+pub(super) fn collected(at: &StoredItem<'_>) -> Observations {
+    let id = at.item.parsed("collection_id", CashCollectionId::parse)?;
+    at.check_key("collection_id", id, at.after(CASH_COLLECTION))?;
+    let terminal = at.item.parsed("terminal_id", TerminalId::parse)?;
+    at.check_key("terminal_id", terminal, at.id)?;
+    let (amount, since) = (num(at.item, "amount")?, at.since(attr::CREATED_AT)?.millis());
+    let covered = RoomsFact::Changed { of: RoomSum::CoveredCash, amount, at: since };
+    Ok(vec![
+        at.fact(GroupFact::CashRoom(terminal, CashRoomFact::Collected { amount, at: since })),
+        at.fact(GroupFact::Rooms(TerminalOwner::Operator, covered)),
+    ])
+}
+
+/// What a reference in a terminal's partition says of cash that takes room: it was taken, or returned.
 pub(super) fn taken(at: &StoredItem<'_>) -> Result<Option<Observation>, ItemError> {
-    if merchant_of(at)?.is_none() {
+    if at.kind != "terminal" || !takes_room(at.item)? {
         return Ok(None);
     }
     let line = HistoryLine::read(at.item, None)?;
+    // A bonus is no change of the reference: it is not cash.
     let amount = nums(&line.changes).get(&Asset::Ecopay).copied().unwrap_or_default();
     let fact = CashRoomFact::Taken { amount, at: line.created_at.millis() };
     Ok(Some(at.fact(GroupFact::CashRoom(terminal_of(at)?, fact))))
@@ -106,9 +132,14 @@ fn is_owed(item: &Item) -> Result<bool, ItemError> {
     match item.opt_text(CASH)? {
         None => Ok(false),
         Some(CASH_IS_OWED) => Ok(true),
-        Some(CASH_IS_DEPOSITED) => Ok(false),
+        Some(CASH_IS_DEPOSITED | CASH_IS_AT_COUNTER) => Ok(false),
         Some(_) => Err(ItemError::invalid(CASH)),
     }
+}
+
+/// Whether the cash took room of a terminal.
+fn takes_room(item: &Item) -> Result<bool, ItemError> {
+    Ok(is_owed(item)? || item.opt_text(CASH)? == Some(CASH_IS_AT_COUNTER))
 }
 
 fn terminal_of(at: &StoredItem<'_>) -> Result<TerminalId, ItemError> {

@@ -1,6 +1,6 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, sk};
+use crate::keys::{APPROVAL, CASH_COLLECTION, sk};
 
 /// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
@@ -51,8 +51,10 @@ pub enum ItemKind {
     Period,
     /// A list of the records and periods that a settlement took.
     SettledBatch,
-    /// A merchant's cash rooms.
+    /// The cash rooms of a merchant or of the operator.
     CashRooms,
+    /// A collection of the cash that a counter took.
+    CashCollection,
     /// A merchant's refund room.
     RefundRoom,
     /// A terminal, with its cash room.
@@ -87,7 +89,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 32] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -110,6 +112,7 @@ impl ItemKind {
         Self::Period,
         Self::SettledBatch,
         Self::CashRooms,
+        Self::CashCollection,
         Self::RefundRoom,
         Self::Terminal,
         Self::Profile,
@@ -133,7 +136,8 @@ impl ItemKind {
             ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
             ("terminal", "PROFILE") => Self::Terminal,
             ("customer" | "merchant", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => Self::Profile,
-            ("merchant", "CASH_ROOM") => Self::CashRooms,
+            ("merchant" | "tenant", "CASH_ROOM") => Self::CashRooms,
+            ("terminal", _) if is(CASH_COLLECTION) => Self::CashCollection,
             ("merchant", "REFUND_ROOM") => Self::RefundRoom,
             ("customer", "customer") => Self::GodRecord,
             ("customer", "METRICS") => Self::Metrics,
@@ -182,7 +186,8 @@ impl ItemKind {
             | Self::Clawback
             | Self::Settlement
             | Self::LaneCredit
-            | Self::Period => FactCount::Some,
+            | Self::Period
+            | Self::CashCollection => FactCount::Some,
             Self::Reference
             | Self::Marker
             | Self::EventMarker

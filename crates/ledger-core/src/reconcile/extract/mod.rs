@@ -106,6 +106,7 @@ impl StoredItem<'_> {
             ItemKind::Period => periods::closed(self),
             ItemKind::SettledBatch => periods::taken(self),
             ItemKind::CashRooms => cash_room::rooms(self),
+            ItemKind::CashCollection => cash_room::collected(self),
             ItemKind::RefundRoom => refund_room::room(self),
             ItemKind::Terminal => cash_room::terminal(self),
             ItemKind::Payment => payments::payment(self),

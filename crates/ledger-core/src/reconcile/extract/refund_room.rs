@@ -3,7 +3,7 @@
 use super::{Observation, Observations, StoredItem, num};
 use crate::account::Account;
 use crate::dynamo::ItemError;
-use crate::ids::MerchantId;
+use crate::ids::{MerchantId, TerminalOwner};
 use crate::keys::attr;
 use crate::money::{Amount, Balance};
 use crate::reconcile::breaks::BreakKind;
@@ -28,7 +28,7 @@ pub(super) fn room(at: &StoredItem<'_>) -> Observations {
     }
     let changed_at = at.since(attr::UPDATED_AT)?.millis();
     let fact = RoomsFact::Recorded { of: RoomSum::OutstandingRefunds, amount: outstanding, changed_at };
-    observed.push(at.fact(GroupFact::Rooms(merchant, fact)));
+    observed.push(at.fact(GroupFact::Rooms(TerminalOwner::Merchant(merchant), fact)));
     Ok(observed)
 }
 
@@ -39,7 +39,7 @@ pub(super) fn taken(at: &StoredItem<'_>, merchant: MerchantId) -> Result<Option<
     }
     let amount = num(at.item, REFUND_ROOM)?;
     let fact = RoomsFact::Changed { of: RoomSum::OutstandingRefunds, amount, at: at.since(attr::CREATED_AT)?.millis() };
-    Ok(Some(at.fact(GroupFact::Rooms(merchant, fact))))
+    Ok(Some(at.fact(GroupFact::Rooms(TerminalOwner::Merchant(merchant), fact))))
 }
 
 /// The rooms that a settlement returned to its merchant.
@@ -55,8 +55,8 @@ pub(super) fn returned(at: &StoredItem<'_>, settlement: &Settlement) -> Observat
         (RoomSum::OutstandingRefunds, returned.refunds.as_ref().map(|room| Num::ZERO.minus(size(room)))),
     ];
     let present = parts.into_iter().filter_map(|(of, amount)| Some((of, amount?)));
-    let facts = present.map(|(of, amount)| {
-        at.fact(GroupFact::Rooms(settlement.merchant, RoomsFact::Changed { of, amount, at: returned_at }))
-    });
+    let owner = TerminalOwner::Merchant(settlement.merchant);
+    let facts = present
+        .map(|(of, amount)| at.fact(GroupFact::Rooms(owner, RoomsFact::Changed { of, amount, at: returned_at })));
     Ok(facts.collect())
 }

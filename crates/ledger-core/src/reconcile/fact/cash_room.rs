@@ -2,33 +2,47 @@
 
 use super::super::num::Num;
 use super::text;
-use crate::ids::MerchantId;
+use crate::ids::TerminalOwner;
 use serde::{Deserialize, Serialize};
 
 /// One fact of a terminal's cash room. Instants are milliseconds since 1970.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum CashRoomFact {
-    /// What its merchant has allotted to it.
+    /// What a merchant or the operator has allotted to it.
     Allotted {
-        /// The merchant.
+        /// Who.
         #[serde(with = "text::one")]
-        merchant: MerchantId,
+        owner: TerminalOwner,
         /// The amount, in yen.
         amount: Num,
     },
     /// What it has left.
     Room {
-        /// The terminal's merchant.
+        /// Whose terminal it is.
         #[serde(with = "text::one")]
-        merchant: MerchantId,
+        owner: TerminalOwner,
         /// The amount, in yen.
         room: Num,
         /// When it last changed.
         changed_at: i64,
     },
+    /// What of its cash was not collected, by its own item: of a counter only.
+    Outstanding {
+        /// The amount, in yen.
+        amount: Num,
+        /// When it last changed.
+        changed_at: i64,
+    },
     /// Cash that it took, or returned: then below zero.
     Taken {
+        /// The amount, in yen.
+        amount: Num,
+        /// When.
+        at: i64,
+    },
+    /// Cash of it that was collected.
+    Collected {
         /// The amount, in yen.
         amount: Num,
         /// When.

@@ -28,7 +28,7 @@ pub use topup::{
 };
 
 use crate::account::Account;
-use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TopupId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::transaction::PeriodId;
 use serde::de::DeserializeOwned;
@@ -62,8 +62,8 @@ pub enum Subject {
     Period(MerchantId, PeriodId),
     /// A terminal's cash room.
     CashRoom(TerminalId),
-    /// A merchant's rooms, beside those of its terminals.
-    Rooms(MerchantId),
+    /// The rooms of a merchant or of the operator, beside those of its terminals.
+    Rooms(TerminalOwner),
 }
 
 /// A fact of one stored item, within its group.
@@ -94,8 +94,8 @@ pub enum GroupFact {
     Period(MerchantId, PeriodId, PeriodFact),
     /// A fact of a terminal's cash room.
     CashRoom(TerminalId, CashRoomFact),
-    /// A fact of a merchant's rooms.
-    Rooms(MerchantId, RoomsFact),
+    /// A fact of the rooms of a merchant or of the operator.
+    Rooms(TerminalOwner, RoomsFact),
 }
 
 /// Why a line has no valid fact. It repeats nothing of the line's content.
@@ -125,7 +125,7 @@ impl Fact {
             GroupFact::Settlement(id, _) => Subject::Settlement(*id),
             GroupFact::Period(merchant, id, _) => Subject::Period(*merchant, *id),
             GroupFact::CashRoom(terminal, _) => Subject::CashRoom(*terminal),
-            GroupFact::Rooms(merchant, _) => Subject::Rooms(*merchant),
+            GroupFact::Rooms(owner, _) => Subject::Rooms(*owner),
         };
         Group { tenant: self.tenant.clone(), subject }
     }
@@ -165,7 +165,7 @@ impl Fact {
             Subject::Settlement(id) => GroupFact::Settlement(id, parse(json)?),
             Subject::Period(merchant, id) => GroupFact::Period(merchant, id, parse(json)?),
             Subject::CashRoom(terminal) => GroupFact::CashRoom(terminal, parse(json)?),
-            Subject::Rooms(merchant) => GroupFact::Rooms(merchant, parse(json)?),
+            Subject::Rooms(owner) => GroupFact::Rooms(owner, parse(json)?),
         };
         Ok(Self { tenant: group.tenant, content })
     }
@@ -190,7 +190,7 @@ impl Group {
             ("settlement", None) => Subject::Settlement(SettlementId::parse(id).ok()?),
             ("period", Some(period)) => Subject::Period(MerchantId::parse(id).ok()?, PeriodId::parse(period)?),
             ("cash_room", None) => Subject::CashRoom(TerminalId::parse(id).ok()?),
-            ("rooms", None) => Subject::Rooms(MerchantId::parse(id).ok()?),
+            ("rooms", None) => Subject::Rooms(TerminalOwner::parse(id).ok()?),
             _ => return None,
         };
         Some(Self { tenant: Tenant::parse(tenant).ok()?, subject })
@@ -209,7 +209,7 @@ impl fmt::Display for Group {
             Subject::Settlement(id) => write!(f, "{tenant}/settlement/{id}"),
             Subject::Period(merchant, id) => write!(f, "{tenant}/period/{merchant}/{id}"),
             Subject::CashRoom(terminal) => write!(f, "{tenant}/cash_room/{terminal}"),
-            Subject::Rooms(merchant) => write!(f, "{tenant}/rooms/{merchant}"),
+            Subject::Rooms(owner) => write!(f, "{tenant}/rooms/{owner}"),
         }
     }
 }

@@ -1,13 +1,13 @@
-//! Facts of a merchant's rooms, beside those of its terminals.
+//! Facts of the rooms of a merchant or of the operator, beside those of its terminals.
 
 use super::super::num::Num;
 use serde::{Deserialize, Serialize};
 
-/// One fact of a merchant's rooms. Instants are milliseconds since 1970, amounts are in yen.
+/// One fact of the rooms of a merchant or of the operator. Instants are milliseconds since 1970, amounts are in yen.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum RoomsFact {
-    /// A sum, by the merchant's item.
+    /// A sum, by the owner's item.
     Recorded {
         /// Which.
         of: RoomSum,
@@ -16,7 +16,7 @@ pub enum RoomsFact {
         /// When the item last changed.
         changed_at: i64,
     },
-    /// What a return or a settlement adds to a sum.
+    /// What a return, a settlement or a collection adds to a sum.
     Changed {
         /// Which.
         of: RoomSum,
@@ -27,10 +27,10 @@ pub enum RoomsFact {
     },
 }
 
-/// A sum of a merchant's rooms.
+/// A sum of an owner's rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RoomSum {
-    /// Cash that settlements have covered.
+    /// Cash that settlements have covered, or that was collected of counters.
     CoveredCash,
     /// Refunds that no settlement has covered.
     OutstandingRefunds,

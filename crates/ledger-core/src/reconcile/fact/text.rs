@@ -3,7 +3,7 @@
 use super::super::num::Num;
 use super::{KeyDigest, SettledSum};
 use crate::account::Account;
-use crate::ids::{MerchantId, RefundId, SettlementId, TransactionId};
+use crate::ids::{MerchantId, RefundId, SettlementId, TerminalOwner, TransactionId};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
@@ -44,6 +44,7 @@ own_text! {
     MerchantId: |text| MerchantId::parse(text).ok();
     RefundId: |text| RefundId::parse(text).ok();
     SettlementId: |text| SettlementId::parse(text).ok();
+    TerminalOwner: |text| TerminalOwner::parse(text).ok();
     TransactionId: |text| TransactionId::parse(text).ok();
     PspId: PspId::parse;
     Operation: Operation::parse;

@@ -108,8 +108,9 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 50] = [
+const SORT_KEYS: [&str; 51] = [
     "CASH_ROOM",
+    "COLLECTION#",
     "REFUND_ROOM",
     "TXN#",
     "TXNREF#",
@@ -308,6 +309,7 @@ proptest! {
                         | ItemKind::Settlement
                         | ItemKind::LaneCredit
                         | ItemKind::Period
+                        | ItemKind::CashCollection
                         | ItemKind::Profile
                         | ItemKind::LegacyHistory
                         | ItemKind::MerchantWork

@@ -209,11 +209,14 @@ fn period_facts() -> Vec<PeriodFact> {
 }
 
 fn cash_room_facts() -> Vec<CashRoomFact> {
-    let merchant = merchant_id();
+    let owner = TerminalOwner::Merchant(merchant_id());
     vec![
-        CashRoomFact::Allotted { merchant, amount: num("50") },
-        CashRoomFact::Room { merchant, room: num("20"), changed_at: 1 },
+        CashRoomFact::Allotted { owner, amount: num("50") },
+        CashRoomFact::Allotted { owner: TerminalOwner::Operator, amount: num("50") },
+        CashRoomFact::Room { owner, room: num("20"), changed_at: 1 },
+        CashRoomFact::Outstanding { amount: num("20"), changed_at: 1 },
         CashRoomFact::Taken { amount: num("-30"), at: 1 },
+        CashRoomFact::Collected { amount: num("30"), at: 1 },
     ]
 }
 
@@ -257,6 +260,9 @@ fn each_fact_reads_back_from_its_line() {
         let line = fact.line().unwrap();
         assert_eq!(Fact::parse_line(&line), Ok(fact), "{line}");
         assert_eq!(line.lines().count(), 1);
+    }
+    for fact in facts_of(&group("rooms/operator"), &rooms_facts()) {
+        assert_eq!(Fact::parse_line(&fact.line().unwrap()), Ok(fact));
     }
     let of_lane = format!("demo/period/{ID}/L0/3");
     assert_eq!(Group::parse(&of_lane).unwrap().to_string(), of_lane);

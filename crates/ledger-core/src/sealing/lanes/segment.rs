@@ -314,6 +314,7 @@ impl LaneBatch {
             Failure::FourEyes
             | Failure::AccountFrozen
             | Failure::CashRoomExceeded
+            | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate

@@ -1,6 +1,6 @@
 //! Cases of merchants, their records and their settlements, and of staff.
 
-use super::{ABSENT, Case, KEYS, MERCHANT, SETTLEMENTS, case, paged};
+use super::{ABSENT, Case, KEYS, MERCHANT, SETTLEMENTS, TERMINAL, case, paged};
 use serde_json::json;
 
 const PAYMENT_2: &str = "019a0000-0000-7000-8000-000000000092";
@@ -23,6 +23,12 @@ pub(super) fn cases() -> Vec<Case> {
                 shard(0),
                 &["payment 3", "payment 2", "payment 1", "payment 1 refund"],
             ),
+        ),
+        case(
+            "cash_collections/none",
+            "a terminal whose cash was never collected",
+            json!({ "tenant": "demo", "terminal": TERMINAL }),
+            &[],
         ),
         case("merchant_records/other-shard", "of another shard", shard(1), &["payment 4"]),
         second(case(
