@@ -258,12 +258,29 @@ impl App {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
+        self.perform_with_receipt(claim, admission, plan, render).await.0
+    }
+
+    /// As [`App::perform`], and returns the receipt if this call has executed the plan: `None` for a replay.
+    pub async fn perform_with_receipt<T, A, P, F>(
+        &self,
+        claim: Claim,
+        admission: Admission,
+        plan: P,
+        render: impl Fn(&T::Receipt) -> A,
+    ) -> (Outcome, Option<T::Receipt>)
+    where
+        T: Sealable,
+        A: Into<AnyAnswer>,
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<T, PlanError>>,
+    {
         let (formed, ready) = self.formed(claim, &admission).await;
         let plan = async |cx| {
             ready.clone()?;
             plan(cx).await
         };
-        self.ledger().perform(formed, admission, plan, render).await
+        self.ledger().perform_with_receipt(formed, admission, plan, render).await
     }
 
     /// Decides in which form a claim's marker is written, and reads the keys that the form needs.

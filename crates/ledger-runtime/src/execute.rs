@@ -101,22 +101,46 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
+        self.perform_with_receipt(formed, admission, plan, render).await.0
+    }
+
+    /// As [`Ledger::perform`], and returns the receipt if this call has executed the plan: `None` for a replay, a refusal
+    /// and an unknown outcome.
+    pub async fn perform_with_receipt<T, A, P, F>(
+        &self,
+        formed: impl Into<FormedClaim>,
+        admission: Admission,
+        plan: P,
+        render: impl Fn(&T::Receipt) -> A,
+    ) -> (Outcome, Option<T::Receipt>)
+    where
+        T: Sealable,
+        A: Into<AnyAnswer>,
+        P: Fn(Context) -> F,
+        F: Future<Output = Result<T, PlanError>>,
+    {
         let formed = formed.into();
         let claim = &formed.claim;
         let seal = |planned: T| {
             let answer = render(planned.receipt()).into();
-            Ok((planned.seal(claim, answer.in_form(&formed.form))?, answer))
+            let (transaction, receipt) = planned.seal(claim, answer.in_form(&formed.form))?;
+            Ok((transaction, (answer, receipt)))
         };
+        let mut executed = None;
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
             Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
-            Admission::Execute => self.execute(&formed, plan, seal).await.and_then(|executed| match executed {
-                Executed::Done(answer) => Ok(Reply::fresh(answer.into_exposed())),
-                Executed::Marker(MarkerOutcome::Stored(reply)) => Ok(reply),
-                Executed::Marker(MarkerOutcome::InFlight(_)) => Err(Problem::key_in_use(ASK_AGAIN)),
-            }),
+            Admission::Execute => match self.execute(&formed, plan, seal).await {
+                Ok(Executed::Done((answer, receipt))) => {
+                    executed = Some(receipt);
+                    Ok(Reply::fresh(answer.into_exposed()))
+                }
+                Ok(Executed::Marker(MarkerOutcome::Stored(reply))) => Ok(reply),
+                Ok(Executed::Marker(MarkerOutcome::InFlight(_))) => Err(Problem::key_in_use(ASK_AGAIN)),
+                Err(problem) => Err(problem),
+            },
         };
-        self.outcome(claim, reply)
+        (self.outcome(claim, reply), executed)
     }
 
     /// Builds the response to a request, and counts it if the service is at fault.

@@ -11,11 +11,11 @@ pub trait Sealable {
     /// What the response is made of.
     fn receipt(&self) -> &Self::Receipt;
 
-    /// Builds the transaction, with the marker that stores `answer`.
+    /// Builds the transaction, with the marker that stores `answer`, and gives the receipt back.
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError>;
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, Self::Receipt), BuildError>;
 }
 
 /// The entry is that of the request.
@@ -26,8 +26,8 @@ impl<R> Sealable for Planned<R> {
         &self.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError> {
-        Transaction::seal(self.draft, claim, answer)
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, R), BuildError> {
+        Ok((Transaction::seal(self.draft, claim, answer)?, self.receipt))
     }
 }
 
@@ -39,7 +39,8 @@ impl<R> Sealable for (Planned<R>, Provenance) {
         &self.0.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<Transaction, BuildError> {
-        Transaction::seal_as(self.0.draft, claim, answer, &self.1)
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, R), BuildError> {
+        let (Planned { draft, receipt }, from) = self;
+        Ok((Transaction::seal_as(draft, claim, answer, &from)?, receipt))
     }
 }
