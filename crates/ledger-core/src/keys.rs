@@ -34,7 +34,10 @@ pub(crate) use settlement::{CASH_COLLECTION, period};
 pub use settlement::{
     cash_collection, credited_in_lane, payout_file_resend, payout_return, returned, settled, settlement, settling,
 };
-pub use staff::{APPROVAL, approval, approvals_from, denials, owner_recovery, person, staff_counts, staff_member};
+pub use staff::{
+    APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
+    staff_member,
+};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,

@@ -1,25 +1,30 @@
-//! Commands that another person must approve: storing them in place of executing them, the inbox, and decisions.
+//! Commands that another person must approve: storing them in place of executing them, the inbox, and decisions on them
+//! and on requests that have records of their own.
+
+mod decide;
+mod inbox;
+mod recorded;
+
+pub use inbox::Inboxed;
 
 use crate::app::App;
-use crate::cursor::Cursor;
 use crate::endpoint::Endpoint;
 use crate::execute::{ApplyError, PlanError, accepted};
 use crate::identity::Member;
 use crate::problem::Problem;
-use crate::request;
-use crate::views::{ApprovalView, Page, PendingApprovalView};
+use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, ApprovalState, Approve, Command, Seen, plan_approve_with_notice,
-    plan_reject, plan_request, plan_withdraw, plan_withdraw_of_disabled,
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve_with_notice,
+    plan_request, plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{AnyAnswer, Claim};
-use ledger_core::ids::{ApprovalId, Employer, StaffId, Tenant};
+use ledger_core::ids::{Employer, StaffId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::permission::Permission;
 use ledger_core::personal::FreeText;
-use ledger_core::plan::Context;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::reads;
 use ledger_core::staff::StaffMember;
 use ledger_core::terms::TenantTerms;
@@ -87,18 +92,14 @@ impl App {
     }
 
     /// Plans the approval of a command, and its execution.
-    ///
-    /// # Errors
-    /// [`PlanError`] if the caller may not decide on it, its state does not allow it, or it cannot be executed now.
-    pub async fn approve(
+    async fn approve_command(
         &self,
         claim: &Claim,
         who: &Member,
-        id: ApprovalId,
+        (approval, decider): (&Approval, &StaffMember),
         cx: &Context,
     ) -> Result<(Planned<Approval>, Provenance), PlanError> {
         let tenant = who.tenant();
-        let (approval, decider) = self.approval_and_member(claim, who, id, Permission::ApprovalsDecide).await?;
         let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
         wanted.extend(approval.command.keys(tenant));
         let mut items = self.ledger().read_for(claim, &wanted).await?;
@@ -108,84 +109,8 @@ impl App {
         let provider = self.provider_of(&approval.command).await;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
-        let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
+        let command = Approve { tenant, approval, decider, requester: &requester, seen };
         Ok(plan_approve_with_notice(&command, cx)?)
-    }
-
-    /// Plans the rejection of a command.
-    ///
-    /// # Errors
-    /// As [`App::approve`].
-    pub async fn reject(
-        &self,
-        claim: &Claim,
-        who: &Member,
-        id: ApprovalId,
-        cx: &Context,
-    ) -> Result<Planned<Approval>, PlanError> {
-        let (approval, decider) = self.approval_and_member(claim, who, id, Permission::ApprovalsDecide).await?;
-        Ok(plan_reject(who.tenant(), &approval, &decider, cx)?)
-    }
-
-    /// Plans the withdrawal of a command.
-    ///
-    /// # Errors
-    /// As [`App::approve`].
-    pub async fn withdraw(
-        &self,
-        claim: &Claim,
-        who: &Member,
-        id: ApprovalId,
-        cx: &Context,
-    ) -> Result<Planned<Approval>, PlanError> {
-        let (approval, by) = self.approval_and_member(claim, who, id, Permission::ApprovalsRequest).await?;
-        Ok(plan_withdraw(who.tenant(), &approval, &by, cx)?)
-    }
-
-    /// A command of a tenant that awaits approval or was decided on.
-    ///
-    /// # Errors
-    /// 404 if there is none, 503 if the store cannot be read.
-    pub async fn approval(&self, tenant: &Tenant, id: ApprovalId) -> Result<Approval, Problem> {
-        let item = self.dynamo().get(&keys::approval(tenant, id)).await?.ok_or_else(Problem::not_found)?;
-        Ok(Approval::read(&item)?)
-    }
-
-    /// A page of a tenant's commands, newest first, in one state or in any. A page of one state may be short, and still
-    /// have a cursor.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn approvals(
-        &self,
-        tenant: &Tenant,
-        state: Option<ApprovalState>,
-        page: request::Page,
-    ) -> Result<Page<ApprovalView>, Problem> {
-        let now = self.now();
-        let mut after = page.cursor.map(|cursor| ApprovalId::new(cursor.id()));
-        // Older ones have expired.
-        let from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
-        let mut items = Vec::new();
-        let cursor = |after: Option<ApprovalId>| after.map(|id| Cursor::after(id.uuid()).to_string());
-        for _ in 0..QUERIES_MAX {
-            let query = reads::approvals(tenant, from, after);
-            let found = self.dynamo().query(&query.limit(page.limit.saturating_add(1))).await?;
-            for item in &found {
-                if items.len() >= page.limit {
-                    return Ok(Page { items, next_cursor: cursor(after) });
-                }
-                let approval = Approval::read(item)?;
-                after = Some(approval.id);
-                if state.is_none_or(|state| approval.state(now) == state) {
-                    items.push(ApprovalView::at(&approval, now));
-                }
-            }
-            if found.len() <= page.limit {
-                return Ok(Page { items, next_cursor: None });
-            }
-        }
-        Ok(Page { items, next_cursor: cursor(after) })
     }
 
     /// Withdraws what a member who was disabled has requested, in the name of `who` who disabled the member.
@@ -204,16 +129,33 @@ impl App {
     async fn try_withdraw_requests_of(&self, who: &Member, id: StaffId) -> Result<(), Problem> {
         let tenant = who.tenant();
         let (by, requester) = (self.staff_member(who, who.id()).await?, self.staff_member(who, id).await?);
-        let now = self.now();
+        let from = Some(self.now().minus(APPROVAL_LIFETIME));
         let mut after = None;
         loop {
-            let query = reads::approvals(tenant, Some(now.minus(APPROVAL_LIFETIME)), after);
-            let found = self.dynamo().query(&query.limit(WITHDRAWN_PAGE)).await?;
+            let found = self.dynamo().query(&reads::approvals(tenant, from, after).limit(WITHDRAWN_PAGE)).await?;
             for item in &found {
                 let approval = Approval::read(item)?;
                 after = Some(approval.id);
-                if approval.requested_by == id && approval.state(now) == ApprovalState::Pending {
-                    self.withdraw_of_disabled(tenant, &approval, (&requester, &by)).await?;
+                if approval.requested_by == id {
+                    let plan = |cx: &Context| plan_withdraw_of_disabled(tenant, &approval, &requester, &by, cx);
+                    self.withdraw_of_disabled(tenant, plan).await?;
+                }
+            }
+            if found.len() < WITHDRAWN_PAGE {
+                break;
+            }
+        }
+        let mut after = None;
+        loop {
+            let found = self.dynamo().query(&reads::requests(tenant, from, after).limit(WITHDRAWN_PAGE)).await?;
+            for item in &found {
+                let summary = RequestSummary::read(item)?;
+                after = Some(summary.record.id());
+                if summary.requested_by == id {
+                    let request = self.with_state(tenant, summary).await?;
+                    let plan =
+                        |cx: &Context| plan_request_withdrawal_of_disabled(tenant, &request, &requester, &by, cx);
+                    self.withdraw_of_disabled(tenant, plan).await?;
                 }
             }
             if found.len() < WITHDRAWN_PAGE {
@@ -222,15 +164,14 @@ impl App {
         }
     }
 
-    async fn withdraw_of_disabled(
+    async fn withdraw_of_disabled<R>(
         &self,
         tenant: &Tenant,
-        approval: &Approval,
-        (requester, by): (&StaffMember, &StaffMember),
+        plan: impl FnOnce(&Context) -> Result<Planned<R>, PlanRefusal>,
     ) -> Result<(), Problem> {
         let cx = self.ledger().context(self.now())?;
-        // The member is active again, or the command has expired.
-        let Ok(planned) = plan_withdraw_of_disabled(tenant, approval, requester, by, &cx) else { return Ok(()) };
+        // It is decided on or has expired, or the member is active again.
+        let Ok(planned) = plan(&cx) else { return Ok(()) };
         let transaction = Transaction::unkeyed(planned.draft.items).map_err(|error| {
             tracing::error!(%error, "a withdrawal cannot be built");
             Problem::internal()
@@ -267,22 +208,6 @@ impl App {
         }
     }
 
-    /// Reads a command and the record of the member who decides on it or withdraws it.
-    async fn approval_and_member(
-        &self,
-        claim: &Claim,
-        who: &Member,
-        id: ApprovalId,
-        needed: Permission,
-    ) -> Result<(Approval, StaffMember), PlanError> {
-        let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
-        let items = self.ledger().read_for(claim, &[keys::approval(who.tenant(), id), own]).await?;
-        let mut items = items.into_iter();
-        let approval = Approval::read(&items.next().flatten().ok_or(PlanError::Missing)?)?;
-        let by = member(items.next().flatten().as_ref(), needed)?;
-        Ok((approval, by))
-    }
-
     /// The payment provider, if the command may need it.
     async fn provider_of(&self, command: &Command) -> Option<crate::topups::Provider> {
         match command {
@@ -306,7 +231,7 @@ impl App {
 }
 
 /// The member in a record; a person without one may do nothing.
-fn member(item: Option<&Item>, needed: Permission) -> Result<StaffMember, PlanError> {
+pub(crate) fn member(item: Option<&Item>, needed: Permission) -> Result<StaffMember, PlanError> {
     let item = item.ok_or_else(|| PlanError::Invalid(Problem::permission_missing(needed)))?;
     Ok(StaffMember::read(Employer::Operator, item)?)
 }

@@ -6,6 +6,7 @@ use ledger_core::account::Account;
 use ledger_core::adjustments::decide::{Decision, DecisionReceipt};
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::approvals::{RecordedRequest, RequestSummary};
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{AdjustmentId, CardId, CustomerId};
@@ -52,7 +53,7 @@ pub(crate) struct AdjustmentBody {
 pub(crate) struct AdjustmentView {
     /// The adjustment's id.
     adjustment_id: String,
-    /// `pending`, `approved` or `rejected`.
+    /// `pending`, `approved` or `rejected`; a withdrawn one is `rejected`.
     #[schema(value_type = words::AdjustmentStatus)]
     status: String,
     /// The account that is adjusted: `customer:<id>` or `card:<id>`.
@@ -125,13 +126,26 @@ pub(crate) async fn create(
             note: note.text()?,
             finding: None,
         };
-        Ok(adjustments::request::plan(&ask, &cx)?)
+        request_adjustment(&app, &who, &claim, &ask, &cx).await
     };
     Ok(app
-        .perform(claim, admission, plan, |adjustment| {
+        .perform(claim.clone(), admission, plan, |adjustment| {
             created(GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
         })
         .await)
+}
+
+/// Plans the request of an adjustment, which the inbox lists where the tenant requires approvals.
+pub(crate) async fn request_adjustment(
+    app: &App,
+    who: &Admin,
+    claim: &Claim,
+    ask: &AdjustmentRequest,
+    cx: &Context,
+) -> Result<Planned<Adjustment>, PlanError> {
+    let planned = adjustments::request::plan(ask, cx)?;
+    let summary = RequestSummary::of_adjustment(&planned.receipt, Some(&ask.note));
+    app.list_request((claim, &who.member()), &summary, planned).await
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/adjustments/{id}")
@@ -158,7 +172,13 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/app
     .permission(Permission::ApprovalsDecide)
     .id("id", "The adjustment's id.")
     .ok::<AdjustmentView>("Approved and posted")
-    .problems(&[Code::InsufficientBalance, Code::AccountFrozen, Code::FourEyesRequired, Code::LegacyRecordUnreadable])
+    .problems(&[
+        Code::InsufficientBalance,
+        Code::AccountFrozen,
+        Code::ApprovalExpired,
+        Code::FourEyesRequired,
+        Code::LegacyRecordUnreadable,
+    ])
     .when(Code::WrongState, "the adjustment is already approved or rejected")
     .when(Code::NotFound, "no such adjustment, or no such account")
     .keyed(Operation::AdjustmentApprove);
@@ -178,7 +198,7 @@ pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/reje
     .permission(Permission::ApprovalsDecide)
     .id("id", "The adjustment's id.")
     .ok::<AdjustmentView>("Rejected")
-    .problems(&[Code::FourEyesRequired])
+    .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
     .when(Code::WrongState, "the adjustment is already approved or rejected")
     .when(Code::NotFound, "no such adjustment")
     .keyed(Operation::AdjustmentReject);
@@ -214,9 +234,15 @@ async fn plan(
     cx: &Context,
 ) -> Result<Planned<DecisionReceipt>, PlanError> {
     let items = app.ledger().read_for(claim, &[keys::adjustment(who.tenant(), id)]).await?;
-    let adjustment = Adjustment::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
-    let terms = app.terms(who.tenant()).await?;
-    Ok(adjustments::decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?)
+    let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
+    let adjustment = Adjustment::read(&item)?;
+    let request = RecordedRequest::read(RequestSummary::of_adjustment(&adjustment, None), &item)?;
+    let (terms, by) = (app.terms(who.tenant()).await?, who.member());
+    let planned = adjustments::decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?;
+    match decision {
+        Decision::Approve => app.guarded_approval((claim, &by), &request, planned, cx).await,
+        Decision::Reject => app.guarded_rejection((claim, &by), &request, planned, cx).await,
+    }
 }
 
 impl From<&Adjustment> for AdjustmentView {

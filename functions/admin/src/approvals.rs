@@ -1,17 +1,21 @@
 //! `/v1/admin/approvals`: commands that another person must approve. One person requests a command at the command's own
-//! endpoint, another approves or rejects it here.
+//! endpoint, another approves or rejects it here. So are adjustments, files that are sent again, returned transfers and
+//! decisions on top-ups, which have records of their own.
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::{Approval, ApprovalState, Command};
+use ledger_core::approvals::{Approval, ApprovalState, Command, RequestRecord};
 use ledger_core::idempotency::{Answer, Fields};
 use ledger_core::ids::ApprovalId;
 use ledger_core::operation::Operation;
+use ledger_core::settlements::requests::PayoutRequestKind;
 use ledger_core::staff::MemberState;
 use ledger_runtime::app::App;
+use ledger_runtime::approvals::Inboxed;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, ok};
-use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::identity::{Admin, Caller, Member};
+use ledger_runtime::metrics::Metric;
 use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, Empty, KeyedJson, Params, PathId};
@@ -60,7 +64,7 @@ pub(crate) async fn get(
     who: Admin,
     PathId(id): PathId<ApprovalId>,
 ) -> Result<Json<ApprovalView>, Problem> {
-    let view = ApprovalView::at(&app.approval(who.tenant(), id).await?, app.now());
+    let view = app.inboxed(who.tenant(), id).await?.view(app.now());
     Ok(Json(if decides(&app, &who).await? { view } else { view.without_addresses() }))
 }
 
@@ -69,7 +73,8 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
     .about(
         "Neither the staff member who requested it can approve it, nor one whose own account it is about. If it cannot be \
          executed now, it stays pending. If what it was requested against has changed, it becomes `stale` and is never \
-         executed.",
+         executed. A request of adjustments, payouts or decisions on top-ups is addressed by its own id; its own endpoint \
+         decides on the same record.",
     )
     .permission(Permission::ApprovalsDecide)
     .id("approval_id", "The approval's id.")
@@ -80,8 +85,11 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
         Code::CashRoomExceeded,
         Code::CashNotOutstanding,
         Code::RefundRoomExceeded,
+        Code::InsufficientBalance,
+        Code::AccountFrozen,
         Code::LegacyRecordUnreadable,
     ])
+    .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .when(Code::FourEyesRequired, "the caller requested it, or is a beneficiary of it")
     .when(Code::WrongState, "it is already decided on, or its requester may not request it any more")
     .when(Code::AlreadyExists, "the merchant has an open settlement or an owner, or the person a record")
@@ -97,16 +105,31 @@ pub(crate) async fn approve(
     let (claim, admission) = APPROVE.claim(&app, &who, key, &[&id], Fields::new()).await?;
     let member = who.member();
     let plan = async |cx| app.approve(&claim, &member, id, &cx).await;
-    let outcome = app.perform(claim.clone(), admission, plan, decided).await;
-    if outcome.status() == 200
-        && let Ok(approval) = app.approval(who.tenant(), id).await
-    {
-        app.forget_changed(who.tenant(), &approval.command);
-        if let Command::StaffChange { id, state: Some(MemberState::Disabled), .. } = approval.command {
-            app.withdraw_requests_of(&member, id).await;
+    let (outcome, executed) = app.perform_with_receipt(claim.clone(), admission, plan, decided).await;
+    match executed {
+        Some(Inboxed::Command(approval)) => after_approval(&app, &member, &approval).await,
+        Some(Inboxed::Request(request)) => {
+            if let RequestRecord::Payout(PayoutRequestKind::Return, ..) = request.summary.record {
+                app.metrics().count(Metric::PayoutReturned, who.tenant(), PayoutRequestKind::Return.approval());
+            }
         }
+        // The call that executed it may not have ended.
+        None if outcome.status() == 200 => {
+            if let Ok(Inboxed::Command(approval)) = app.inboxed(who.tenant(), id).await {
+                after_approval(&app, &member, &approval).await;
+            }
+        }
+        None => {}
     }
     Ok(outcome)
+}
+
+/// What follows an approval and is no part of its transaction.
+async fn after_approval(app: &App, member: &Member, approval: &Approval) {
+    app.forget_changed(member.tenant(), &approval.command);
+    if let Command::StaffChange { id, state: Some(MemberState::Disabled), .. } = approval.command {
+        app.withdraw_requests_of(member, id).await;
+    }
 }
 
 pub(crate) const REJECT: Keyed = Endpoint::post("/v1/admin/approvals/{approval_id}/reject")
@@ -155,14 +178,14 @@ pub(crate) async fn withdraw(
 }
 
 /// The stored response of a decision. A command that was found to be stale is a refusal.
-fn decided(approval: &Approval) -> Answer {
-    let at = approval.decided_at.unwrap_or(approval.created_at);
-    match approval.state(at) {
+fn decided(inboxed: &Inboxed) -> Answer {
+    let at = inboxed.decided_at();
+    match inboxed.state(at) {
         ApprovalState::Stale => Problem::approval_stale().answer(),
         ApprovalState::Pending
         | ApprovalState::Approved
         | ApprovalState::Rejected
         | ApprovalState::Withdrawn
-        | ApprovalState::Expired => ok(&ApprovalView::at(approval, at)),
+        | ApprovalState::Expired => ok(&inboxed.view(at)),
     }
 }

@@ -3,6 +3,8 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::approvals::ApprovalState;
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{DecisionId, RefundId, TopupId};
 use ledger_core::keys;
@@ -56,13 +58,16 @@ pub(crate) struct DecisionView {
     /// `write_off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
-    /// `pending` or `approved`.
+    /// `pending` or `approved`. One that was rejected or withdrawn stays `pending`, and has `rejected_at`.
     #[schema(value_type = words::ApprovalStatus)]
-    status: String,
+    status: &'static str,
     /// The staff member who requested it.
     requested_by: String,
     /// The time of the request.
     created_at: String,
+    /// The time at which it was rejected or withdrawn, after which it is not approved; absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejected_at: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions")
@@ -102,7 +107,9 @@ pub(crate) async fn create(
     let wanted = DecisionRequest { topup, refund, way, object };
     let plan = async |cx| {
         let note = note.text()?;
-        app.psp_executor().await?.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await
+        let executor = app.psp_executor().await?;
+        let (planned, summary) = executor.request_decision(&claim, &wanted, (who.staff_id(), &note), &cx).await?;
+        app.list_request((&claim, &who.member()), &summary, planned).await
     };
     let render = |decision: &TopupDecision| created(GET.path(&[&topup, &decision.id]), &DecisionView::from(decision));
     Ok(app.perform(claim.clone(), admission, plan, render).await)
@@ -124,7 +131,10 @@ pub(crate) async fn get(
     let (topup, id) = ids(&topup, &id)?;
     let item =
         app.dynamo().get(&keys::topup_decision(who.tenant(), topup, id)).await?.ok_or_else(Problem::not_found)?;
-    Ok(Json(DecisionView::from(&TopupDecision::read(&item)?)))
+    let view = DecisionView::from(&TopupDecision::read(&item)?);
+    let is_rejected = item.text("state")? == ApprovalState::Rejected.name();
+    let rejected_at = if is_rejected { item.opt_string("decided_at")? } else { None };
+    Ok(Json(DecisionView { rejected_at, ..view }))
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions/{decision_id}/approve")
@@ -138,8 +148,8 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decision
     .id("decision_id", "The decision's id.")
     .ok::<DecisionView>("Carried out")
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
-    .problems(&[Code::FourEyesRequired, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "the decision is already approved, or Stripe's object or our record has changed")
+    .problems(&[Code::ApprovalExpired, Code::FourEyesRequired, Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "the decision is already decided on, or Stripe's object or our record has changed")
     .when(
         Code::InvalidRequest,
         "the request is not valid, or the decision is no longer possible; `detail` has the reason",
@@ -155,7 +165,11 @@ pub(crate) async fn approve(
 ) -> Result<Outcome, Problem> {
     let (topup, id) = ids(&topup, &id)?;
     let (claim, admission) = APPROVE.claim(&app, &who, key, &[&topup, &id], Fields::new()).await?;
-    let plan = async |cx| app.psp_executor().await?.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await;
+    let plan = async |cx| {
+        let executor = app.psp_executor().await?;
+        let (planned, request) = executor.approve_decision(&claim, (topup, id), who.staff_id(), &cx).await?;
+        app.guarded_approval((&claim, &who.member()), &request, planned, &cx).await
+    };
     Ok(app.perform(claim.clone(), admission, plan, |decision| ok(&DecisionView::from(decision))).await)
 }
 
@@ -172,9 +186,11 @@ impl From<&TopupDecision> for DecisionView {
             refund_id: decision.refund.map(|refund| refund.to_string()),
             way: decision.way.name().to_owned(),
             object: decision.object.clone(),
-            status: decision.state.clone(),
+            // The closed list of the API has no further word.
+            status: if decision.state == ApprovalState::Approved.name() { "approved" } else { "pending" },
             requested_by: decision.requested_by.to_string(),
             created_at: decision.created_at.to_string(),
+            rejected_at: None,
         }
     }
 }

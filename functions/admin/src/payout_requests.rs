@@ -3,6 +3,7 @@
 
 use crate::settlements::{self, ids, read};
 use axum::extract::State;
+use ledger_core::approvals::{RecordedRequest, RequestSummary};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId};
 use ledger_core::operation::Operation;
@@ -106,8 +107,8 @@ pub(crate) const APPROVE_RESEND: Keyed =
         .id("id", "The settlement's id.")
         .id("resend_id", "The request's id.")
         .accepted::<ResendView>("Approved; the file is being sent")
-        .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer was returned")
+        .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
+        .when(Code::WrongState, "it is already decided on, the file is being sent again, or the transfer was returned")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::FileResendApprove);
 
@@ -162,8 +163,8 @@ pub(crate) const APPROVE_RETURN: Keyed =
         .id("id", "The settlement's id.")
         .id("return_id", "The request's id.")
         .ok::<ReturnView>("Approved and booked")
-        .problems(&[Code::FourEyesRequired])
-        .when(Code::WrongState, "it is already approved, the file is being sent again, or the transfer was returned")
+        .problems(&[Code::ApprovalExpired, Code::FourEyesRequired])
+        .when(Code::WrongState, "it is already decided on, the file is being sent again, or the transfer was returned")
         .when(Code::NotFound, "no such request")
         .keyed(Operation::SettlementReturnApprove);
 
@@ -196,7 +197,10 @@ async fn ask(
     let (claim, admission) = endpoint.claim(app, who, key, &[&at.merchant, &at.id], fields).await?;
     let plan = async |cx| {
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), &note.text()?, &cx)?)
+        let note = note.text()?;
+        let planned = rules::plan_request(who.tenant(), &settlement, kind, who.staff_id(), &note, &cx)?;
+        let summary = RequestSummary::of_payout(&planned.receipt, &settlement, Some(&note));
+        app.list_request((&claim, &who.member()), &summary, planned).await
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -213,12 +217,16 @@ async fn approve(
     let place = kind.key(who.tenant(), at.merchant, id);
     let plan = async |cx| {
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&place)).await?;
-        let found = PayoutRequest::read(kind, &items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
+        let found = PayoutRequest::read(kind, &item)?;
         if found.settlement != at.id {
             return Err(PlanError::Missing);
         }
         let settlement = read(app, who, (at.merchant, at.id), &claim).await?;
-        Ok(rules::plan_approve(who.tenant(), &found, &settlement, who.staff_id(), &cx)?)
+        let summary = RequestSummary::of_payout(&found, &settlement, None);
+        let request = RecordedRequest::read(summary, &item)?;
+        let planned = rules::plan_approve(who.tenant(), &found, &settlement, who.staff_id(), &cx)?;
+        app.guarded_approval((&claim, &who.member()), &request, planned, &cx).await
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

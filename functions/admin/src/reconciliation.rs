@@ -5,7 +5,7 @@ use crate::adjustments::{self, AdjustmentView};
 use axum::Json;
 use axum::extract::State;
 use ledger_core::adjustments::record::{Answered, ReasonCode};
-use ledger_core::adjustments::request::{self as rules, AdjustmentRequest};
+use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
@@ -129,10 +129,10 @@ pub(crate) async fn answer(
                 seen: found.seen,
             }),
         };
-        Ok(rules::plan(&ask, &cx)?)
+        adjustments::request_adjustment(&app, &who, &claim, &ask, &cx).await
     };
     Ok(app
-        .perform(claim, admission, plan, |adjustment| {
+        .perform(claim.clone(), admission, plan, |adjustment| {
             created(adjustments::GET.path(&[&adjustment.id]), &AdjustmentView::from(adjustment))
         })
         .await)

@@ -6,7 +6,7 @@ use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_pin, build_cash, build_crediting, build_decision, build_hold, build_lanes,
-    build_migration, build_more, build_notices, build_reconcile, build_scale, build_settlement, build_staff,
+    build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale, build_settlement, build_staff,
     build_topup, build_trail,
 };
 use crate::declared::declared;
@@ -113,7 +113,7 @@ pub fn build(given: &Given) -> Built {
     }
 }
 
-fn make(
+pub(super) fn make(
     world: &World,
     does: &Does,
     both: impl FnOnce() -> (Claim, Answer),
@@ -277,6 +277,7 @@ fn make(
         Does::Notice(does) => return build_notices::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),
+        Does::Recorded(does) => return build_recorded::make(world, does, given),
         Does::Hold(does) => return Ok(Made::Draft(build_hold::make(world, does)?)),
         Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),

@@ -46,8 +46,9 @@ pub(super) fn make(world: &World, does: &DecisionDoes) -> Result<Made, NoPlan> {
     let basis = Basis { view: &view, fact: fact.as_ref(), flight: flight.as_ref() };
     let draft = match does {
         DecisionDoes::Request { way, note, .. } => {
-            decision::plan_request(&basis, DecisionKind::parse(way).unwrap(), (staff, &decode::text(note)), &world.cx)?
-                .draft
+            let by = (staff, &decode::text(note));
+            let (planned, _) = decision::plan_request(&basis, DecisionKind::parse(way).unwrap(), by, &world.cx)?;
+            planned.draft
         }
         DecisionDoes::Approve { decision: id, landing, .. } => {
             let (topup, id) = (TopupId::parse(topup).unwrap(), DecisionId::parse(id).unwrap());

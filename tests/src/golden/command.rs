@@ -9,6 +9,7 @@ use super::build_decision::DecisionDoes;
 use super::build_lanes::LanesDoes;
 use super::build_notices::NoticeDoes;
 use super::build_reconcile::ReconcileDoes;
+use super::build_recorded::RecordedDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_staff::StaffDoes;
@@ -402,6 +403,8 @@ pub enum Does {
     Notice(NoticeDoes),
     Staff(StaffDoes),
     Approval(ApprovalDoes),
+    // Requests with records of their own, in tenants that require approvals.
+    Recorded(RecordedDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),

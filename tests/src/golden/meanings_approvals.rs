@@ -17,8 +17,15 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         ("approval", "#expires_at > :now") => {
             vec![(Old::WithOperand("expires_at", ":now"), "rejected approval_expired")]
         }
+        // A request that has a record of its own.
+        ("adjustment" | "resend" | "decision", "#created_at > :earliest") => {
+            vec![(Old::WithOperand("created_at", ":earliest"), "rejected approval_expired")]
+        }
+        ("adjustment" | "resend" | "decision", "#state = :pending") if does == "recorded" => {
+            vec![(Old::With("state", s("approved")), "rejected wrong_state")]
+        }
         // The decider is of the staff of the merchant that the command is about.
-        ("person", "attribute_not_exists(#uuid)") if does == "approval" => {
+        ("person", "attribute_not_exists(#uuid)") if does == "approval" || does == "recorded" => {
             vec![(Old::KeyOnly, "rejected four_eyes")]
         }
         ("profile", "#payout = :seen_payout") => vec![(Old::Without("payout"), stale)],

@@ -7,7 +7,9 @@ use serde_json::json;
 
 /// The rows of one clause about a settlement.
 pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
-    if !matches!(does, "settlement" | "settlement_admin") {
+    // A request with a record of its own may be about a payout.
+    let is_payout = does == "recorded" && !["marker", "adjustment", "decision"].contains(&names::role(role));
+    if !matches!(does, "settlement" | "settlement_admin") && !is_payout {
         return None;
     }
     let s = |text: &str| json!({ "S": text });

@@ -14,6 +14,7 @@ mod build_migration;
 mod build_more;
 pub mod build_notices;
 pub mod build_reconcile;
+pub mod build_recorded;
 pub mod build_scale;
 pub mod build_settlement;
 pub mod build_staff;

@@ -5,7 +5,7 @@ use super::psp_tap::PspTap;
 use super::tap::Tap;
 use super::topup_rig::TestClock;
 use super::world::new_key;
-use super::{Answer, Call, Host, Merchant, World, host};
+use super::{Answer, Call, Host, Merchant, World, approvals, host};
 use crate::audit::opt_number;
 use crate::cloud::gate;
 use futures::future::BoxFuture;
@@ -269,10 +269,15 @@ pub fn registered() -> Value {
     json!({"payout_destination": {"kind": "stripe", "external_account": "ba_1Midori"}})
 }
 
-/// A merchant that is paid by bank file.
+/// A merchant that is paid by bank file. Where its destination was approved, the day after that has passed.
 pub async fn payable(world: &World) -> Merchant {
     let merchant = world.merchant().await;
     world.change(&format!("/v1/admin/merchants/{}", merchant.id), &destination()).await;
+    let pk = format!("{}#merchant#{}", world.tenant, merchant.id);
+    let mut profile = world.books().await.row(&pk, "PROFILE").cloned().expect("a merchant");
+    if profile.remove("payout_from").is_some() {
+        world.plant(profile).await;
+    }
     merchant
 }
 
@@ -309,7 +314,9 @@ pub async fn run_task(settler: &Settler, at: &SettlementRef, task: Task) -> Resu
 
 /// Closes a merchant's period; returns the settlement.
 pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
-    let id = world.api.settle(&closing(world, merchant)).await.good().text("/settlement_id");
+    let answer = approvals::approve(world, world.api.settle(&closing(world, merchant)).await.good()).await;
+    // A settlement that another person approves has the approval's id.
+    let id = answer.text(if answer.status == 202 { "/approval_id" } else { "/settlement_id" });
     SettlementRef {
         tenant: Tenant::parse(&world.tenant).expect("a slug"),
         merchant: MerchantId::parse(&merchant.id).expect("an id"),

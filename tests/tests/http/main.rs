@@ -2,6 +2,7 @@
 
 mod abuse;
 mod approvals;
+mod approvals_recorded;
 mod attention;
 mod audit;
 mod callers;

@@ -10,7 +10,7 @@ use crate::audit::of_decider;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Employer, Principal, Tenant};
+use crate::ids::{Employer, Principal, StaffId, Tenant};
 use crate::keys::{self, Key, attr};
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::operation::Operation;
@@ -47,7 +47,7 @@ pub struct Approve<'a> {
 /// command is pending after that.
 pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
     let Approve { tenant, approval, decider, requester, seen } = command;
-    may_decide(approval, decider, cx)?;
+    may_decide(approval.requested_by, approval.state(cx.now), decider)?;
     let beneficiaries = approval.command.beneficiaries();
     let is_own = approval.command.is_about(decider);
     if is_own || beneficiaries.iter().any(|account| decider.is_beneficiary_of(*account)) {
@@ -118,7 +118,7 @@ pub fn plan_reject(
     decider: &StaffMember,
     cx: &Context,
 ) -> Result<Planned<Approval>, PlanRefusal> {
-    may_decide(approval, decider, cx)?;
+    may_decide(approval.requested_by, approval.state(cx.now), decider)?;
     Ok(changed(tenant, approval, (ApprovalState::Rejected, Operation::ApprovalReject), decider, cx))
 }
 
@@ -138,7 +138,7 @@ pub fn plan_withdraw(
     if by.id != approval.requested_by && !by.is_owner() {
         return Err(PlanRefusal::Denied(Permission::StaffManage));
     }
-    is_pending(approval, cx)?;
+    is_pending_at(approval.state(cx.now))?;
     Ok(withdrawn(tenant, approval, by, by, cx))
 }
 
@@ -156,7 +156,7 @@ pub fn plan_withdraw_of_disabled(
     if requester.id != approval.requested_by || requester.state != MemberState::Disabled {
         return Err(PlanRefusal::Refused(Failure::StalePlan));
     }
-    is_pending(approval, cx)?;
+    is_pending_at(approval.state(cx.now))?;
     Ok(withdrawn(tenant, approval, requester, by, cx))
 }
 
@@ -181,18 +181,22 @@ fn withdrawn(
 }
 
 /// Checks that a member may decide on a command. The guards of the transaction check it again, exactly.
-fn may_decide(approval: &Approval, decider: &StaffMember, cx: &Context) -> Result<(), PlanRefusal> {
+pub(super) fn may_decide(
+    requested_by: StaffId,
+    state: ApprovalState,
+    decider: &StaffMember,
+) -> Result<(), PlanRefusal> {
     if !decider.may(Permission::ApprovalsDecide) {
         return Err(PlanRefusal::Denied(Permission::ApprovalsDecide));
     }
-    if decider.id == approval.requested_by {
+    if decider.id == requested_by {
         return Err(PlanRefusal::Refused(Failure::FourEyes));
     }
-    is_pending(approval, cx)
+    is_pending_at(state)
 }
 
-fn is_pending(approval: &Approval, cx: &Context) -> Result<(), PlanRefusal> {
-    match approval.state(cx.now) {
+pub(super) fn is_pending_at(state: ApprovalState) -> Result<(), PlanRefusal> {
+    match state {
         ApprovalState::Pending => Ok(()),
         ApprovalState::Expired => Err(PlanRefusal::Refused(Failure::ApprovalExpired)),
         ApprovalState::Approved | ApprovalState::Rejected | ApprovalState::Withdrawn | ApprovalState::Stale => {
@@ -249,7 +253,7 @@ fn state_is_pending() -> Condition {
 
 /// Requires that a merchant has no record of the decider as its staff; `None` for an account that has no staff.
 // INVARIANT: a person with the same e-mail address, under another id, does not decide on what the own employer gets.
-fn is_outside(tenant: &Tenant, decider: &StaffMember, account: Account) -> Option<TransactItem> {
+pub(super) fn is_outside(tenant: &Tenant, decider: &StaffMember, account: Account) -> Option<TransactItem> {
     let merchant = match account {
         Account::Merchant(id) => id,
         Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => return None,
@@ -260,7 +264,7 @@ fn is_outside(tenant: &Tenant, decider: &StaffMember, account: Account) -> Optio
 }
 
 /// Merges actions on one item, such as two checks of one person's record; `None` if two of them conflict.
-fn merged(items: impl Iterator<Item = TransactItem>) -> Option<Vec<TransactItem>> {
+pub(super) fn merged(items: impl Iterator<Item = TransactItem>) -> Option<Vec<TransactItem>> {
     let (mut order, mut by_key) = (Vec::<Key>::new(), BTreeMap::<Key, TransactItem>::new());
     for item in items {
         let key = item.key().clone();

@@ -1,10 +1,13 @@
 //! Commands of the operator's staff that another person must approve: a record with a typed command, and one
-//! transaction that changes the record's state and executes the command.
+//! transaction that changes the record's state and executes the command. Also the inbox's items of requests that have
+//! records of their own, and what such a tenant demands of a decision on one.
 
 mod command;
 mod decide;
 mod draft;
 mod record;
+mod recorded;
+mod recorded_decide;
 mod request;
 mod stored;
 
@@ -14,6 +17,11 @@ pub use decide::{
 };
 pub use draft::{Drafted, Seen};
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
+pub use recorded::{RecordedRequest, RequestRecord, RequestSummary};
+pub use recorded_decide::{
+    RequestDecision, check_approval, guard_approval, guard_rejection, plan_listed, plan_request_rejection,
+    plan_request_withdrawal, plan_request_withdrawal_of_disabled,
+};
 pub use request::{ApprovalRequest, plan_request};
 
 #[cfg(test)]

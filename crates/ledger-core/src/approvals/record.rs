@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const APPROVAL_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The longest reason, in characters.
-const REASON_CHARS_MAX: usize = 140;
+pub(super) const REASON_CHARS_MAX: usize = 140;
 
 pub(super) const STATE: &str = "state";
 pub(super) const REQUESTED_BY: &str = "requested_by";
@@ -61,6 +61,14 @@ impl ApprovalState {
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+
+    /// A stored state as it is at an instant.
+    pub(super) fn at(self, expires_at: Timestamp, now: Timestamp) -> Self {
+        match self {
+            Self::Pending if expires_at <= now => Self::Expired,
+            Self::Pending | Self::Approved | Self::Rejected | Self::Withdrawn | Self::Expired | Self::Stale => self,
+        }
     }
 
     /// Parses a stored name; `None` for any other text.
@@ -127,15 +135,7 @@ impl Approval {
     /// The state at an instant.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> ApprovalState {
-        match self.state {
-            ApprovalState::Pending if self.expires_at <= now => ApprovalState::Expired,
-            ApprovalState::Pending
-            | ApprovalState::Approved
-            | ApprovalState::Rejected
-            | ApprovalState::Withdrawn
-            | ApprovalState::Expired
-            | ApprovalState::Stale => self.state,
-        }
+        self.state.at(self.expires_at, now)
     }
 
     /// The key of what the command writes in the journal.

@@ -9,6 +9,9 @@ use sha2::{Digest, Sha256};
 
 /// The prefix of commands that another person must approve.
 pub const APPROVAL: &str = "APPROVAL#";
+/// The prefix of the inbox's items of requests that have records of their own. It begins with that of jobs: earlier
+/// releases know that as work of the tenant, and read `APPROVAL#` as commands, of which they know none of these.
+pub const REQUEST: &str = "JOB#request#";
 
 impl Partition {
     /// The partition of a staff member's idempotency markers.
@@ -65,8 +68,24 @@ pub fn approval(tenant: &Tenant, id: ApprovalId) -> Key {
     Partition::tenant(tenant).item(format!("{APPROVAL}{id}"))
 }
 
+/// The inbox's item of a request that has a record of its own.
+#[must_use]
+pub fn request(tenant: &Tenant, id: ApprovalId) -> Key {
+    Partition::tenant(tenant).item(format!("{REQUEST}{id}"))
+}
+
 /// The smallest and the largest sort key of the commands that were requested at `from` or later.
 #[must_use]
 pub fn approvals_from(from: Timestamp) -> (String, String) {
-    (format!("{APPROVAL}{}", crate::ids::least_born_at(from)), format!("{APPROVAL}~"))
+    born_from(APPROVAL, from)
+}
+
+/// The same of the inbox's items of requests.
+#[must_use]
+pub fn requests_from(from: Timestamp) -> (String, String) {
+    born_from(REQUEST, from)
+}
+
+fn born_from(prefix: &str, from: Timestamp) -> (String, String) {
+    (format!("{prefix}{}", crate::ids::least_born_at(from)), format!("{prefix}~"))
 }

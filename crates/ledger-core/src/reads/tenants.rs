@@ -51,13 +51,23 @@ pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>
 /// or those that were requested at `from` or later.
 #[must_use]
 pub fn approvals(tenant: &Tenant, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
+    inbox(tenant, keys::APPROVAL, from.map(keys::approvals_from), after)
+}
+
+/// The inbox's items of a tenant's requests that have records of their own, in the same order.
+#[must_use]
+pub fn requests(tenant: &Tenant, from: Option<Timestamp>, after: Option<ApprovalId>) -> Query {
+    inbox(tenant, keys::REQUEST, from.map(keys::requests_from), after)
+}
+
+/// The items with a prefix, newest first, after the id `after`: all of them, or those in `range`.
+fn inbox(tenant: &Tenant, prefix: &str, range: Option<(String, String)>, after: Option<ApprovalId>) -> Query {
     let tenant = Partition::tenant(tenant);
     let after = after.map(ApprovalId::uuid);
-    match from {
-        None => newest(&tenant, keys::APPROVAL, after),
-        Some(from) => {
-            let (low, high) = keys::approvals_from(from);
-            let after = after.map(|id| format!("{}{id}", keys::APPROVAL));
+    match range {
+        None => newest(&tenant, prefix, after),
+        Some((low, high)) => {
+            let after = after.map(|id| format!("{prefix}{id}"));
             Query::partition(&tenant, SortRange::between(low, high)).newest_first().after(after)
         }
     }

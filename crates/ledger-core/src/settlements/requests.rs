@@ -39,7 +39,7 @@ pub struct PayoutRequest {
     pub settlement: SettlementId,
     /// The staff member who requested it.
     pub requested_by: StaffId,
-    /// `pending` or `approved`.
+    /// `pending`, `approved` or `rejected`.
     pub state: String,
     /// When it was requested.
     pub created_at: Timestamp,
@@ -47,7 +47,8 @@ pub struct PayoutRequest {
 
 impl PayoutRequestKind {
     /// The attribute that holds the request's id.
-    const fn id_attribute(self) -> &'static str {
+    #[must_use]
+    pub const fn id_attribute(self) -> &'static str {
         match self {
             Self::Resend => "resend_id",
             Self::Return => "return_id",

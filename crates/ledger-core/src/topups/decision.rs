@@ -6,7 +6,7 @@
 use super::decision_effect::{self, Effect};
 use super::route::View;
 use super::seen;
-use crate::account::Account;
+use crate::account::{Account, Posting};
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ pub struct TopupDecision {
     pub object: Option<String>,
     /// The staff member who requested it.
     pub requested_by: StaffId,
-    /// `pending` or `approved`.
+    /// `pending`, `approved` or `rejected`.
     pub state: String,
     /// When it was requested.
     pub created_at: Timestamp,
@@ -122,7 +122,8 @@ impl TopupDecision {
     }
 }
 
-/// Stores a request for a decision. Nothing happens until another person approves it.
+/// Stores a request for a decision. Nothing happens until another person approves it. The postings are what it would post
+/// at present.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the decision could not be carried out at present.
@@ -131,9 +132,9 @@ pub fn plan_request(
     way: DecisionKind,
     (staff, note): (StaffId, &FreeText),
     cx: &Context,
-) -> Result<Planned<TopupDecision>, PlanRefusal> {
+) -> Result<(Planned<TopupDecision>, Vec<Posting>), PlanRefusal> {
     let (tenant, topup) = (basis.view.tenant, basis.view.topup);
-    let _possible = decision_effect::of(basis, way, cx)?;
+    let possible = decision_effect::of(basis, way, cx)?;
     let decision = TopupDecision {
         id: DecisionId::new(cx.resource_id),
         topup: topup.id,
@@ -158,7 +159,8 @@ pub fn plan_request(
     let act = decision.act(staff, Operation::TopupDecisionRequest, topup.wallet()).because(Some(note));
     let key = keys::topup_decision(tenant, topup.id, decision.id);
     let items = vec![TransactItem::put_new(Role::Decision, key, item, Failure::AlreadyExists), act.record(tenant, cx)];
-    Ok(Planned { draft: Draft { entry: None, items }, receipt: decision })
+    let postings = possible.entry.map(|entry| entry.postings).unwrap_or_default();
+    Ok((Planned { draft: Draft { entry: None, items }, receipt: decision }, postings))
 }
 
 /// Carries a decision out. Another person approves it, and the provider's object must be unchanged. `answer` becomes

@@ -8,6 +8,7 @@ use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
+use ledger_core::approvals::{RecordedRequest, RequestRecord, RequestSummary};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, StoredAnswer};
 use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
@@ -32,7 +33,7 @@ pub struct DecisionRequest {
 }
 
 impl PspExecutor {
-    /// Plans the request of a decision.
+    /// Plans the request of a decision, and what the inbox shows of it.
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.
@@ -42,17 +43,20 @@ impl PspExecutor {
         request: &DecisionRequest,
         (staff, note): (StaffId, &FreeText),
         cx: &Context,
-    ) -> Result<Planned<TopupDecision>, PlanError> {
+    ) -> Result<(Planned<TopupDecision>, RequestSummary), PlanError> {
         self.ledger.read_for(claim, &[]).await?;
         let records = self.contradicted(&claim.tenant, (request.topup, request.refund)).await?;
         let object = self.object(&claim.tenant, &records, request.way, request.object.as_ref(), cx).await?;
         let fact = object.and_then(PspObject::fact);
         let view = records.view(&claim.tenant);
         let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
-        Ok(decision::plan_request(&basis, request.way, (staff, note), cx)?)
+        let (planned, postings) = decision::plan_request(&basis, request.way, (staff, note), cx)?;
+        let wallet = records.topup.wallet();
+        let summary = RequestSummary::of_decision(&planned.receipt, wallet, &postings, Some(note));
+        Ok((planned, summary))
     }
 
-    /// Plans the approval of a decision.
+    /// Plans the approval of a decision, and returns the request as it was read.
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.
@@ -62,11 +66,14 @@ impl PspExecutor {
         (topup, id): (TopupId, DecisionId),
         staff: StaffId,
         cx: &Context,
-    ) -> Result<Planned<TopupDecision>, PlanError> {
+    ) -> Result<(Planned<TopupDecision>, RecordedRequest), PlanError> {
         let key = keys::topup_decision(&claim.tenant, topup, id);
-        let found = self.ledger.read_for(claim, &[key]).await?.into_iter().flatten().next();
-        let decision = TopupDecision::read(&found.ok_or(PlanError::Missing)?)?;
+        let found = self.ledger.read_for(claim, std::slice::from_ref(&key)).await?.into_iter().flatten().next();
+        let found = found.ok_or(PlanError::Missing)?;
+        let decision = TopupDecision::read(&found)?;
         let records = self.contradicted(&claim.tenant, (topup, decision.refund)).await?;
+        let summary = RequestSummary::without_item(RequestRecord::Decision(topup, id), records.topup.wallet(), &found)?;
+        let read = RecordedRequest::read(summary, &found)?;
         let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
         let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
         let answer = object.as_ref().filter(|_| decision.way == DecisionKind::Book);
@@ -80,7 +87,15 @@ impl PspExecutor {
         let fact = object.and_then(PspObject::fact);
         let view = records.view(&claim.tenant);
         let basis = Basis { view: &view, fact: fact.as_ref(), flight: records.flight.as_ref() };
-        Ok(decision::plan_approve(&basis, &decision, stored, staff, cx)?)
+        match decision::plan_approve(&basis, &decision, stored, staff, cx) {
+            Ok(planned) => Ok((planned, read)),
+            Err(refusal) => {
+                // Another approval between the two reads has made the object agree with the record.
+                let found = self.ledger.read_for(claim, &[key]).await?.into_iter().flatten().next();
+                let is_same = TopupDecision::read(&found.ok_or(PlanError::Missing)?)? == decision;
+                Err(if is_same { refusal.into() } else { Failure::WrongState.into() })
+            }
+        }
     }
 
     async fn contradicted(

@@ -1,7 +1,8 @@
 //! Commands that another person must approve, as the operator API shows them.
 
 use super::words;
-use ledger_core::approvals::{Approval, ApprovalState, Command, Effect};
+use ledger_core::approvals::{Approval, ApprovalState, Command, Effect, RecordedRequest};
+use ledger_core::money::Amount;
 use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -15,9 +16,10 @@ pub struct ApprovalView {
     /// `pending` until another staff member decides; `stale` if what it was requested against had changed by then.
     #[schema(value_type = words::ApprovalStateWord)]
     pub status: &'static str,
-    /// The command: the name of its operation, for example `grant`.
+    /// The command: the name of its operation, for example `grant`. For a request that has a record of its own, the
+    /// operation that requested it, for example `adjustment_request`.
     pub command: &'static str,
-    /// The account that it is about: `customer:<id>` or `merchant:<id>`; absent if there are many or none.
+    /// The account that it is about: `customer:<id>`, `card:<id>` or `merchant:<id>`; absent if there are many or none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub account: Option<String>,
     /// The asset of the amount; absent without an amount.
@@ -30,7 +32,7 @@ pub struct ApprovalView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub customers: Option<usize>,
     /// What else the command says, by name. A bank account is masked, and an e-mail address is for those who may decide.
-    pub details: BTreeMap<&'static str, String>,
+    pub details: BTreeMap<String, String>,
     /// The reason; absent if none was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -90,7 +92,7 @@ impl ApprovalView {
             asset: asset.map(|asset| asset.to_string()),
             amount: amount.map(|amount| amount.text()),
             customers: count,
-            details: approval.command.details().into_iter().collect(),
+            details: approval.command.details().into_iter().map(|(name, text)| (name.to_owned(), text)).collect(),
             reason: approval.reason.as_ref().map(|reason| reason.expose().to_owned()),
             requested_by: approval.requested_by.to_string(),
             created_at: approval.created_at.to_string(),
@@ -105,6 +107,31 @@ impl ApprovalView {
 }
 
 impl ApprovalView {
+    /// A request that has a record of its own, as it is at `now`.
+    #[must_use]
+    pub fn of_request(request: &RecordedRequest, now: Timestamp) -> Self {
+        let summary = &request.summary;
+        Self {
+            approval_id: summary.record.id().to_string(),
+            status: request.state(now).name(),
+            command: summary.record.operation().name(),
+            account: Some(summary.account.to_string()),
+            asset: summary.amount.as_ref().map(|amount| amount.asset().to_string()),
+            amount: summary.amount.as_ref().map(Amount::text),
+            customers: None,
+            details: summary.details.clone(),
+            reason: summary.reason.as_ref().map(|reason| reason.expose().to_owned()),
+            requested_by: summary.requested_by.to_string(),
+            created_at: summary.created_at.to_string(),
+            expires_at: summary.expires_at().to_string(),
+            decided_by: request.decided_by.map(|id| id.to_string()),
+            decided_at: request.decided_at.map(|at| at.to_string()),
+            transaction_id: request.transaction_id.map(|id| id.to_string()),
+            job_id: None,
+            settlement_id: None,
+        }
+    }
+
     /// The same without e-mail addresses.
     #[must_use]
     pub fn without_addresses(mut self) -> Self {

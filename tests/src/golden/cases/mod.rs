@@ -34,6 +34,7 @@ mod outside;
 mod pay;
 mod rate;
 mod reconciliation;
+mod recorded;
 mod records;
 mod refund;
 mod refund_points;
@@ -98,6 +99,7 @@ pub fn all() -> Vec<Case> {
         setup::cases(),
         staff::cases(),
         approvals::cases(),
+        recorded::cases(),
         rate::cases(),
         limits::cases(),
         topup::cases(),

@@ -206,6 +206,11 @@ pub enum Question {
         from: Option<String>,
         after: Option<String>,
     },
+    Requests {
+        tenant: String,
+        from: Option<String>,
+        after: Option<String>,
+    },
     ActsFrom {
         tenant: String,
         from: String,
@@ -402,6 +407,10 @@ impl Question {
             Self::Approvals { tenant, from, after: than } => {
                 let after = after(than.as_ref()).map(ApprovalId::new);
                 reads::approvals(&slug(tenant), from.as_deref().map(at), after)
+            }
+            Self::Requests { tenant, from, after: than } => {
+                let after = after(than.as_ref()).map(ApprovalId::new);
+                reads::requests(&slug(tenant), from.as_deref().map(at), after)
             }
             Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
             Self::Reconciliations { tenant, after: from } => {

@@ -97,6 +97,24 @@ pub(super) fn cases() -> Vec<Case> {
             json!({ "tenant": "demo", "from": "2026-11-20T15:00:00.000Z", "after": "01a1fe68-2300-7000-8000-000000000003" }),
             &["approval 2"],
         )),
+        of_requests(case(
+            "requests/all",
+            "every request that has a record of its own, newest first",
+            json!({ "tenant": "demo", "from": null, "after": null }),
+            &["request 3", "request 2", "request 1"],
+        )),
+        of_requests(case(
+            "requests/from",
+            "those that can still be pending: requested at an instant or later",
+            json!({ "tenant": "demo", "from": "2026-11-20T15:00:00.000Z", "after": null }),
+            &["request 3", "request 2"],
+        )),
+        of_requests(case(
+            "requests/after",
+            "the next page of them",
+            json!({ "tenant": "demo", "from": "2026-11-20T15:00:00.000Z", "after": "01a1fe68-2300-7000-8000-000000000003" }),
+            &["request 2"],
+        )),
         case("settlements/after", "older than one", after(Some(SETTLEMENTS[1])), &["M settlement 1"]),
         case(
             "settled_batches/settlement",
@@ -131,6 +149,11 @@ pub(super) fn of_periods() -> Vec<Case> {
 /// A case of the world with commands that another person must approve.
 fn of_approvals(case: Case) -> Case {
     Case { world: "approvals", ..case }
+}
+
+/// A case of the world with requests that have records of their own.
+fn of_requests(case: Case) -> Case {
+    Case { world: "requests", ..case }
 }
 
 /// A case of the world with staff.

@@ -1,0 +1,176 @@
+//! The inbox: commands and requests of a tenant, newest first.
+
+use super::QUERIES_MAX;
+use crate::app::App;
+use crate::cursor::Cursor;
+use crate::problem::Problem;
+use crate::request;
+use crate::views::{ApprovalView, Page};
+use futures::future::try_join;
+use ledger_core::adjustments::record::Adjustment;
+use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, RecordedRequest, RequestSummary};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
+use ledger_core::ids::{AdjustmentId, ApprovalId, Tenant};
+use ledger_core::keys::{self, Key};
+use ledger_core::personal::FreeText;
+use ledger_core::reads;
+use ledger_core::time::Timestamp;
+use std::cmp::Reverse;
+
+/// The longest note of an adjustment, in characters.
+const NOTE_CHARS_MAX: usize = 140;
+
+/// What the inbox has under an id.
+#[derive(Clone, Debug)]
+pub enum Inboxed {
+    /// A command.
+    Command(Box<Approval>),
+    /// A request that has a record of its own.
+    Request(Box<RecordedRequest>),
+}
+
+impl Inboxed {
+    /// The state at an instant.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> ApprovalState {
+        match self {
+            Self::Command(approval) => approval.state(now),
+            Self::Request(request) => request.state(now),
+        }
+    }
+
+    /// What the operator API shows.
+    #[must_use]
+    pub fn view(&self, now: Timestamp) -> ApprovalView {
+        match self {
+            Self::Command(approval) => ApprovalView::at(approval, now),
+            Self::Request(request) => ApprovalView::of_request(request, now),
+        }
+    }
+
+    /// When it was decided on; the time of the request before that.
+    #[must_use]
+    pub fn decided_at(&self) -> Timestamp {
+        match self {
+            Self::Command(approval) => approval.decided_at.unwrap_or(approval.created_at),
+            Self::Request(request) => request.decided_at.unwrap_or(request.summary.created_at),
+        }
+    }
+}
+
+impl App {
+    /// What a tenant's inbox has under an id.
+    ///
+    /// # Errors
+    /// 404 if there is nothing, 503 if the store cannot be read.
+    pub async fn inboxed(&self, tenant: &Tenant, id: ApprovalId) -> Result<Inboxed, Problem> {
+        if let Some(item) = self.dynamo().get(&keys::approval(tenant, id)).await? {
+            return Ok(Inboxed::Command(Box::new(Approval::read(&item)?)));
+        }
+        if !self.terms(tenant).await?.approvals.are_required() {
+            return Err(Problem::not_found());
+        }
+        let items = self.dynamo().get_many(&request_keys(tenant, id)).await?;
+        let summary = summary_of(&items)?.ok_or_else(Problem::not_found)?;
+        Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
+    }
+
+    /// A page of a tenant's inbox, newest first, in one state or in any. A page of one state may be short, and still have
+    /// a cursor.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn approvals(
+        &self,
+        tenant: &Tenant,
+        state: Option<ApprovalState>,
+        page: request::Page,
+    ) -> Result<Page<ApprovalView>, Problem> {
+        let now = self.now();
+        let mut after = page.cursor.map(|cursor| ApprovalId::new(cursor.id()));
+        // Older ones have expired.
+        let from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
+        let mut items = Vec::new();
+        let cursor = |after: Option<ApprovalId>| after.map(|id| Cursor::after(id.uuid()).to_string());
+        for _ in 0..QUERIES_MAX {
+            let (found, is_last) = self.newest_inboxed(tenant, (from, after), page.limit).await?;
+            for (id, found) in found {
+                if items.len() >= page.limit {
+                    return Ok(Page { items, next_cursor: cursor(after) });
+                }
+                after = Some(id);
+                if state.is_none_or(|state| found.state(now) == state) {
+                    items.push(found.view(now));
+                }
+            }
+            if is_last {
+                return Ok(Page { items, next_cursor: None });
+            }
+        }
+        Ok(Page { items, next_cursor: cursor(after) })
+    }
+
+    /// The newest commands and requests after `after`, at most one more than `limit`, and whether these are all.
+    async fn newest_inboxed(
+        &self,
+        tenant: &Tenant,
+        (from, after): (Option<Timestamp>, Option<ApprovalId>),
+        limit: usize,
+    ) -> Result<(Vec<(ApprovalId, Inboxed)>, bool), Problem> {
+        let most = limit.saturating_add(1);
+        let commands = reads::approvals(tenant, from, after).limit(most);
+        let requests = reads::requests(tenant, from, after).limit(most);
+        let (commands, requests) = try_join(self.dynamo().query(&commands), self.dynamo().query(&requests)).await?;
+        let is_last = commands.len().saturating_add(requests.len()) <= limit;
+        let mut found = Vec::new();
+        for item in &commands {
+            let approval = Approval::read(item)?;
+            found.push((approval.id, Inboxed::Command(Box::new(approval))));
+        }
+        let summaries = requests.iter().map(RequestSummary::read).collect::<Result<Vec<_>, _>>()?;
+        let records: Vec<Key> = summaries.iter().map(|summary| summary.record.key(tenant)).collect();
+        let records = if records.is_empty() { Vec::new() } else { self.dynamo().get_many(&records).await? };
+        for (summary, record) in summaries.into_iter().zip(records) {
+            let id = summary.record.id();
+            found.push((id, Inboxed::Request(Box::new(with_record(summary, record.as_ref())?))));
+        }
+        found.sort_by_key(|(id, _)| Reverse(id.uuid()));
+        found.truncate(most);
+        Ok((found, is_last))
+    }
+
+    /// A request with the state of its record.
+    pub(super) async fn with_state(
+        &self,
+        tenant: &Tenant,
+        summary: RequestSummary,
+    ) -> Result<RecordedRequest, Problem> {
+        let record = self.dynamo().get(&summary.record.key(tenant)).await?;
+        Ok(with_record(summary, record.as_ref())?)
+    }
+}
+
+/// The keys that may name a request with this id: the inbox's item, and an adjustment without one, which an earlier
+/// release stored.
+pub(super) fn request_keys(tenant: &Tenant, id: ApprovalId) -> [Key; 2] {
+    [keys::request(tenant, id), keys::adjustment(tenant, AdjustmentId::new(id.uuid()))]
+}
+
+/// The request that the items of [`request_keys`] name.
+pub(super) fn summary_of(items: &[Option<Item>]) -> Result<Option<RequestSummary>, ItemError> {
+    let mut items = items.iter().map(Option::as_ref);
+    let (listed, adjustment) = (items.next().flatten(), items.next().flatten());
+    match (listed, adjustment) {
+        (Some(item), _) => Ok(Some(RequestSummary::read(item)?)),
+        (None, Some(item)) => {
+            let note = item.opt_parsed("memo", |text| FreeText::parse(text, NOTE_CHARS_MAX))?;
+            Ok(Some(RequestSummary::of_adjustment(&Adjustment::read(item)?, note.as_ref())))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// The request with the state in its record. The record is written with the inbox's item.
+pub(super) fn with_record(summary: RequestSummary, record: Option<&Item>) -> Result<RecordedRequest, ItemError> {
+    RecordedRequest::read(summary, record.ok_or_else(|| ItemError::missing("state"))?)
+}

@@ -1,0 +1,131 @@
+//! Requests that have records of their own, in tenants that require approvals: listing them in the inbox, and deciding
+//! on them there and at their own endpoints.
+
+use super::{Inboxed, member};
+use crate::app::App;
+use crate::execute::PlanError;
+use crate::identity::Member;
+use ledger_core::adjustments::decide::{self, Decision};
+use ledger_core::adjustments::record::Adjustment;
+use ledger_core::approvals::{
+    RecordedRequest, RequestDecision, RequestRecord, RequestSummary, check_approval, guard_approval, guard_rejection,
+    plan_listed,
+};
+use ledger_core::idempotency::Claim;
+use ledger_core::ids::{Employer, StaffId};
+use ledger_core::keys::{self, Key};
+use ledger_core::permission::Permission;
+use ledger_core::plan::Context;
+use ledger_core::settlements::Settlement;
+use ledger_core::settlements::requests::{self, PayoutRequest};
+use ledger_core::staff::StaffMember;
+use ledger_core::transaction::{Draft, Planned, Provenance};
+
+impl App {
+    /// Lists a planned request in the inbox, if the tenant requires approvals.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the caller's record does not permit the request.
+    pub async fn list_request<R>(
+        &self,
+        (claim, who): (&Claim, &Member),
+        summary: &RequestSummary,
+        planned: Planned<R>,
+    ) -> Result<Planned<R>, PlanError> {
+        if !self.terms(who.tenant()).await?.approvals.are_required() {
+            return Ok(planned);
+        }
+        let own = self.ledger().read_for(claim, &[staff_key(who, who.id())]).await?;
+        let by = member(own.first().and_then(Option::as_ref), summary.record.permission())?;
+        Ok(plan_listed(who.tenant(), &by, summary, planned)?)
+    }
+
+    /// Adds to an approval that a request's own endpoint has planned what the tenant demands, if it requires approvals.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the caller may not decide on it, or its state does not allow it.
+    pub async fn guarded_approval<R>(
+        &self,
+        (claim, who): (&Claim, &Member),
+        request: &RecordedRequest,
+        planned: Planned<R>,
+        cx: &Context,
+    ) -> Result<Planned<R>, PlanError> {
+        let tenant = who.tenant();
+        if !self.terms(tenant).await?.approvals.are_required() {
+            return Ok(planned);
+        }
+        let staff = [staff_key(who, who.id()), staff_key(who, request.summary.requested_by)];
+        let staff = self.ledger().read_for(claim, &staff).await?;
+        let mut staff = staff.iter().map(Option::as_ref);
+        let decider = member(staff.next().flatten(), Permission::ApprovalsDecide)?;
+        let requester = member(staff.next().flatten(), request.summary.record.permission())?;
+        let decision = RequestDecision { tenant, request, decider: &decider };
+        Ok(guard_approval(&decision, &requester, planned, cx)?)
+    }
+
+    /// The same of a planned rejection.
+    ///
+    /// # Errors
+    /// As [`App::guarded_approval`].
+    pub async fn guarded_rejection<R>(
+        &self,
+        (claim, who): (&Claim, &Member),
+        request: &RecordedRequest,
+        planned: Planned<R>,
+        cx: &Context,
+    ) -> Result<Planned<R>, PlanError> {
+        let tenant = who.tenant();
+        if !self.terms(tenant).await?.approvals.are_required() {
+            return Ok(planned);
+        }
+        let own = self.ledger().read_for(claim, &[staff_key(who, who.id())]).await?;
+        let decider = member(own.first().and_then(Option::as_ref), Permission::ApprovalsDecide)?;
+        Ok(guard_rejection(&RequestDecision { tenant, request, decider: &decider }, planned, cx)?)
+    }
+
+    /// Plans the approval of a request at the inbox. Its entry has the key `approval:<id>`.
+    pub(super) async fn approve_request(
+        &self,
+        claim: &Claim,
+        who: &Member,
+        (request, decider): (&RecordedRequest, &StaffMember),
+        cx: &Context,
+    ) -> Result<(Planned<Inboxed>, Provenance), PlanError> {
+        let (tenant, record) = (who.tenant(), request.summary.record);
+        let requester = self.ledger().read_for(claim, &[staff_key(who, request.summary.requested_by)]).await?;
+        let requester = member(requester.first().and_then(Option::as_ref), record.permission())?;
+        let decision = RequestDecision { tenant, request, decider };
+        check_approval(&decision, &requester, cx)?;
+        let read = async |keys: &[Key]| {
+            let items = self.ledger().read_for(claim, keys).await?;
+            items.into_iter().collect::<Option<Vec<_>>>().ok_or(PlanError::Missing)
+        };
+        let draft: Draft = match record {
+            RequestRecord::Adjustment(_) => {
+                let items = read(&[record.key(tenant)]).await?;
+                let adjustment = Adjustment::read(items.first().ok_or(PlanError::Missing)?)?;
+                let terms = self.terms(tenant).await?;
+                decide::plan(tenant, decider.id, Decision::Approve, &adjustment, &terms, cx)?.draft
+            }
+            RequestRecord::Payout(kind, merchant, settlement, _) => {
+                let items = read(&[record.key(tenant), keys::settlement(tenant, merchant, settlement)]).await?;
+                let [stored, settlement] = items.as_slice() else { return Err(PlanError::Missing) };
+                let (stored, settlement) = (PayoutRequest::read(kind, stored)?, Settlement::read(settlement)?);
+                requests::plan_approve(tenant, &stored, &settlement, decider.id, cx)?.draft
+            }
+            RequestRecord::Decision(topup, id) => {
+                let executor = self.psp_executor().await?;
+                executor.approve_decision(claim, (topup, id), decider.id, cx).await?.0.draft
+            }
+        };
+        let entry = draft.entry.as_ref().map(|entry| entry.id);
+        let receipt = Inboxed::Request(Box::new(request.approved(decider, entry, cx.now)));
+        let planned = guard_approval(&decision, &requester, Planned { draft, receipt }, cx)?;
+        Ok((planned, request.provenance(tenant, decider, cx.now)))
+    }
+}
+
+fn staff_key(who: &Member, id: StaffId) -> Key {
+    keys::staff_member(who.tenant(), Employer::Operator, id)
+}
