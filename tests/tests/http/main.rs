@@ -2,6 +2,7 @@
 
 mod abuse;
 mod approvals;
+mod approvals_every;
 mod approvals_recorded;
 mod attention;
 mod audit;

@@ -1,0 +1,154 @@
+//! Every command of the closed list, approved by 16 at once: each is executed once.
+#![cfg(feature = "stack")]
+
+use futures::future::join_all;
+use ledger_core::approvals::Command;
+use ledger_core::ids::ApprovalId;
+use ledger_core::migration::{Model, Phase};
+use ledger_runtime::approvals::Inboxed;
+use ledger_tests::cloud::gate;
+use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Call, World, account_limits, host, settling, staff};
+use ledger_tests::limits::overridable;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// How many kinds of commands there are.
+const KINDS: usize = 13;
+
+/// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
+const fn place(command: &Command) -> usize {
+    match command {
+        Command::Grant { .. } => 0,
+        Command::BulkGrant { .. } => 1,
+        Command::CashCeiling { .. } => 2,
+        Command::RefundCeiling { .. } => 3,
+        Command::CashDeposit { .. } => 4,
+        Command::CashRoom { .. } => 5,
+        Command::Destination { .. } => 6,
+        Command::SettlementOpen { .. } => 7,
+        Command::EnrolmentCode { .. } => 8,
+        Command::StaffInvite { .. } => 9,
+        Command::StaffChange { .. } => 10,
+        Command::AccountLimits { .. } => 11,
+        Command::MerchantOwner { .. } => 12,
+    }
+}
+
+/// A request for each kind of command, each about an account of its own.
+async fn requests(world: &World) -> Vec<Call> {
+    let owner = &world.operator.who;
+    let posts = |path: &str, body: &Value| Call::post(path, owner, body).key(new_key());
+    let patches = |path: &str, body: &Value| Call::patch(path, owner, body).key(new_key());
+    let (customer, shop, payable) = (world.customer().await, world.merchant().await, settling::payable(world).await);
+    let terminal = world.terminal(&shop).await.id;
+    let of_shop = format!("/v1/admin/merchants/{}", shop.id);
+    let _ = world.operator(&format!("{of_shop}/cash-room"), &json!({"ceiling": "900"})).await;
+    let rich = world.customer_with("300").await;
+    let _ = world.api.settle(&rich.pays(&payable, "300")).await.good();
+    let _ = world.credit().await.expect("a run");
+    let new_shop = world.operator("/v1/admin/merchants", &json!({"name": "Aoba Tea"})).await.text("/merchant_id");
+    let (member, _) = staff::member(world, "viewer").await;
+    let mut grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "300", "reason": "spring"});
+    let single = posts("/v1/admin/grants", &grant);
+    let _ = grant.as_object_mut().expect("an object").remove("customer_id");
+    grant["customer_ids"] = json!([customer.id]);
+    let limits = account_limits::body(&format!("customer:{}", customer.id), "pay_day", "2000");
+    vec![
+        single,
+        posts("/v1/admin/grants", &grant),
+        posts(&format!("{of_shop}/cash-room"), &json!({"ceiling": "1000"})),
+        posts(&format!("{of_shop}/refund-room"), &json!({"ceiling": "1000"})),
+        posts(&format!("{of_shop}/cash-deposits"), &json!({"amount": "100", "reason": "receipt"})),
+        posts(&format!("/v1/admin/terminals/{terminal}/cash-room"), &json!({"allot": "100"})),
+        patches(&of_shop, &settling::destination()),
+        posts("/v1/admin/settlements", &json!({"merchant_id": payable.id})),
+        posts(&format!("/v1/admin/terminals/{terminal}/enrolment"), &json!({})),
+        posts("/v1/admin/staff", &staff::invitation(&new_id(), "approver")),
+        patches(&format!("/v1/admin/staff/{member}"), &json!({"roles": ["approver"]})),
+        posts("/v1/admin/account-limits", &limits),
+        posts(&format!("/v1/admin/merchants/{new_shop}/staff"), &staff::person(&new_id())),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
+    let rules = overridable(&[("customer", "pay_day=1000")]);
+    let world = World::with_terms(host::shared(), "approvals-every", |terms| {
+        required(terms);
+        terms.limits = Some(rules);
+    })
+    .await;
+    let mut places = BTreeSet::new();
+    for request in requests(&world).await {
+        let stored = world.api.settle(&request).await.good();
+        assert_eq!(stored.status, 202, "{stored:?}");
+        let id = stored.text("/approval_id");
+        let read = async { world.app.inboxed(&world.slug(), ApprovalId::parse(&id).expect("an id")).await };
+        let Inboxed::Command(approval) = gate::as_test(read).await.expect("a command") else {
+            panic!("{id} is no command")
+        };
+        let place = place(&approval.command);
+        assert!(place < KINDS && places.insert(place), "{approval:?}");
+        let calls: Vec<Call> = (0..16).map(|_| decides("approve", &id, &world.second.who)).collect();
+        let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+        let (good, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.status == 200);
+        assert_eq!(good.len(), 1, "{request:?}: {answers:?}");
+        // One that read the command before, and the settlement or owner after the first approval, sees what that made.
+        let is_late =
+            |answer: &Answer| ["wrong_state", "already_exists"].map(str::to_owned).map(Some).contains(&answer.code());
+        assert!(refused.iter().all(|answer| is_late(answer)), "{answers:?}");
+        let is_stored = |(_, answer): &(&Call, &Answer)| answer.status != 409;
+        for (call, first) in calls.iter().zip(&answers).filter(is_stored) {
+            let again = world.api.settle(call).await;
+            assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
+        }
+        assert!(world.api.settle(&request).await.replayed());
+    }
+    assert_eq!(places.len(), KINDS, "a kind of command is not requested: {places:?}");
+    let _ = world.check_books().await;
+}
+
+/// In every phase of a migration a request and a command are approved once by 16 at once, by both endpoints.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn approvals_in_every_phase_of_a_migration_execute_once() {
+    for (at, phase) in [Model::GodRecord, Model::HalfWay].into_iter().flat_map(Phase::all).enumerate() {
+        let world = World::migrating_by_two(&format!("approvals-phase-{at}"), phase).await;
+        let customer = world.customer().await;
+        let owner = &world.operator.who;
+        let requested = json!({
+            "customer_id": customer.id, "direction": "credit", "amount": "300", "reason_code": "correction", "note": "twice",
+        });
+        let requested = Call::post("/v1/admin/adjustments", owner, &requested).key(new_key());
+        let adjustment = world.api.settle(&requested).await.good().text("/adjustment_id");
+        let grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "40", "reason": "spring"});
+        let grant = Call::post("/v1/admin/grants", owner, &grant).key(new_key());
+        let grant = world.api.settle(&grant).await.good().text("/approval_id");
+        let inbox = Call::get("/v1/admin/approvals?state=pending", owner);
+        let inbox = world.api.send(&inbox).await.good().json();
+        assert_eq!(inbox["items"].as_array().map(Vec::len), Some(2), "{phase:?}: {inbox}");
+        let there = format!("/v1/admin/adjustments/{adjustment}/approve");
+        let second = &world.second.who;
+        let call = |at: usize| match at % 3 {
+            0 => decides("approve", &adjustment, second),
+            1 => Call::post(&there, second, &json!({})).key(new_key()),
+            _ => decides("approve", &grant, second),
+        };
+        let calls: Vec<Call> = (0..24).map(call).collect();
+        let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+        let good = answers.iter().filter(|answer| answer.status == 200).count();
+        let refused = answers.iter().filter(|answer| answer.code().as_deref() == Some("wrong_state")).count();
+        assert_eq!((good, refused), (2, 22), "{phase:?}: {answers:?}");
+        for (call, first) in calls.iter().zip(&answers) {
+            assert_eq!(world.api.settle(call).await.stored(), first.stored(), "{phase:?}");
+        }
+        let balances = [world.balance(&customer, "ECOPAY").await, world.balance(&customer, "POINT").await];
+        assert_eq!(balances, ["300", "40"], "{phase:?}");
+        // An account's own limits are attributes that no phase moves.
+        let limits = account_limits::body(&format!("customer:{}", customer.id), "pay_day", "2000");
+        let limits = Call::post("/v1/admin/account-limits", owner, &limits).key(new_key());
+        let _ = world.api.settle(&limits).await.problem(400, "wrong_state");
+        let _ = world.check_books().await;
+    }
+}
