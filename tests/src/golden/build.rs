@@ -6,8 +6,8 @@ use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_pin, build_cash, build_crediting, build_decision, build_hold, build_lanes,
-    build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale, build_settlement, build_staff,
-    build_topup, build_trail,
+    build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale, build_settlement,
+    build_staff, build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};

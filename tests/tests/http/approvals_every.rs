@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 13;
+const KINDS: usize = 15;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -33,6 +33,8 @@ const fn place(command: &Command) -> usize {
         Command::StaffChange { .. } => 10,
         Command::AccountLimits { .. } => 11,
         Command::MerchantOwner { .. } => 12,
+        Command::CounterOpen { .. } => 13,
+        Command::CashCollection { .. } => 14,
     }
 }
 
@@ -48,6 +50,9 @@ async fn requests(world: &World) -> Vec<Call> {
     let rich = world.customer_with("300").await;
     let _ = world.api.settle(&rich.pays(&payable, "300")).await.good();
     let _ = world.credit().await.expect("a run");
+    let counter = world.counter("500").await;
+    let card = world.card(None, "0").await;
+    let _ = world.api.settle(&counter.does("topup", &card, &json!({"amount": "200"}))).await.good();
     let new_shop = world.operator("/v1/admin/merchants", &json!({"name": "Aoba Tea"})).await.text("/merchant_id");
     let (member, _) = staff::member(world, "viewer").await;
     let mut grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "300", "reason": "spring"});
@@ -69,6 +74,8 @@ async fn requests(world: &World) -> Vec<Call> {
         patches(&format!("/v1/admin/staff/{member}"), &json!({"roles": ["approver"]})),
         posts("/v1/admin/account-limits", &limits),
         posts(&format!("/v1/admin/merchants/{new_shop}/staff"), &staff::person(&new_id())),
+        posts("/v1/admin/terminals", &json!({"kind": "counter"})),
+        world.collects(&counter, "200"),
     ]
 }
 

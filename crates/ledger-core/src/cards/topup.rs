@@ -83,8 +83,8 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
-    let mut uses = UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now)
-        .at(Place { merchant: merchant.id, is_terminal: true });
+    let mut uses =
+        UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now).at(Place::Terminal(at.owner()));
     let item = uses.count(item, charge)?;
     let mut postings = vec![Posting::new(debtor, charge.debit()), Posting::new(account, charge.credit())];
     if let Some(bonus) = &bonus {

@@ -3,10 +3,10 @@
 use super::own::OWN;
 use super::rule::{Holder, LimitKind, LimitPeriod, Rule};
 use super::terms::{AccountLimits, LimitTerms};
-use crate::account::Account;
+use crate::account::{Account, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::ids::MerchantId;
+use crate::ids::{MerchantId, TerminalOwner};
 use crate::journal::COUNTED;
 use crate::keys::{attr, sk};
 use crate::money::{Amount, Asset, Balance, MoneyError};
@@ -66,11 +66,11 @@ pub struct UseCounter<'a> {
 
 /// Where an operation takes place. Its limits bound each operation, and count nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// Whether it is at a terminal.
-    pub is_terminal: bool,
+pub enum Place {
+    /// At a merchant, without a terminal.
+    Merchant(MerchantId),
+    /// At a terminal of this owner.
+    Terminal(TerminalOwner),
 }
 
 impl<'a> UseCounter<'a> {
@@ -113,13 +113,21 @@ impl<'a> UseCounter<'a> {
     fn bound(&self, terms: &LimitTerms, amount: &Amount) -> Result<(), LimitRefusal> {
         let Some(place) = self.place else { return Ok(()) };
         let rule = Rule { kind: self.kind, period: LimitPeriod::Operation };
-        let holders = [Some(Holder::Merchant), place.is_terminal.then_some(Holder::Terminal)];
-        for holder in holders.into_iter().flatten() {
-            let most = terms.rules(holder, amount.asset()).and_then(|rules| rules.get(&rule));
+        let (account, holders): (Account, &[Holder]) = match place {
+            Place::Merchant(id) => (Account::Merchant(id), &[Holder::Merchant]),
+            Place::Terminal(TerminalOwner::Merchant(id)) => {
+                (Account::Merchant(id), &[Holder::Merchant, Holder::Terminal])
+            }
+            Place::Terminal(TerminalOwner::Operator) => {
+                (Account::Tenant(TenantAccount::CashClearing), &[Holder::Terminal])
+            }
+        };
+        for holder in holders {
+            let most = terms.rules(*holder, amount.asset()).and_then(|rules| rules.get(&rule));
             let Some(most) = most else { continue };
             if most.checked_sub(&amount.as_balance())?.value().is_sign_negative() {
                 return Err(LimitRefusal::Exceeded(LimitHit {
-                    account: Account::Merchant(place.merchant),
+                    account,
                     kind: self.kind,
                     period: LimitPeriod::Operation,
                     asset: amount.asset().clone(),

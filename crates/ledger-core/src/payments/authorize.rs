@@ -69,8 +69,8 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
     };
     let mut items = vec![command.code.consume(tenant, cx.now)];
     let mut postings = Vec::new();
-    let mut uses = UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Pay, cx.now)
-        .at(Place { merchant: command.merchant.id, is_terminal: false });
+    let mut uses =
+        UseCounter::new(terms.limits.as_ref(), payer, LimitKind::Pay, cx.now).at(Place::Merchant(command.merchant.id));
     for (asset, amount) in &payment.authorized {
         postings.push(Posting::new(payer, amount.debit()));
         postings.push(Posting::held(payer, amount.credit()));

@@ -8,7 +8,7 @@ use crate::aggregates::MetricsChange;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{PaymentId, Tenant, TransactionId};
+use crate::ids::{PaymentId, Tenant, TerminalOwner, TransactionId};
 use crate::keys;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
@@ -197,6 +197,14 @@ impl Rewards {
 }
 
 impl Payment<'_> {
+    /// Cards pay at terminals alone.
+    fn place(&self) -> Place {
+        match self.payer {
+            Account::Card(_) => Place::Terminal(TerminalOwner::Merchant(self.merchant.id)),
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => Place::Merchant(self.merchant.id),
+        }
+    }
+
     pub(crate) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         if !self.merchant.open {
             return Err(PlanRefusal::Refused(Failure::WrongState));
@@ -208,8 +216,7 @@ impl Payment<'_> {
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
-        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now)
-            .at(Place { merchant: self.merchant.id, is_terminal: matches!(self.payer, Account::Card(_)) });
+        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now).at(self.place());
         for (asset, amount) in self.parts.by_asset() {
             postings.push(Posting::new(self.payer, amount.debit()));
             postings.push(Posting::new(merchant, amount.credit()));
