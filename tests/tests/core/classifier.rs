@@ -342,7 +342,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 18);
+    assert_eq!(Failure::ALL.len(), 19);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -407,6 +407,7 @@ fn only_failures_that_may_be_stored_are_terminal() {
         "wrong_state",
         "approval_expired",
         "cash_room_exceeded",
+        "cash_not_outstanding",
         "refund_room_exceeded",
         "reversal_too_late",
         "pin_required",

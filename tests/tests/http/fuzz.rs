@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 36] = [
+const CODES: [&str; 38] = [
     "account_frozen",
     "already_exists",
     "approval_expired",
@@ -21,6 +21,7 @@ const CODES: [&str; 36] = [
     "body_too_large",
     "busy",
     "cap_exceeded",
+    "cash_not_outstanding",
     "cash_room_exceeded",
     "four_eyes_required",
     "idempotency_key_expired",
@@ -32,6 +33,7 @@ const CODES: [&str; 36] = [
     "invalid_request",
     "limit_exceeded",
     "method_not_allowed",
+    "not_at_counter",
     "not_found",
     "operation_reversed",
     "outcome_unknown",

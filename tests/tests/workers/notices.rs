@@ -61,6 +61,7 @@ async fn changed_contact_is_announced_with_its_previous_addresses_kept() {
     let acts: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| act.get("details").is_some()).collect();
     let own = acts.iter().filter(|(_, _, act)| format!("{act:?}").contains("profile_patch")).count();
     assert_eq!(own, 2, "the first addresses and the change are on the trail");
+    assert_eq!(world.reconciled().await["status"], "clean", "a reconciliation knows notices");
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use super::{Key, Partition};
 use crate::ids::{AuditId, Tenant};
 
-/// A notice of a changed address. It is named by the audit record of the change.
+/// A notice of a changed address. It is named by the audit record of the change. The reconciliation of an earlier release
+/// knows items under `JOB#`, and reports items of unknown kinds.
 #[must_use]
 pub fn notice(tenant: &Tenant, id: AuditId) -> Key {
-    Partition::of(tenant, "notice", id).item("NOTICE")
+    Partition::tenant(tenant).item(format!("JOB#notice#{id}"))
 }

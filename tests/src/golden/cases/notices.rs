@@ -36,7 +36,7 @@ fn stored() -> Json {
         "previous_phone": s("090-1234-5678"), "created_at": s(EARLIER), "due_pk": s("demo#due#notice#0"),
         "due_sk": s(AUDIT), "ttl": n("1800000000"),
     });
-    item("notice", AUDIT, "NOTICE", attributes)
+    item("tenant", "root", &format!("JOB#notice#{AUDIT}"), attributes)
 }
 
 pub(super) fn cases() -> Vec<Case> {
