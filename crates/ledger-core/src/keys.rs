@@ -4,7 +4,7 @@
 
 use crate::account::Account;
 use crate::ids::{
-    AdjustmentId, AuditId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant,
+    AdjustmentId, CardId, CustomerId, DecisionId, JobId, MerchantId, PaymentId, Principal, RefundId, Tenant,
     TerminalId, TopupId, TransactionId,
 };
 use crate::money::Asset;
@@ -13,9 +13,9 @@ use crate::psp::{EventId, PspId};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
+mod audit;
 mod card;
 mod due;
-mod notice;
 mod owner;
 mod reconciliation;
 mod settlement;
@@ -23,9 +23,9 @@ mod staff;
 mod stored;
 mod trail;
 
+pub use audit::{audit, notice};
 pub use card::{card, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
-pub use notice::notice;
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
 };
@@ -406,12 +406,6 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
 #[must_use]
 pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
     Partition::tenant(tenant).item(format!("RATE#{}", starts_at.seconds()))
-}
-
-/// An audit record.
-#[must_use]
-pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
-    Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
 }
 
 /// The shard of `id`. The last bytes of a UUIDv7 are random.
