@@ -4,11 +4,13 @@ use super::{Gather, ITEMS_MAX, Stopped, opt_text};
 use crate::problem::Problem;
 use crate::reconcile::read::with_unsupported_marked;
 use ledger_core::account::Account;
+use ledger_core::cash_rooms::CashRooms;
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TransactionId};
-use ledger_core::keys::{self, Partition};
-use ledger_core::reads;
+use ledger_core::journal::expand;
+use ledger_core::keys::{self, Key, Partition};
+use ledger_core::reads::{self, Query};
 use ledger_core::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,8 +76,8 @@ impl Gather<'_> {
         Ok(())
     }
 
-    /// Reads the entries for which `is_meant` holds, of a merchant's payments and refunds that credit nothing by
-    /// themselves. The entries of both are in the payer's partition.
+    /// Reads the entries for which `is_meant` holds, of a merchant's deposits, of cash that its terminals took, and of payments
+    /// and refunds that credit nothing by themselves. The entries of the last two are in the payer's partition.
     async fn entries_credited_by_seals(
         &mut self,
         merchant: MerchantId,
@@ -107,6 +109,7 @@ impl Gather<'_> {
             let home = payer.and_then(|payer| Partition::account(tenant, payer));
             wanted.extend(home.map(|home| home.entry(entry)));
         }
+        wanted.extend(self.entries_of_cash(merchant).await?);
         wanted.sort();
         wanted.dedup();
         if wanted.len() > ITEMS_MAX {
@@ -115,7 +118,37 @@ impl Gather<'_> {
         }
         let entries = self.of.app.dynamo().stored_many(&wanted).await.map_err(Problem::from)?;
         let entries = entries.iter().map(with_unsupported_marked);
-        self.take(entries.filter(|entry| is_meant(entry)).collect())
+        self.take(entries.filter(|entry| is_meant(entry)).collect())?;
+        let own = self.pages_if_few(&reads::account_entries(&Partition::merchant(tenant, merchant))).await?;
+        self.take(own.into_iter().filter(|entry| is_meant(entry)).collect())
+    }
+
+    /// The keys of the entries of cash that a merchant's terminals took. The terminals have references to them.
+    async fn entries_of_cash(&mut self, merchant: MerchantId) -> Result<Vec<Key>, Stopped> {
+        let tenant = self.of.tenant;
+        let Some(rooms) = self.of.get(&Partition::merchant(tenant, merchant).cash_rooms()).await? else {
+            return Ok(Vec::new());
+        };
+        let terminals = CashRooms::read(&rooms).map(|rooms| rooms.allotted).map_err(Problem::from)?;
+        let mut entries = Vec::new();
+        for terminal in terminals.into_keys() {
+            let references = reads::history_references(&Partition::terminal(tenant, terminal), None);
+            let references = self.pages_if_few(&references).await?;
+            let is_of_cash = |reference: &&Item| expand(reference).is_ok_and(|full| full.contains_key("cash"));
+            entries.extend(references.iter().filter(is_of_cash).filter_map(|reference| self.of.entry_of(reference)));
+        }
+        Ok(entries)
+    }
+
+    /// All items of a query; none, and the group is not complete, if there are too many.
+    async fn pages_if_few(&mut self, query: &Query) -> Result<Vec<Item>, Stopped> {
+        match self.pages(query).await {
+            Err(Stopped::Unsettled) => {
+                self.is_complete = false;
+                Ok(Vec::new())
+            }
+            read => read,
+        }
     }
 }
 
