@@ -1,12 +1,15 @@
 //! Cash deposits: the operator records that a merchant brought money for the cash that its terminals took. The seal of the
-//! entry credits the merchant, in a sum of its own, and its next settlement nets it.
+//! entry credits the merchant, in a sum of its own, and its next settlement nets it. A deposit that was recorded wrongly is
+//! taken back once, in the same sum.
 
 use crate::account::{Account, Posting, TenantAccount};
 use crate::audit::Act;
-use crate::dynamo::Value;
+use crate::dynamo::{Item, Value};
+use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant, TransactionId};
-use crate::keys::Partition;
-use crate::money::Amount;
+use crate::journal::JournalEntry;
+use crate::keys::{self, Partition, attr};
+use crate::money::{Amount, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -66,21 +69,7 @@ pub fn plan(
             .with("amount", amount.text())
             .record(tenant, cx),
     ];
-    let mut details = crate::plan::memo_details(Some(reason));
-    details.insert("merchant_id".to_owned(), Value::s(merchant));
-    details.insert(CASH.to_owned(), Value::s(CASH_IS_DEPOSITED));
-    let entry = Entry {
-        id: cx.transaction_id,
-        home: account,
-        postings: vec![
-            Posting::new(Account::Tenant(TenantAccount::CashClearing), amount.debit()),
-            Posting::new(account, amount.credit()),
-        ],
-        references: Vec::new(),
-        details,
-        due_shards: terms.due_shards,
-        records: terms.records,
-    };
+    let entry = entry((*merchant, amount.credit()), reason, terms, cx);
     let receipt = CashDepositReceipt {
         transaction_id: cx.transaction_id,
         merchant: *merchant,
@@ -88,4 +77,102 @@ pub fn plan(
         created_at: cx.now,
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}
+
+/// The reversal of a deposit.
+#[derive(Clone, Debug)]
+pub struct CashDepositReversal<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Who takes it back.
+    pub actor: Actor,
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The deposit's entry, as read.
+    pub deposit: &'a JournalEntry,
+    /// Why.
+    pub reason: &'a FreeText,
+}
+
+/// What a response says about a deposit that was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CashDepositReversalReceipt {
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// The entry of the deposit.
+    pub deposit: TransactionId,
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The amount, in yen.
+    pub amount: Amount,
+    /// When it was taken back.
+    pub created_at: Timestamp,
+}
+
+/// The amount of a deposit of the merchant; `None` if the entry is no deposit.
+#[must_use]
+pub fn amount_of(deposit: &JournalEntry, merchant: MerchantId) -> Option<Amount> {
+    let own = deposit.postings.iter().find(|posting| posting.account == Account::Merchant(merchant))?;
+    let is_deposit = deposit.operation == Operation::CashDeposit.name() && !own.delta.is_debit();
+    own.delta.size().filter(|_| is_deposit)
+}
+
+/// Builds the reversal's transaction: the journal entry, the mark that the deposit was taken back, and an audit record. Fails
+/// with `WrongState` if it was taken back before.
+///
+/// # Errors
+/// [`PlanRefusal`] if the entry is no deposit of the merchant, or the tenant's seals credit no merchant.
+pub fn plan_reversal(
+    command: &CashDepositReversal<'_>,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<CashDepositReversalReceipt>, PlanRefusal> {
+    let CashDepositReversal { tenant, actor, merchant, deposit, reason } = command;
+    let amount = amount_of(deposit, *merchant).ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+    if !terms.records.credits_when_sealed() {
+        // Terms from before the tenant's switch: no seal would take it back.
+        return Err(PlanRefusal::Refused(Failure::StalePlan));
+    }
+    let mark = Item::from([
+        ("deposit_id".to_owned(), Value::s(deposit.id)),
+        ("transaction_id".to_owned(), Value::s(cx.transaction_id)),
+        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
+    ]);
+    let key = keys::cash_deposit_reversed(tenant, *merchant, deposit.id);
+    let act = Act::new(*actor, Operation::CashDepositReversal, Account::Merchant(*merchant)).because(Some(reason));
+    let items = vec![
+        TransactItem::put_new(Role::Refund, key, mark, Failure::WrongState),
+        act.with("deposit_id", deposit.id).with("amount", amount.text()).record(tenant, cx),
+    ];
+    let mut entry = entry((*merchant, amount.debit()), reason, terms, cx);
+    entry.details.insert("reverses".to_owned(), Value::s(deposit.id));
+    entry.details.insert("reverses_operation".to_owned(), Value::s(Operation::CashDeposit));
+    let receipt = CashDepositReversalReceipt {
+        transaction_id: cx.transaction_id,
+        deposit: deposit.id,
+        merchant: *merchant,
+        amount,
+        created_at: cx.now,
+    };
+    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}
+
+/// The entry of what a deposit, or its reversal, changes in the merchant's balance.
+fn entry((merchant, change): (MerchantId, Delta), reason: &FreeText, terms: &TenantTerms, cx: &Context) -> Entry {
+    let account = Account::Merchant(merchant);
+    let mut details = crate::plan::memo_details(Some(reason));
+    details.insert("merchant_id".to_owned(), Value::s(merchant));
+    details.insert(CASH.to_owned(), Value::s(CASH_IS_DEPOSITED));
+    Entry {
+        id: cx.transaction_id,
+        home: account,
+        postings: vec![
+            Posting::new(Account::Tenant(TenantAccount::CashClearing), change.inverse()),
+            Posting::new(account, change),
+        ],
+        references: Vec::new(),
+        details,
+        due_shards: terms.due_shards,
+        records: terms.records,
+    }
 }

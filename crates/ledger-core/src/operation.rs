@@ -86,6 +86,8 @@ operations! {
     RefundCeiling = "refund_ceiling",
     /// The operator records that a merchant brought money for cash that it owes.
     CashDeposit = "cash_deposit",
+    /// A deposit that was recorded wrongly is taken back.
+    CashDepositReversal = "cash_deposit_reversal",
     /// The operator records that it collected cash of a counter.
     CashCollection = "cash_collection",
     /// The operator asks for a terminal's enrolment code.

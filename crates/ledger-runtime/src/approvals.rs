@@ -200,6 +200,7 @@ impl App {
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
+            | Command::CashDepositReversal { .. }
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
@@ -217,6 +218,7 @@ impl App {
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
+            | Command::CashDepositReversal { .. }
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

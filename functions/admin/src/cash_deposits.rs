@@ -1,20 +1,26 @@
-//! `POST /v1/admin/merchants/{merchant_id}/cash-deposits`: money that a merchant brought for the cash that it owes.
+//! `/v1/admin/merchants/{merchant_id}/cash-deposits`: money that a merchant brought for the cash that it owes, and its reversal.
 
 use crate::{approvals, merchants};
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::cash_deposits::{self, CashDeposit, CashDepositReceipt};
+use ledger_core::cash_deposits::{
+    self, CashDeposit, CashDepositReceipt, CashDepositReversal, CashDepositReversalReceipt,
+};
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::Fields;
-use ledger_core::ids::MerchantId;
+use ledger_core::ids::{MerchantId, TransactionId};
+use ledger_core::journal::JournalEntry;
+use ledger_core::keys::Partition;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
+use ledger_core::plan::PlanRefusal;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created};
+use ledger_runtime::execute::{Outcome, PlanError, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -86,5 +92,86 @@ pub(crate) async fn create(
         created(merchants::GET.path(&[&receipt.merchant]), &view)
     };
     let render = |requested: &Requested<CashDepositReceipt>| requested.answer(&approvals::GET, recorded);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+/// Why a deposit is taken back.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"reason": "receipt 1207 is another merchant's"}))]
+pub(crate) struct CashDepositReversalBody {
+    /// Why it was recorded wrongly; at most 140 characters, no card number.
+    reason: String,
+}
+
+/// A deposit that was taken back.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CashDepositReversalView {
+    /// The journal entry's id.
+    transaction_id: String,
+    /// The `transaction_id` of the deposit.
+    deposit_id: String,
+    /// The merchant's id.
+    merchant_id: String,
+    /// The amount, in yen.
+    amount: String,
+    /// The time of the reversal.
+    created_at: String,
+}
+
+pub(crate) const REVERSE: Keyed =
+    Endpoint::post("/v1/admin/merchants/{merchant_id}/cash-deposits/{deposit_id}/reversal")
+        .summary("Takes a deposit back that was recorded wrongly.")
+        .about(
+            "Once, and whole. The merchant owes the money again, and its next settlement nets that. Room that it \
+             covered does not return a second time.",
+        )
+        .permission(Permission::CashDepositsRecord)
+        .id("merchant_id", "The merchant's id.")
+        .id("deposit_id", "The `transaction_id` of the deposit.")
+        .body::<CashDepositReversalBody>()
+        .created::<CashDepositReversalView>("Taken back")
+        .approvable()
+        .when(Code::WrongState, "it was taken back before")
+        .when(Code::NotFound, "no such deposit of this merchant")
+        .keyed(Operation::CashDepositReversal);
+
+pub(crate) async fn reverse(
+    State(app): State<App>,
+    who: Admin,
+    PathOf((merchant, deposit)): PathOf<(String, String)>,
+    KeyedJson(key, body): KeyedJson<CashDepositReversalBody>,
+) -> Result<Outcome, Problem> {
+    let merchant = MerchantId::parse(&merchant).map_err(|_| Problem::not_found())?;
+    let deposit = TransactionId::parse(&deposit).map_err(|_| Problem::not_found())?;
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("reason", reason.as_sent());
+    let (claim, admission) = REVERSE.claim(&app, &who, key, &[&merchant, &deposit], fields).await?;
+    let at = Partition::merchant(who.tenant(), merchant).entry(deposit);
+    let plan = async |cx| {
+        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+        let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
+        let entry = JournalEntry::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        if terms.approvals.are_required() {
+            let amount = cash_deposits::amount_of(&entry, merchant);
+            let amount = amount.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+            let command = Command::CashDepositReversal { merchant, deposit, amount };
+            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;
+        }
+        let (tenant, actor) = (who.tenant(), who.actor());
+        let reversal = CashDepositReversal { tenant, actor, merchant, deposit: &entry, reason: &reason };
+        Ok(Requested::executed(cash_deposits::plan_reversal(&reversal, &terms, &cx)?))
+    };
+    let reversed = |receipt: &CashDepositReversalReceipt| {
+        let view = CashDepositReversalView {
+            transaction_id: receipt.transaction_id.to_string(),
+            deposit_id: receipt.deposit.to_string(),
+            merchant_id: receipt.merchant.to_string(),
+            amount: receipt.amount.text(),
+            created_at: receipt.created_at.to_string(),
+        };
+        created(merchants::GET.path(&[&receipt.merchant]), &view)
+    };
+    let render = |requested: &Requested<CashDepositReversalReceipt>| requested.answer(&approvals::GET, reversed);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

@@ -54,6 +54,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cash_rooms::GET_OWN.on(cash_rooms::get_own))
         .route(cash_rooms::SET_OWN.on(cash_rooms::set_own))
         .route(cash_deposits::CREATE.on(cash_deposits::create))
+        .route(cash_deposits::REVERSE.on(cash_deposits::reverse))
         .route(refund_rooms::GET.on(refund_rooms::get))
         .route(refund_rooms::SET.on(refund_rooms::set))
         .route(merchant_owner::CREATE.on(merchant_owner::create))

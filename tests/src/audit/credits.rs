@@ -17,7 +17,7 @@ pub(super) enum Kind {
     Trade,
     /// Cash that the merchant owes, and its reversal.
     Cash,
-    /// Money that the merchant brought.
+    /// Money that the merchant brought, and its reversal.
     Deposit,
 }
 
@@ -63,7 +63,11 @@ fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String
     };
     ensure_eq!(row.text("credited_by")?, by, "{row}: `credited_by`");
     let reverses_cash = entry.operation == "card_reverse" && row.opt_text("reverses_operation") == Some("card_topup");
-    ensure_eq!(kind == Kind::Deposit, entry.operation == "cash_deposit", "{row}: whether it is a deposit");
+    let is_of_deposits = matches!(entry.operation, "cash_deposit" | "cash_deposit_reversal");
+    ensure_eq!(kind == Kind::Deposit, is_of_deposits, "{row}: whether it is of a deposit");
+    if is_of_deposits {
+        is_deposit_or_its_reversal(audit, entry)?;
+    }
     ensure_eq!(kind == Kind::Cash, entry.operation == "card_topup" || reverses_cash, "{row}: whether it is of cash");
     ensure!(!entry.operation.starts_with("settlement_"), "{row} of a settlement is credited twice");
     let owed = to_merchants(entry);
@@ -71,6 +75,25 @@ fn credit<'a>(audit: &Audit<'a>, entry: &Entry<'a>) -> Result<Credit<'a>, String
     ensure_eq!(merchants.len(), 1, "{row}: the number of merchants that its seal credits");
     let merchant_pk = format!("{}#{}", audit.tenant, merchants.first().unwrap_or(&"").replace(':', "#"));
     Ok(Credit { row, merchant_pk, kind, owed: owed.into_iter().map(|((_, asset), delta)| (asset, delta)).collect() })
+}
+
+/// Checks that a deposit gives to its merchant, and that a reversal takes back what a deposit of the merchant gave, once: the
+/// mark of the deposit names the reversal.
+fn is_deposit_or_its_reversal(audit: &Audit<'_>, entry: &Entry<'_>) -> Checked {
+    let (row, owed) = (entry.row, to_merchants(entry));
+    if entry.operation == "cash_deposit" {
+        ensure!(owed.values().all(Decimal::is_sign_positive), "{row} is a deposit and takes from its merchant");
+        return Ok(());
+    }
+    let id = row.text("reverses")?;
+    let deposit = audit.row(row.pk, &format!("TXN#{id}")).ok_or_else(|| format!("{row} reverses no entry {id}"))?;
+    ensure_eq!(deposit.text("operation")?, "cash_deposit", "{deposit}, which {row} reverses: its operation");
+    let given = to_merchants(&Entry::read(deposit)?);
+    let taken: BTreeMap<_, _> = owed.into_iter().map(|(of, delta)| (of, -delta)).collect();
+    ensure_eq!(taken, given, "{row}: what it takes back");
+    let mark = audit.row(row.pk, &format!("DEPOSIT_REVERSED#{id}")).ok_or_else(|| format!("{row} has no mark"))?;
+    ensure_eq!(mark.text("transaction_id")?, entry.id, "{mark}: the reversal");
+    Ok(())
 }
 
 /// What an entry posts to merchants, by merchant and asset.

@@ -88,7 +88,7 @@ impl Credited {
         for (asset, delta) in owed {
             let side = side(kind, delta);
             let sum = format!("{side}_{}", asset.to_lowercase().replace('#', "_"));
-            *self.sums.entry(sum).or_default() += delta.abs();
+            *self.sums.entry(sum).or_default() += counted(kind, delta);
         }
     }
 }
@@ -101,6 +101,15 @@ pub(super) fn side(kind: Kind, delta: Decimal) -> &'static str {
         (Kind::Cash, true) => "cash_taken",
         (Kind::Cash, false) => "cash_reversed",
         (Kind::Deposit, _) => "deposited",
+    }
+}
+
+/// What a change counts in its sum. The sums of trade and of cash are of one direction each, and hold sizes. Deposits and
+/// their reversals have one sum, with the sign of the merchant's balance.
+pub(super) fn counted(kind: Kind, delta: Decimal) -> Decimal {
+    match kind {
+        Kind::Trade | Kind::Cash => delta.abs(),
+        Kind::Deposit => delta,
     }
 }
 

@@ -4,7 +4,7 @@ use super::Checked;
 use super::credits::{Credit, Kind, credits_by_seals};
 use super::index::Audit;
 use super::merchants::records;
-use super::periods::{REFUND_ROOM, SIDES, settlement_of, side};
+use super::periods::{REFUND_ROOM, SIDES, counted, settlement_of, side};
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
                     (false, _) => side(*kind, *delta),
                 };
                 let name = format!("{of_side}_{}", asset.to_lowercase().replace('#', "_"));
-                *sums.entry(name).or_default() += delta.abs();
+                *sums.entry(name).or_default() += counted(*kind, *delta);
             }
         }
         ensure_eq!(settlement.number("records")?, of_it.len().into(), "{settlement}: the number of records");

@@ -229,6 +229,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CashCollection => "collection of a counter's cash recorded",
         Endpoint::RefundCeiling => "ceiling of the refund room set",
         Endpoint::CashDeposit => "cash deposit recorded",
+        Endpoint::CashDepositReversal => "cash deposit taken back",
         Endpoint::Grant => "points granted to one customer",
         Endpoint::BulkGrant => "points granted in bulk, the job",
         Endpoint::AdjustmentRequest => "adjustment requested",

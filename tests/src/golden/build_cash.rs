@@ -4,9 +4,10 @@ use super::build::{Made, NoPlan};
 use super::command::Money;
 use super::decode::{self, World};
 use ledger_core::cash_collections::{self, CashCollection};
-use ledger_core::cash_deposits::{self, CashDeposit};
+use ledger_core::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use ledger_core::cash_rooms::{self, CashRooms, RoomChange};
-use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
+use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner, TransactionId};
+use ledger_core::journal::JournalEntry;
 use ledger_core::keys::Partition;
 use ledger_core::personal::FreeText;
 use ledger_core::refund_rooms::{self, RefundRoom};
@@ -44,6 +45,12 @@ pub enum CashDoes {
     Deposit {
         merchant: String,
         amount: Money,
+        reason: String,
+        actor: String,
+    },
+    ReverseDeposit {
+        merchant: String,
+        deposit: String,
         reason: String,
         actor: String,
     },
@@ -102,6 +109,15 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
                 reason: &FreeText::parse(reason, 140).unwrap(),
             };
             Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx)?.draft))
+        }
+        CashDoes::ReverseDeposit { merchant, deposit, reason, actor } => {
+            let merchant = MerchantId::parse(merchant).unwrap();
+            let id = TransactionId::parse(deposit).unwrap();
+            let deposit = JournalEntry::read(world.must(&Partition::merchant(tenant, merchant).entry(id))).unwrap();
+            let reason = FreeText::parse(reason, 140).unwrap();
+            let actor = decode::actor(actor);
+            let reversal = CashDepositReversal { tenant, actor, merchant, deposit: &deposit, reason: &reason };
+            Ok(Made::Draft(cash_deposits::plan_reversal(&reversal, &world.terms(), cx)?.draft))
         }
         CashDoes::OpenCounter { terminal, actor } => {
             let (terminal, actor) = (TerminalId::parse(terminal).unwrap(), decode::actor(actor));

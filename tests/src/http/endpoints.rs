@@ -94,6 +94,7 @@ endpoints! {
     CashCollection = "post_admin_terminals_terminal_id_cash_collections",
     RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
     CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
+    CashDepositReversal = "post_admin_merchants_merchant_id_cash_deposits_deposit_id_reversal",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -261,7 +262,8 @@ impl Endpoint {
             | Self::CounterCeiling
             | Self::CashCollection
             | Self::RefundCeiling
-            | Self::CashDeposit => tills::prepare(self, stage).await,
+            | Self::CashDeposit
+            | Self::CashDepositReversal => tills::prepare(self, stage).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }

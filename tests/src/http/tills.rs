@@ -77,6 +77,12 @@ impl World {
         self.operator(&path, &json!({"amount": amount, "reason": "receipt 7"})).await
     }
 
+    /// The path that takes a new deposit back.
+    pub async fn reversal_of(&self, merchant: &str, amount: &str) -> String {
+        let deposit = self.deposit(merchant, amount).await.good().text("/transaction_id");
+        format!("/v1/admin/merchants/{merchant}/cash-deposits/{deposit}/reversal")
+    }
+
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
@@ -128,6 +134,11 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
             let path = format!("/v1/admin/merchants/{}/cash-deposits", merchant.id);
             let deposit = make(world, &path, &json!({"amount": "300", "reason": "receipt 7"}));
             return Prepared { entries: 1, ..deposit.with_other("amount", "301") };
+        }
+        Endpoint::CashDepositReversal => {
+            let path = world.reversal_of(&merchant.id, "300").await;
+            let reversal = make(world, &path, &json!({"reason": "receipt of another"}));
+            return Prepared { entries: 1, ..reversal.with_other("reason", "receipt of no one") };
         }
         other => panic!("{other:?} is not of rooms"),
     };

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 15;
+const KINDS: usize = 16;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -36,6 +36,7 @@ const fn place(command: &Command) -> usize {
         Command::MerchantOwner { .. } => 12,
         Command::CounterOpen { .. } => 13,
         Command::CashCollection { .. } => 14,
+        Command::CashDepositReversal { .. } => 15,
     }
 }
 
@@ -77,6 +78,7 @@ async fn requests(world: &World) -> Vec<Call> {
         posts(&format!("/v1/admin/merchants/{new_shop}/staff"), &staff::person(&new_id())),
         posts("/v1/admin/terminals", &json!({"kind": "counter"})),
         world.collects(&counter, "200"),
+        posts(&world.reversal_of(&shop.id, "100").await, &json!({"reason": "receipt of another"})),
     ]
 }
 

@@ -72,6 +72,7 @@ endpoints! {
     admin_terminals_cash_collections = CashCollection,
     admin_merchants_refund_room = RefundCeiling,
     admin_merchants_cash_deposits = CashDeposit,
+    admin_merchants_cash_deposits_reversal = CashDepositReversal,
     admin_grants = Grant,
     admin_grants_in_bulk = BulkGrant,
     admin_adjustments = AdjustmentRequest,
@@ -140,11 +141,8 @@ async fn check_repeated_requests(endpoint: Endpoint, stage: &Stage) {
     let spelled_otherwise = call.clone().raw(format!(" {}\n", call.body.clone().unwrap_or_default()));
     let quoted =
         call.clone().keyless().header("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
-    let quoted = if endpoint.is_terminals() {
-        call.clone()
-    } else {
-        quoted.header("idempotency-key", format!("\"{}\";v=1", call.key.as_deref().unwrap_or_default()))
-    };
+    let in_quotes = format!("\"{}\";v=1", call.key.as_deref().unwrap_or_default());
+    let quoted = if endpoint.is_terminals() { call.clone() } else { quoted.header("idempotency-key", in_quotes) };
     for again in [call, &spelled_otherwise, &quoted] {
         let answer = world.api.send(again).await;
         assert!(answer.replayed(), "{endpoint:?}: {answer:?}");

@@ -6,6 +6,7 @@ mod cash;
 mod costs;
 mod counters;
 mod crediting_by_seal;
+mod deposits;
 mod idle;
 mod notices;
 mod publishing;

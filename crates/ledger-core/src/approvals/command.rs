@@ -1,7 +1,7 @@
 //! The closed list of commands that another person must approve, and what each would do, in figures.
 
 use crate::account::Account;
-use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner};
+use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
@@ -55,6 +55,15 @@ pub enum Command {
         /// The merchant.
         merchant: MerchantId,
         /// The amount, in yen.
+        amount: Amount,
+    },
+    /// Takes a deposit back that was recorded wrongly.
+    CashDepositReversal {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The deposit's entry.
+        deposit: TransactionId,
+        /// Its amount, in yen.
         amount: Amount,
     },
     /// Registers a counter of the operator.
@@ -172,6 +181,7 @@ impl Command {
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
             Self::CashDeposit { .. } => Operation::CashDeposit,
+            Self::CashDepositReversal { .. } => Operation::CashDepositReversal,
             Self::CounterOpen { .. } => Operation::TerminalOpen,
             Self::CashCollection { .. } => Operation::CashCollection,
             Self::CashRoom { .. } => Operation::CashRoom,
@@ -192,7 +202,9 @@ impl Command {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
             Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
-            Self::CashDeposit { .. } | Self::CashCollection { .. } => Permission::CashDepositsRecord,
+            Self::CashDeposit { .. } | Self::CashDepositReversal { .. } | Self::CashCollection { .. } => {
+                Permission::CashDepositsRecord
+            }
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
@@ -214,6 +226,7 @@ impl Command {
             | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
             Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. }
+            | Self::CashDepositReversal { .. }
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -253,7 +266,9 @@ impl Command {
             Self::EnrolmentCode { owner, .. } => of_owner(owner, None),
             Self::CounterOpen { .. } => of_owner(&TerminalOwner::Operator, None),
             Self::RefundCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
-            Self::CashDeposit { merchant: id, amount } => merchant(id, Some(amount)),
+            Self::CashDeposit { merchant: id, amount } | Self::CashDepositReversal { merchant: id, amount, .. } => {
+                merchant(id, Some(amount))
+            }
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -277,6 +292,7 @@ impl Command {
             | Self::CounterOpen { terminal }
             | Self::CashCollection { terminal, .. }
             | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
+            Self::CashDepositReversal { deposit, .. } => vec![("deposit_id", deposit.to_string())],
             Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
             Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
@@ -311,6 +327,7 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
+            | Self::CashDepositReversal { .. }
             | Self::CounterOpen { .. }
             | Self::CashCollection { .. }
             | Self::Destination { .. }
@@ -338,6 +355,7 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
+            | Self::CashDepositReversal { .. }
             | Self::CounterOpen { .. }
             | Self::CashCollection { .. }
             | Self::Destination { .. }
@@ -360,6 +378,7 @@ impl Command {
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }
             | Self::CashDeposit { merchant, .. }
+            | Self::CashDepositReversal { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),

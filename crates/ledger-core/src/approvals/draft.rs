@@ -2,13 +2,14 @@
 
 use super::command::{Command, destination_digest};
 use crate::cash_collections::{self, CashCollection};
-use crate::cash_deposits::{self, CashDeposit};
+use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
 use crate::grants::grant::{self, Grant};
 use crate::ids::{Employer, MerchantId, Tenant};
+use crate::journal::JournalEntry;
 use crate::keys::{self, Key, Partition};
 use crate::limits::OwnLimits;
 use crate::merchants::{self, MerchantChange};
@@ -63,6 +64,9 @@ impl Command {
         match self {
             Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
+            Self::CashDepositReversal { merchant, deposit, .. } => {
+                vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
+            }
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -125,6 +129,15 @@ impl Command {
                 let reason = stated(reason)?;
                 let deposit = CashDeposit { tenant, actor, merchant: *merchant, amount, reason: &reason };
                 ready(cash_deposits::plan(&deposit, seen.terms, cx)?.draft)
+            }
+            Self::CashDepositReversal { merchant, deposit: _, amount } => {
+                let (deposit, reason) = (JournalEntry::read(seen.must(0)?)?, stated(reason)?);
+                if cash_deposits::amount_of(&deposit, *merchant).is_some_and(|own| own != *amount) {
+                    return Ok(Drafted::Stale);
+                }
+                let reversal =
+                    CashDepositReversal { tenant, actor, merchant: *merchant, deposit: &deposit, reason: &reason };
+                ready(cash_deposits::plan_reversal(&reversal, seen.terms, cx)?.draft)
             }
             Self::CounterOpen { terminal } => {
                 ready(terminals::plan_counter(tenant, *terminal, seen.terms, actor, cx)?.draft)

@@ -3,7 +3,7 @@
 use super::command::Command;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner};
+use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner, TransactionId};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
@@ -46,6 +46,10 @@ impl Command {
             }
             Self::CashDeposit { merchant, amount } => {
                 item.extend([id("merchant_id", merchant)]);
+                item.extend(amount_of(amount));
+            }
+            Self::CashDepositReversal { merchant, deposit, amount } => {
+                item.extend([id("merchant_id", merchant), id("deposit_id", deposit)]);
                 item.extend(amount_of(amount));
             }
             Self::CounterOpen { terminal } => item.extend([id("terminal_id", terminal)]),
@@ -122,6 +126,11 @@ impl Command {
                 seen: item.balance(SEEN, Asset::Ecopay)?,
             },
             Kind::CashDeposit => Self::CashDeposit { merchant: merchant()?, amount: amount(item)? },
+            Kind::CashDepositReversal => Self::CashDepositReversal {
+                merchant: merchant()?,
+                deposit: item.parsed("deposit_id", TransactionId::parse)?,
+                amount: amount(item)?,
+            },
             Kind::CounterOpen => Self::CounterOpen { terminal: terminal()? },
             Kind::CashCollection => Self::CashCollection { terminal: terminal()?, amount: amount(item)? },
             Kind::CashRoom => Self::CashRoom { terminal: terminal()?, owner: owner(item)?, room: amount(item)? },
@@ -171,6 +180,7 @@ enum Kind {
     CashCeiling,
     RefundCeiling,
     CashDeposit,
+    CashDepositReversal,
     CounterOpen,
     CashCollection,
     CashRoom,
@@ -184,12 +194,13 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 15] = [
+    const ALL: [(Operation, Self); 16] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::CashDeposit, Self::CashDeposit),
+        (Operation::CashDepositReversal, Self::CashDepositReversal),
         (Operation::TerminalOpen, Self::CounterOpen),
         (Operation::CashCollection, Self::CashCollection),
         (Operation::CashRoom, Self::CashRoom),

@@ -311,6 +311,11 @@ fn commands() -> Vec<Command> {
         Command::CashCeiling { owner: TerminalOwner::Operator, ceiling: yen("1000"), seen: None },
         Command::CashRoom { terminal, owner, room: yen("1000") },
         Command::CashRoom { terminal, owner: TerminalOwner::Operator, room: yen("1000") },
+        Command::CashDepositReversal {
+            merchant,
+            deposit: TransactionId::new(Uuid::from_u128(23)),
+            amount: yen("1000"),
+        },
         Command::CounterOpen { terminal },
         Command::CashCollection { terminal, amount: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },

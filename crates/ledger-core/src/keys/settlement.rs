@@ -1,10 +1,12 @@
 //! The keys of a merchant's settlements, all in the merchant's partition, and of cash rooms.
 
 use super::{Key, Partition, sk};
-use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Tenant, TerminalId};
+use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Tenant, TerminalId, TransactionId};
 
 /// The prefix of the sort keys of collections, in the partition of the counter whose cash was collected.
 pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
+/// The prefix of the sort keys of the marks of deposits that were taken back.
+pub(crate) const DEPOSIT_REVERSED: &str = "DEPOSIT_REVERSED#";
 
 /// A settlement.
 #[must_use]
@@ -31,6 +33,12 @@ impl Partition {
     pub fn refund_room(&self) -> Key {
         self.item("REFUND_ROOM")
     }
+}
+
+/// The mark of a cash deposit that was taken back, by the deposit's entry.
+#[must_use]
+pub fn cash_deposit_reversed(tenant: &Tenant, merchant: MerchantId, deposit: TransactionId) -> Key {
+    Partition::merchant(tenant, merchant).item(format!("{DEPOSIT_REVERSED}{deposit}"))
 }
 
 /// A collection of the cash that a counter took.

@@ -17,6 +17,8 @@ use crate::transaction::TransactItem;
 const CARRIED_ROOMS: &str = "carried_rooms";
 const CASH: &str = "cash";
 const REFUNDS: &str = "refunds";
+/// Absent: none.
+const REVERSED: &str = "reversed";
 /// The attribute of a paid settlement with the cash room that it returned.
 const RETURNED_CASH_ROOM: &str = "returned_cash_room";
 /// The attribute with the refund room that it returned.
@@ -31,6 +33,9 @@ pub struct RoomDebts {
     pub cash: Balance,
     /// Refunds.
     pub refunds: Balance,
+    /// Deposits that were taken back after a carried settlement had counted them as cover. The next deposits replace them
+    /// before they cover anything.
+    pub reversed: Balance,
 }
 
 /// The rooms that a settlement returned, in yen.
@@ -48,23 +53,27 @@ impl RoomDebts {
     /// None.
     #[must_use]
     pub fn none() -> Self {
-        Self { cash: Balance::zero(Asset::Ecopay), refunds: Balance::zero(Asset::Ecopay) }
+        let zero = || Balance::zero(Asset::Ecopay);
+        Self { cash: zero(), refunds: zero(), reversed: zero() }
     }
 
     /// Whether there are none.
     pub(super) fn is_none(&self) -> bool {
-        self.cash.as_delta().is_none() && self.refunds.as_delta().is_none()
+        [&self.cash, &self.refunds, &self.reversed].into_iter().all(|sum| sum.as_delta().is_none())
     }
 
     pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
         let Some(rooms) = item.opt_map(CARRIED_ROOMS)? else { return Ok(Self::none()) };
         let yen = |name: &str| rooms.balance(name, Asset::Ecopay);
-        Ok(Self { cash: yen(CASH)?, refunds: yen(REFUNDS)? })
+        let reversed = rooms.balance_or_zero(REVERSED, Asset::Ecopay)?;
+        Ok(Self { cash: yen(CASH)?, refunds: yen(REFUNDS)?, reversed })
     }
 
     fn value(&self) -> Value {
         let yen = |name: &str, sum: &Balance| (name.to_owned(), Value::N(sum.text()));
-        Value::M(Item::from([yen(CASH, &self.cash), yen(REFUNDS, &self.refunds)]))
+        let mut item = Item::from([yen(CASH, &self.cash), yen(REFUNDS, &self.refunds)]);
+        item.extend(self.reversed.as_delta().map(|_| yen(REVERSED, &self.reversed)));
+        Value::M(item)
     }
 
     /// The attribute, if there are any.
@@ -90,7 +99,8 @@ impl RoomDebts {
         }
     }
 
-    /// What is returned for a deposit, and what is left: it covers cash first, then refunds.
+    /// What is returned for a deposit, and what is left. It replaces deposits that were taken back, and covers with the rest:
+    /// cash first, then refunds. Below zero, more was taken back than was deposited: it covers nothing.
     pub(super) fn covered_by(&self, deposited: &Balance, now: Timestamp) -> Result<(ReturnedRooms, Self), MoneyError> {
         let less = |debt: &Balance, covered: Option<&Amount>| match covered {
             Some(covered) => debt.checked_apply(&covered.debit()),
@@ -100,9 +110,16 @@ impl RoomDebts {
             Some(debt) => debt.at_most(of),
             None => Ok(None),
         };
-        let cash = part(&self.cash, deposited)?;
-        let refunds = part(&self.refunds, &less(deposited, cash.as_ref())?)?;
-        let left = Self { cash: less(&self.cash, cash.as_ref())?, refunds: less(&self.refunds, refunds.as_ref())? };
+        let zero = Balance::zero(Asset::Ecopay);
+        let net = deposited.checked_sub(&self.reversed)?;
+        let (covers, reversed) = match net.as_amount() {
+            Some(_) => (net, zero),
+            None => (zero.clone(), zero.checked_sub(&net)?),
+        };
+        let cash = part(&self.cash, &covers)?;
+        let refunds = part(&self.refunds, &less(&covers, cash.as_ref())?)?;
+        let (left, owed) = (less(&self.cash, cash.as_ref())?, less(&self.refunds, refunds.as_ref())?);
+        let left = Self { cash: left, refunds: owed, reversed };
         let at = cash.as_ref().or(refunds.as_ref()).map(|_| now);
         Ok((ReturnedRooms { cash, refunds, at }, left))
     }
@@ -114,7 +131,7 @@ impl RoomDebts {
         let returned = ReturnedRooms { cash, refunds, at };
         let zero = || Balance::zero(Asset::Ecopay);
         let cash = if returned.cash.is_some() { zero() } else { self.cash.clone() };
-        (returned, Self { cash, refunds: zero() })
+        (returned, Self { cash, refunds: zero(), reversed: zero() })
     }
 }
 

@@ -131,7 +131,7 @@ pub enum PeriodSide {
     CashTaken,
     /// Such cash that it has returned.
     CashReversed,
-    /// Money that it brought for cash that it owes.
+    /// Money that it brought for cash that it owes, less what of it was recorded wrongly and taken back.
     Deposited,
     /// What refunds took from the merchant's refund room. It changes no balance.
     RefundRoom,
@@ -188,7 +188,8 @@ impl PeriodSide {
     }
 }
 
-/// The sums of a period's records. Each is a positive quantity.
+/// The sums of a period's records. Each is a positive quantity, but that of deposits, which is below zero if more was taken
+/// back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeriodSums {
     /// The number of records.

@@ -96,7 +96,8 @@ pub struct AssetTotalsView {
     /// The part of such cash that terminals returned. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cash_reversed: Option<String>,
-    /// The money that the merchant brought for such cash. Absent if there is none.
+    /// The money that the merchant brought for such cash, less what of it was taken back; it may be negative. Absent if there
+    /// is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deposited: Option<String>,
     /// The amount carried over from the settlement before; it may be negative.

@@ -16,6 +16,7 @@ mod crediting;
 mod customers;
 mod debts;
 mod decisions;
+mod deposits;
 mod entries;
 mod flight;
 mod forms;
@@ -90,6 +91,7 @@ pub fn all() -> Vec<Case> {
         card_reverse::cases(),
         cash::cases(),
         counters::cases(),
+        deposits::cases(),
         card_pins::cases(),
         notices::cases(),
         rooms::cases(),

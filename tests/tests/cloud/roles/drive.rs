@@ -42,7 +42,8 @@ pub(crate) async fn traffic(stage: &Stage) {
     for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations()) {
         // A tenant in migration has version 1 of the records, whose seals credit no merchant, and no account of it has limits
         // of its own.
-        let needs_split = matches!(endpoint, Endpoint::CashDeposit | Endpoint::AccountLimits);
+        let needs_split =
+            matches!(endpoint, Endpoint::CashDeposit | Endpoint::CashDepositReversal | Endpoint::AccountLimits);
         if needs_split && !terms.records.credits_when_sealed() {
             continue;
         }

@@ -2,7 +2,7 @@
 //! once it is closed.
 
 use super::Scope;
-use super::settlement::{RecordKind, add_record, shown};
+use super::settlement::{RecordKind, add_record, add_to_sum, shown};
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::money::Asset;
@@ -118,11 +118,8 @@ impl Credited {
     fn add(&mut self, delta: Nums, (kind, refund_room): (CreditKind, Num), segment: Option<u64>) {
         self.totals.records = self.totals.records.saturating_add(1);
         add_record(&mut self.totals.totals, delta, RecordKind::Of(kind));
-        if !refund_room.is_zero() {
-            let of = SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay };
-            let sum = self.totals.totals.entry(of).or_default();
-            *sum = sum.plus(refund_room);
-        }
+        let of_room = SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay };
+        add_to_sum(&mut self.totals.totals, of_room, refund_room);
         self.segment = self.segment.max(segment);
     }
 }

@@ -77,10 +77,7 @@ impl Sums {
             SettlementFact::Period(period) => {
                 self.merchants.insert(period.merchant);
                 self.stamped = self.stamped.saturating_add(period.records);
-                for (of, more) in period.totals {
-                    let sum = self.totals.entry(of).or_default();
-                    *sum = sum.plus(more);
-                }
+                period.totals.into_iter().for_each(|(of, more)| add_to_sum(&mut self.totals, of, more));
             }
             SettlementFact::Entry(entry) => {
                 self.homes.insert(entry.home);
@@ -224,8 +221,15 @@ pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, kind: RecordKind) 
             (RecordKind::Of(CreditKind::Cash), false) => (SettledSide::CashReversed, delta),
             (RecordKind::Of(CreditKind::Deposit), _) => (SettledSide::Deposited, delta),
         };
-        let sum = sums.entry(SettledSum { side, asset }).or_default();
-        *sum = sum.plus(size);
+        add_to_sum(sums, SettledSum { side, asset }, size);
+    }
+}
+
+/// Adds to a sum. Sums of zero are absent, as they are in facts: a deposit and its reversal are no sum.
+pub(super) fn add_to_sum(sums: &mut SettledSums, of: SettledSum, more: Num) {
+    let sum = sums.remove(&of).unwrap_or_default().plus(more);
+    if !sum.is_zero() {
+        sums.insert(of, sum);
     }
 }
 

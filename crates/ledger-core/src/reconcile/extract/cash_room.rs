@@ -118,14 +118,15 @@ pub(super) fn is_owed_cash(at: &StoredItem<'_>, of: &ReadEntry) -> Result<bool, 
     Ok(says_so && is_cash && of.entry.postings.iter().all(|posting| posting.account != clearing))
 }
 
-/// Whether an entry that posts to a merchant is of money that it brought: it says so, its operation records deposits, and the
-/// other side is `cash_clearing`.
+/// Whether an entry that posts to a merchant is of money that it brought: it says so, its operation records deposits or takes
+/// one back, and the other side is `cash_clearing`.
 pub(super) fn is_deposit(at: &StoredItem<'_>, of: &ReadEntry) -> Result<bool, ItemError> {
     let says_so = at.item.opt_text(CASH)? == Some(CASH_IS_DEPOSITED)
         && at.item.opt_text(CREDITED_BY)? == Some(CREDITED_BY_SEAL_AS_DEPOSIT);
     let clearing = Account::Tenant(TenantAccount::CashClearing);
     let is_cleared = of.entry.postings.iter().any(|posting| posting.account == clearing);
-    Ok(says_so && of.operation == Operation::CashDeposit && is_cleared)
+    let is_of_deposits = matches!(of.operation, Operation::CashDeposit | Operation::CashDepositReversal);
+    Ok(says_so && is_of_deposits && is_cleared)
 }
 
 fn is_owed(item: &Item) -> Result<bool, ItemError> {

@@ -1,6 +1,6 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, CASH_COLLECTION, sk};
+use crate::keys::{APPROVAL, CASH_COLLECTION, DEPOSIT_REVERSED, sk};
 
 /// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
@@ -64,7 +64,7 @@ pub enum ItemKind {
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
-    /// Workers' items of a merchant: its open settlement, requests about payouts.
+    /// Workers' items of a merchant: its open settlement, requests about payouts, marks of deposits that were taken back.
     MerchantWork,
     /// A requested decision about a top-up. What it posts is an entry.
     TopupDecision,
@@ -151,7 +151,7 @@ impl ItemKind {
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "CREDITING") => Self::Crediting,
             ("merchant", "SETTLING") => Self::MerchantWork,
-            ("merchant", _) if is("RESEND#") || is("RETURN#") => Self::MerchantWork,
+            ("merchant", _) if is("RESEND#") || is("RETURN#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
             ("payment", "HOLD") => Self::Hold,
             ("payment", _) if is(sk::REFUND) => Self::PaymentRefund,

@@ -60,6 +60,33 @@ fn sums_are_those_of_the_records_that_name_the_period() {
     assert_eq!(with_records(&both, &scope()), ["period_differs"], "open and closed");
 }
 
+/// Deposits have one sum with both signs, and what is stored has no sum of zero.
+#[test]
+fn deposit_that_is_taken_back_in_its_period_leaves_no_sum() {
+    let deposit = |delta: &str, at| {
+        let PeriodFact::Credited { delta, refund_room, at, segment, .. } = credited(delta, at) else {
+            panic!("no credit")
+        };
+        PeriodFact::Credited { delta, kind: CreditKind::Deposit, refund_room, at, segment }
+    };
+    let deposited = |records: i64, number: &str| {
+        let sum = (SettledSum { side: SettledSide::Deposited, asset: Asset::Ecopay }, num(number));
+        PeriodTotals { records, totals: [sum].into_iter().filter(|(_, sum)| !sum.is_zero()).collect() }
+    };
+    let [made, back] = [deposit("700", 1), deposit("-700", 2)];
+    let with = |facts: &[&PeriodFact], sums: PeriodTotals| {
+        let open = PeriodFact::Open { sums, until: CreditedUntil::At(5) };
+        of(&[facts.iter().copied().cloned().collect(), vec![open]].concat(), &scope())
+    };
+    assert!(with(&[&made, &back], deposited(2, "0")).is_empty());
+    assert!(with(&[&made], deposited(1, "700")).is_empty());
+    assert!(with(&[&back], deposited(1, "-700")).is_empty(), "its deposit is in an earlier period");
+    for wrong in [deposited(2, "700"), deposited(2, "1400"), deposited(1, "0")] {
+        assert_eq!(with(&[&made, &back], wrong), ["period_differs"]);
+    }
+    assert_eq!(with(&[&back], deposited(1, "700")), ["period_differs"], "of the other sign");
+}
+
 #[test]
 fn closed_period_is_in_the_settlement_that_names_it() {
     let right = || sums(3, "100", "20");
