@@ -79,7 +79,15 @@ impl World {
 
     /// The path that takes a new deposit back.
     pub async fn reversal_of(&self, merchant: &str, amount: &str) -> String {
-        let deposit = self.deposit(merchant, amount).await.good().text("/transaction_id");
+        let recorded = self.deposit(merchant, amount).await.good();
+        let deposit = match recorded.status {
+            // The approval has made the entry.
+            202 => {
+                let path = format!("/v1/admin/approvals/{}", recorded.text("/approval_id"));
+                self.api.send(&Call::get(&path, &self.operator.who)).await.good().text("/transaction_id")
+            }
+            _ => recorded.text("/transaction_id"),
+        };
         format!("/v1/admin/merchants/{merchant}/cash-deposits/{deposit}/reversal")
     }
 
