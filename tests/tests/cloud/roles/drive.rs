@@ -119,6 +119,10 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
     view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
+    let collection = Endpoint::CashCollection.prepare(stage).await.call;
+    let counter = collection.path.split('/').nth(4).expect("an id");
+    view(format!("/v1/admin/counters/{counter}"), staff).await;
+    view("/v1/admin/cash-room".to_owned(), staff).await;
     view(format!("/v1/admin/notices/{}", changed_contact(world, &customer).await), staff).await;
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
     ledger_tests::http::staff::with_owners(world).await;
