@@ -27,7 +27,8 @@ async fn busy(tenant: &str) -> World {
     // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
     let stage = Stage::new(world).await;
-    for endpoint in Endpoint::ALL {
+    // Of these records no seal credits a deposit, so there is none to take back.
+    for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| *endpoint != Endpoint::CashDepositReversal) {
         let prepared = endpoint.prepare(&stage).await;
         let _ = stage.world.api.settle(&prepared.call).await;
     }
