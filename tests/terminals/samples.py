@@ -17,8 +17,8 @@ import urllib.error
 import urllib.request
 import uuid
 
-# What only a fault, a load, a limit, a room, a tenant with PINs or ten minutes make: the guide lists them, and nothing
-# here provokes them.
+# What only a fault, a load, a limit, a room, a counter, a tenant with PINs or ten minutes make: the guide lists them, and
+# nothing here provokes them.
 NOT_PROVOKED = {
     ("400", "limit_exceeded"),
     ("400", "refund_room_exceeded"),
@@ -26,6 +26,7 @@ NOT_PROVOKED = {
     ("400", "pin_required"),
     ("400", "pin_wrong"),
     ("400", "reversal_too_late"),
+    ("403", "not_at_counter"),
     ("429", "rate_limited"),
     ("500", "internal"),
     ("503", "busy"),
