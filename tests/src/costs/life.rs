@@ -1,5 +1,6 @@
 //! Measures what becomes of an operation's records: by the workers themselves, for many records at once and for one.
 
+use super::clock::even;
 use super::kept::{BUSY, Left, LifeStep, SETTLEMENT, Storage};
 use super::parties::take_shards;
 use super::requests::{stored, units};
@@ -82,7 +83,7 @@ async fn measure_some(subjects: &'static [Subject], records: RecordVersion) -> V
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
-        of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
+        of_app.app((&backend.dynamodb_url, &backend.table), false, even(Clock::system()), &backend.stripe).await
     });
     tap.meter();
     let workers = Workers::over(&host).await;

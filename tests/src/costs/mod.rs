@@ -1,6 +1,8 @@
 //! What each operation costs, from its request to the last work on its records: measured on the embedded engine, kept
 //! in `tests/costs.txt`, and written into the documents.
 
+#[cfg(feature = "stack")]
+mod clock;
 mod floors;
 pub mod kept;
 #[cfg(feature = "stack")]

@@ -1,5 +1,6 @@
 //! Measures what each request costs.
 
+use super::clock::even;
 use super::kept::RequestCost;
 use super::size::bytes_of;
 use super::units::Units;
@@ -29,7 +30,7 @@ pub async fn tapped_with(tenant: &str, change: impl FnOnce(&mut TenantTerms)) ->
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
-        of_app.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
+        of_app.app((&backend.dynamodb_url, &backend.table), false, even(Clock::system()), &backend.stripe).await
     });
     // Shards of one digit, so that each index key is as long as the others.
     let terms = |terms: &mut TenantTerms| {

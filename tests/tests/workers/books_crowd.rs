@@ -23,6 +23,8 @@ const STEP: u64 = 8;
 const MERCHANTS: usize = 3;
 /// A worker crashes after at most this many steps; a step ends where the worker waits for I/O.
 const STEPS_MAX: u64 = 40;
+/// The least crashes of each worker, where every case is run: while it credits, and while it publishes.
+const CRASHES_MIN: [u64; 2] = [11, 6];
 const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 fn payments() -> usize {
@@ -47,11 +49,13 @@ async fn pay_and_refund(teller: Actor, customer: Customer, merchants: Arc<Vec<Me
     owed
 }
 
-/// Runs a worker that credits, publishes and seals until the clients are done, and crashes it each time.
+/// Runs a worker that credits, publishes and seals, and crashes it each time, until the clients are done and it has
+/// crashed often enough.
 async fn crash_worker(scene: Arc<Scene>, tap: EventTap, seed: u64, over: Arc<AtomicBool>) -> [u64; 2] {
     let (worker, mut dice, mut crashes) = (scene.rig.actor().await, Dice::new(seed), [0, 0]);
+    let least = CRASHES_MIN.map(|crashes| share::count(crashes, STEP));
     for life in 1.. {
-        if over.load(Ordering::SeqCst) {
+        if over.load(Ordering::SeqCst) && crashes[0] >= least[0] && crashes[1] >= least[1] {
             break;
         }
         // Past the lease of the worker that crashed before.
@@ -93,10 +97,6 @@ async fn balances_equal_journal_after_many_payments_with_worker_crashes() {
     let crashes = join_all(workers).await.into_iter().map(|crashes| crashes.expect("a worker is done"));
     let [credits, publishes] = crashes.fold([0, 0], |sum, of_one| [sum[0] + of_one[0], sum[1] + of_one[1]]);
     println!("crediting crashed {credits} times, publishing {publishes} times");
-    assert!(
-        credits > share::count(20, STEP) && publishes > share::count(10, STEP),
-        "{credits} and {publishes} crashes"
-    );
 
     let last = rig.actor().await;
     last.clock.ahead(A_YEAR);

@@ -1,0 +1,42 @@
+//! A clock for measurements: a stored instant is as large at each of its times.
+
+use ledger_core::time::Timestamp;
+use ledger_runtime::clock::Clock;
+
+/// The instants of two seconds, and the one that both are moved into.
+const PAIR_MS: i64 = 2_000;
+const SECOND_MS: i64 = 1_000;
+/// A number that ends in two zeros takes a byte less than others: of the seconds of an expiry, one in a hundred.
+const CENTURY_MS: i64 = 100 * SECOND_MS;
+
+/// A clock about a second from this one at most. Zeros at the end of a number take no space, and read units are counted by
+/// size: measured by the system's clock, some reads would take half a unit less at some instants.
+pub(super) fn even(clock: Clock) -> Clock {
+    Clock::from_fn(move || full(clock.now()))
+}
+
+/// An instant near this one that has no zeros at the end, neither in seconds (two) nor in milliseconds (one). A later
+/// instant is not moved before an earlier one.
+fn full(at: Timestamp) -> Timestamp {
+    let millis = at.millis();
+    let in_century = millis.rem_euclid(CENTURY_MS);
+    let moved = if in_century < PAIR_MS { millis - in_century + SECOND_MS + in_century / 2 } else { millis };
+    Timestamp::from_millis(moved + i64::from(moved % 10 == 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_have_no_zeros_at_the_end_and_keep_their_order() {
+        let start = 1_800_000_000_000;
+        let moved = (start..start + 2 * CENTURY_MS).map(|millis| (millis, full(Timestamp::from_millis(millis))));
+        let mut before = Timestamp::from_millis(start);
+        for (millis, at) in moved {
+            assert!(at.millis() % 10 != 0 && at.seconds() % 100 != 0, "{millis}: {}", at.millis());
+            assert!(at >= before && (at.millis() - millis).abs() <= SECOND_MS + 1, "{millis}: {}", at.millis());
+            before = at;
+        }
+    }
+}
