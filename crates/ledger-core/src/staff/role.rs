@@ -100,6 +100,7 @@ impl AdminRole {
                 Permission::GrantsRead,
                 Permission::AdjustmentsRead,
                 Permission::AdjustmentsRequest,
+                Permission::ApprovalsRequest,
                 Permission::TopupsRead,
             ],
             Self::Operator => &[

@@ -158,6 +158,13 @@ fn every_permission_is_in_a_role_of_its_staff() {
 }
 
 #[test]
+fn role_that_requests_adjustments_may_withdraw_them() {
+    for role in AdminRole::ALL.map(StaffRole::Admin) {
+        assert!(!role.has(Permission::AdjustmentsRequest) || role.has(Permission::ApprovalsRequest), "{}", role.name());
+    }
+}
+
+#[test]
 fn tenant_needs_two_distinct_owners() {
     let founder = |number: u128, email: &str| Founder {
         id: StaffId::new(Uuid::from_u128(number)),
