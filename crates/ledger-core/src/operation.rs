@@ -98,6 +98,8 @@ operations! {
     TenantConfigure = "tenant_configure",
     /// A customer tops up through the payment provider.
     Topup = "topup",
+    /// A customer cancels a top-up that is not paid.
+    TopupCancel = "topup_cancel",
     /// The operator refunds a top-up to the card: the money is held until the refund is paid.
     TopupRefund = "topup_refund",
     /// The payment provider paid a refund out; not keyed.

@@ -5,16 +5,18 @@ use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::TopupId;
+use ledger_core::keys;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::topups::claim::{self, Topup};
+use ledger_core::topups::{TopupRecord, cancel};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
-use ledger_runtime::execute::Outcome;
+use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{AmountText, KeyedJson, PathId};
+use ledger_runtime::request::{AmountText, Empty, KeyedJson, PathId};
 use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
@@ -74,4 +76,37 @@ pub(crate) async fn get(
     let found = app.psp_executor().await?.topup(who.tenant(), id, None).await?;
     let (topup, _) = found.filter(|(topup, _)| topup.customer == who.id()).ok_or_else(Problem::not_found)?;
     Ok(Json(TopupView::from(&topup)))
+}
+
+pub(crate) const CANCEL: Keyed = Endpoint::post("/v1/me/topups/{id}/cancel")
+    .summary("Cancels a top-up that is not paid.")
+    .about(
+        "Its cancellation is requested from Stripe within about a minute. The amount counts toward the cap until Stripe \
+         confirms it; if the PaymentIntent is paid first, the wallet is credited. A top-up that is canceled, refused or \
+         expired is returned unchanged.",
+    )
+    .open()
+    .id("id", "The top-up's id.")
+    .body::<Empty>()
+    .ok::<TopupView>("The top-up; `expires_at` is the time of the request")
+    .when(Code::WrongState, "the top-up was paid")
+    .when(Code::NotFound, "no such top-up of this customer")
+    .keyed(Operation::TopupCancel);
+
+pub(crate) async fn cancel(
+    State(app): State<App>,
+    who: Customer,
+    PathId(id): PathId<TopupId>,
+    KeyedJson(key, _): KeyedJson<Empty>,
+) -> Result<Outcome, Problem> {
+    let (claim, admission) = CANCEL.claim(&app, &who, key, &[&id], Fields::new()).await?;
+    let plan = async |cx| {
+        let items = app.ledger().read_for(&claim, &[keys::topup(who.tenant(), id)]).await?;
+        let topup = TopupRecord::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        if topup.customer != who.id() {
+            return Err(PlanError::Missing);
+        }
+        Ok(cancel::plan(who.tenant(), &topup, &cx)?)
+    };
+    Ok(app.perform(claim.clone(), admission, plan, |topup| ok(&TopupView::from(topup))).await)
 }

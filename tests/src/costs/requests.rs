@@ -200,6 +200,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::Pay => "customer pays, in money",
         Endpoint::Transfer => "customer sends to another",
         Endpoint::PaymentCode => "one-time code issued",
+        Endpoint::TopupCancel => "customer cancels a top-up",
         Endpoint::ProfilePatch => "customer changes the profile",
         Endpoint::CardPatch => "customer freezes a card",
         Endpoint::CardPin => "customer sets the PIN of their card",

@@ -260,6 +260,7 @@ pub(super) fn make(
         | Does::EventKeep { .. }
         | Does::EventDismiss { .. }
         | Does::TopupCheck { .. }
+        | Does::TopupCancel { .. }
         | Does::TopupRefundCheck { .. }
         | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
         Does::Decision(does) => return build_decision::make(world, does),

@@ -23,8 +23,8 @@ use ledger_core::tenants;
 use ledger_core::terms::TopupTerms;
 use ledger_core::topups::attention::{self, Decider, KeptEvent};
 use ledger_core::topups::{
-    Clawback, Effect, Routed, TopupRecord, TopupRefund, View, check, claim as topup_claim, refund as topup_refund,
-    refused, route,
+    Clawback, Effect, Routed, TopupRecord, TopupRefund, View, cancel, check, claim as topup_claim,
+    refund as topup_refund, refused, route,
 };
 use ledger_core::transaction::Transaction;
 use ledger_core::wallets::SeenWallet;
@@ -126,6 +126,7 @@ pub(super) fn make(
             let records = Records::read(world, topup, None)?;
             return Ok(Made::Whole(check::topup_again(tenant, &records.topup, *burnt, cx.now).unwrap()));
         }
+        Does::TopupCancel { topup } => cancel::plan(tenant, &Records::read(world, topup, None)?.topup, cx)?.draft,
         Does::TopupRefundCheck { topup, refund } => {
             let refund = Records::read(world, topup, Some(refund))?.refund.unwrap();
             return Ok(Made::Whole(check::refund_again(tenant, &refund, cx.now).unwrap()));

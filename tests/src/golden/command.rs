@@ -382,6 +382,10 @@ pub enum Does {
         topup: String,
         burnt: bool,
     },
+    /// The customer cancels it.
+    TopupCancel {
+        topup: String,
+    },
     TopupRefundCheck {
         topup: String,
         refund: String,

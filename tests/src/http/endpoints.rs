@@ -65,6 +65,7 @@ endpoints! {
     Transfer = "post_me_transfers",
     PaymentCode = "post_me_payment_code",
     ProfilePatch = "patch_me",
+    TopupCancel = "post_me_topups_by_id_cancel",
     CardPatch = "patch_me_cards_card_id",
     CardPin = "post_me_cards_card_id_pin",
     Charge = "post_merchant_charges",
@@ -305,6 +306,11 @@ impl Endpoint {
                 prepared(terminal.reverses("card_pay", &original), 200, 1).with_other_path(path)
             }
             Self::Topup => prepared(world.customer().await.tops_up("300"), 201, 0).with_other("amount", "301"),
+            Self::TopupCancel => {
+                let customer = world.customer().await;
+                let (topup, another) = (world.topup(&customer, "300").await, world.topup(&customer, "300").await);
+                prepared(topup.cancel(&customer), 200, 0).with_other_path(another.cancel(&customer).path)
+            }
             Self::TopupRefund => {
                 let topup = world.paid_topup(&world.customer().await, "1000").await;
                 // One entry holds the amount, another pays it out.

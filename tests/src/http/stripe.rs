@@ -44,6 +44,12 @@ impl Topup {
         let path = format!("/v1/admin/topups/{}/refunds", self.id);
         Call::post(&path, &world.operator.who, &json!({"amount": amount, "reason": "requested"})).key(new_key())
     }
+
+    /// The customer's request to cancel it, with a fresh key.
+    #[must_use]
+    pub fn cancel(&self, customer: &Customer) -> Call {
+        Call::post(&format!("/v1/me/topups/{}/cancel", self.id), &customer.who, &json!({})).key(new_key())
+    }
 }
 
 impl World {

@@ -43,6 +43,7 @@ endpoints! {
     customer_transfers = Transfer,
     customer_payment_code = PaymentCode,
     customer_profile = ProfilePatch,
+    customer_topups_cancel = TopupCancel,
     customer_cards = CardPatch,
     customer_card_pin = CardPin,
     merchant_charges = Charge,

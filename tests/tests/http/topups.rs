@@ -163,6 +163,50 @@ async fn paid_topup_without_event_is_credited_by_recovery() {
     world.books().await.unchanged_since(&before, "an event behind our record moved something");
 }
 
+/// A customer cancels a top-up: its headroom is free once Stripe has confirmed it.
+#[tokio::test]
+async fn canceled_topup_releases_headroom_when_stripe_confirms() {
+    let (host, world) = quiet("own-cancel").await;
+    let (customer, other) = (world.customer().await, world.customer().await);
+    let (topup, kept) = (world.topup(&customer, "30000").await, world.topup(&customer, "20000").await);
+    assert_eq!(recover_after(&host, &world, Duration::ZERO).await.checked, 0);
+    for stranger in [&other.who, &world.operator.who] {
+        let refused = world.api.send(&topup.cancel(&customer).by(stranger)).await;
+        assert!([401, 404].contains(&refused.status), "{refused:?}");
+    }
+    let call = topup.cancel(&customer);
+    let answers = join_all((0..8).map(|_| world.api.settle(&call))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200 && answer.stored() == answers[0].stored()), "{answers:?}");
+    let again = world.api.settle(&topup.cancel(&customer)).await.good().json();
+    assert_eq!(again, answers[0].json(), "a second key changes nothing");
+    assert_eq!(again["status"], "pending");
+    assert_eq!(money(&world, &customer).await, amounts("0", "50000"), "Stripe may still be paid");
+
+    assert_eq!(recover_after(&host, &world, Duration::ZERO).await.checked, 1);
+    assert_eq!(money(&world, &customer).await, amounts("0", "20000"));
+    assert_eq!(own_view(&world, &customer, &topup).await["status"], "canceled");
+    let over = world.api.settle(&topup.cancel(&customer)).await.good().json();
+    assert_eq!(over["status"], "canceled");
+    world.pay(&kept).await;
+    let _ = world.api.settle(&kept.cancel(&customer)).await.problem(400, "wrong_state");
+    world.check_books().await;
+}
+
+/// The PaymentIntent is paid before its cancellation reaches Stripe: the wallet is credited once.
+#[tokio::test]
+async fn canceled_topup_that_was_paid_is_credited() {
+    let (host, world) = quiet("own-cancel-paid").await;
+    let customer = world.customer().await;
+    let topup = world.topup(&customer, "3000").await;
+    let _ = world.stripe(&format!("/payment_intents/{}/succeed", topup.intent), &json!({})).await;
+    let _ = world.api.settle(&topup.cancel(&customer)).await.good();
+    assert_eq!(recover_after(&host, &world, Duration::ZERO).await.checked, 1);
+    assert_eq!(money(&world, &customer).await, amounts("3000", "0"));
+    assert_eq!(world.deliver("payment_intent.succeeded", &topup.intent).await, 200);
+    assert_eq!(money(&world, &customer).await, amounts("3000", "0"));
+    assert_eq!(world.check_books().await.entries_of("topup"), 1);
+}
+
 /// A declined payment leaves the top-up open; a cancellation ends it.
 #[tokio::test]
 async fn declined_payment_keeps_and_cancellation_releases_headroom() {

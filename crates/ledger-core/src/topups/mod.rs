@@ -4,6 +4,7 @@
 //! provider's objects means for our records. Facts change the books only through it.
 
 pub mod attention;
+pub mod cancel;
 pub mod check;
 pub mod claim;
 pub mod clawback;
