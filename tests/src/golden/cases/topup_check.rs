@@ -20,6 +20,12 @@ fn cancel(id: &'static str, why: &'static str) -> Case {
     Case::new(id, why, Some(claim), Does::TopupCancel { topup: TOPUP.to_owned() })
 }
 
+/// A top-up that is not paid and has an hour left.
+fn unpaid() -> Json {
+    let until = "2026-11-21T04:00:00.000Z";
+    with(with(pending(), "expires_at", s(until)), "due_sk", s(&format!("{until}#{TOPUP}")))
+}
+
 fn offer(id: &'static str, why: &'static str) -> Case {
     let does = Does::TopupOffer { points_rate: "0.02".to_owned(), abandoned_after_s: "3600".to_owned() };
     Case::new(id, why, None, does)
@@ -56,20 +62,16 @@ pub(super) fn cases() -> Vec<Case> {
             .seen([way()])
             .on([succeeded("3000", "20"), refund_known(refund_requested(), "succeeded")])
             .ends("rejected stale_plan by refund"),
-        cancel("topup_cancel/unpaid", "The provider is asked to cancel it at once.").on([pending()]),
+        cancel("topup_cancel/unpaid", "The provider is asked to cancel it at once.").on([unpaid()]),
         cancel("topup_cancel/paid-meanwhile", "It was paid between the read and the write: it is read again.")
-            .seen([pending()])
+            .seen([unpaid()])
             .on([succeeded("5000", "0")])
             .ends("rejected stale_plan by topup"),
         cancel("topup_cancel/canceled-meanwhile", "Another request canceled it: it is read again.")
-            .seen([pending()])
-            .on([with(pending(), "expires_at", s(NOW))])
+            .seen([unpaid()])
+            .on([pending()])
             .ends("rejected stale_plan by topup"),
-        cancel("topup_cancel/expired", "Its cancellation is due already: the key alone is taken.").on([with(
-            pending(),
-            "expires_at",
-            s(NOW),
-        )]),
+        cancel("topup_cancel/expired", "Its cancellation is due already: the key alone is taken.").on([pending()]),
         offer("topup_check/offered", "Top-ups are offered from here on.").on([config()]),
         offer("topup_check/offered-already", "Terms that stand are not touched.")
             .on([offering()])
