@@ -26,6 +26,7 @@ pub mod command_hold;
 pub mod command_job;
 pub mod command_migration;
 pub mod command_psp;
+mod command_values;
 pub mod compare;
 pub mod compare_reads;
 pub mod create;

@@ -1,7 +1,7 @@
 //! Limits of single accounts, as the operator changes them.
 
 use super::World;
-use super::endpoints::{Prepared, make};
+use super::prepared::{Prepared, make};
 use crate::cloud::gate;
 use ledger_core::failure::Failure;
 use ledger_core::ids::Actor;

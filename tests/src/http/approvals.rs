@@ -1,6 +1,7 @@
 //! Commands that another person must approve: tenants that require it, and commands that are stored already.
 
-use super::endpoints::{Endpoint, Prepared, prepared, rich};
+use super::endpoints::{Endpoint, rich};
+use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use super::{Answer, Call, Who, World, staff};
 use crate::cloud::gate;

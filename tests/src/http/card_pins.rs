@@ -1,7 +1,8 @@
 //! The PINs of customers' cards.
 
-use super::endpoints::{Endpoint, Prepared, make};
+use super::endpoints::Endpoint;
 use super::people::{Customer, Terminal};
+use super::prepared::{Prepared, make};
 use super::world::new_key;
 use super::{Call, World};
 use serde_json::json;

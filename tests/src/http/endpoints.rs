@@ -2,6 +2,7 @@
 //! must be refused under the same key.
 
 use super::migrating::last;
+use super::prepared::{Prepared, change, frozen, make, prepared};
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
@@ -25,19 +26,6 @@ pub struct Stage {
     pub merchant: Merchant,
     /// The merchant's terminal.
     pub terminal: Terminal,
-}
-
-/// A request that succeeds once.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    /// The request, with a fresh key.
-    pub call: Call,
-    /// Another request to the same endpoint; `None` if its requests cannot differ.
-    pub other: Option<Call>,
-    /// The status of success.
-    pub status: u16,
-    /// The number of journal entries that it writes.
-    pub entries: usize,
 }
 
 macro_rules! endpoints {
@@ -65,7 +53,7 @@ endpoints! {
     Transfer = "post_me_transfers",
     PaymentCode = "post_me_payment_code",
     ProfilePatch = "patch_me",
-    TopupCancel = "post_me_topups_by_id_cancel",
+    TopupCancel = "post_me_topups_id_cancel",
     CardPatch = "patch_me_cards_card_id",
     CardPin = "post_me_cards_card_id_pin",
     Charge = "post_merchant_charges",
@@ -412,42 +400,8 @@ pub(super) async fn rich(world: &World) -> Customer {
     world.customer_with("1000").await
 }
 
-/// A POST of the operator that creates something.
-pub(super) fn make(world: &World, path: &str, body: &Value) -> Prepared {
-    prepared(Call::post(path, &world.operator.who, body).key(new_key()), 201, 0)
-}
-
-/// A PATCH of the operator.
-pub(super) fn change(world: &World, path: &str, body: &Value) -> Prepared {
-    prepared(Call::patch(path, &world.operator.who, body).key(new_key()), 200, 0)
-}
-
-pub(super) fn frozen() -> Value {
-    json!({"status": "frozen", "reason": "lost"})
-}
-
 fn grant(to: &str, whom: Value) -> Value {
     let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
     body[to] = whom;
     body
-}
-
-pub(super) fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
-    Prepared { call, other: None, status, entries }
-}
-
-impl Prepared {
-    /// Sets the other request: the same one with another value of a field.
-    pub(super) fn with_other(mut self, field: &str, value: impl Into<Value>) -> Self {
-        let mut body: Value = serde_json::from_str(self.call.body.as_deref().unwrap_or("{}")).expect("a JSON body");
-        body[field] = value.into();
-        self.other = Some(self.call.clone().json(&body));
-        self
-    }
-
-    /// Sets the other request: the same one at another path.
-    pub(super) fn with_other_path(mut self, path: String) -> Self {
-        self.other = Some(self.call.clone().at(path));
-        self
-    }
 }

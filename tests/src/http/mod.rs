@@ -15,6 +15,7 @@ pub mod legacy_types;
 pub mod migrating;
 pub mod parked;
 mod people;
+pub mod prepared;
 pub mod process;
 pub mod psp_tap;
 pub mod settling;

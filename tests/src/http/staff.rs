@@ -1,6 +1,7 @@
 //! Staff of a tenant: records, members with roles, and merchants with an owner.
 
-use super::endpoints::{Endpoint, Prepared, change, make, prepared};
+use super::endpoints::Endpoint;
+use super::prepared::{Prepared, change, make, prepared};
 use super::world::{new_id, new_key};
 use super::{Call, Merchant, Who, World};
 use crate::cloud::gate;

@@ -1,7 +1,8 @@
 //! Terminals that take cash which their merchants owe.
 
-use super::endpoints::{Endpoint, Prepared, Stage, change, frozen, make};
+use super::endpoints::{Endpoint, Stage};
 use super::people::{Merchant, Terminal};
+use super::prepared::{Prepared, change, frozen, make};
 use super::world::{new_id, new_key};
 use super::{Answer, Call, World};
 use crate::cloud::gate;
