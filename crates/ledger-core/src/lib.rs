@@ -13,8 +13,8 @@
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
-//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `terminals`, `cash_rooms`, `refund_rooms`,
-//!    `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`.
+//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`, `terminals`, `cash_rooms`,
+//!    `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -41,6 +41,7 @@ pub mod journal;
 pub mod keys;
 pub mod lease;
 pub mod limits;
+pub mod merchant_qr;
 pub mod merchants;
 pub mod migration;
 pub mod money;

@@ -10,7 +10,7 @@ use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
-use ledger_core::ids::{MerchantId, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
+use ledger_core::ids::{MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::operation::Operation;
@@ -169,9 +169,23 @@ impl App {
     /// # Errors
     /// 404 if the operation does not exist, 400 if the key is malformed, 503 if the store cannot be read.
     pub async fn operation(&self, caller: &impl Caller, operation: &str, key: &str) -> Result<OperationView, Problem> {
+        self.operation_of(caller.tenant(), caller.principal(), operation, key).await
+    }
+
+    /// The state of a principal's idempotency key.
+    ///
+    /// # Errors
+    /// As [`App::operation`].
+    pub async fn operation_of(
+        &self,
+        tenant: &Tenant,
+        principal: Principal,
+        operation: &str,
+        key: &str,
+    ) -> Result<OperationView, Problem> {
         let operation = Operation::parse(operation).ok_or_else(Problem::not_found)?;
         let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
-        let marker = self.ledger().marker(caller.tenant(), caller.principal(), operation, &key).await?;
+        let marker = self.ledger().marker(tenant, principal, operation, &key).await?;
         let state = |state| OperationView {
             state,
             key: key.as_str().to_owned(),
@@ -191,7 +205,7 @@ impl App {
                 OperationView { answered_at, ..state("expired") }
             }
             MarkerState::Completed { answer, fingerprint, .. } => {
-                let marker = keys::marker(caller.tenant(), caller.principal(), operation, key.as_str());
+                let marker = keys::marker(tenant, principal, operation, key.as_str());
                 let answer = self.ledger().open(&answer, &marker, &fingerprint).await?;
                 OperationView {
                     status: Some(answer.status),

@@ -21,6 +21,7 @@ mod merchant_owner;
 mod merchants;
 mod migration;
 mod notices;
+mod operations;
 mod owner_recovery;
 mod payout_requests;
 mod reconciliation;
@@ -43,6 +44,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::CREATE.on(customers::create))
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
+        .route(operations::OF_CUSTOMER.on(operations::of_customer))
+        .route(operations::OF_MERCHANT.on(operations::of_merchant))
+        .route(operations::OF_TERMINAL.on(operations::of_terminal))
         .route(customers::PATCH.on(customers::patch))
         .route(notices::GET.on(notices::get))
         .route(account_limits::CHANGE.on(account_limits::change))

@@ -4,6 +4,7 @@
 
 mod cards;
 mod limits;
+mod merchants;
 mod operations;
 mod payment_code;
 mod payments;
@@ -25,6 +26,7 @@ pub fn router() -> Routes {
         .route(limits::GET.on(limits::get))
         .route(transactions::LIST.on(transactions::list))
         .route(transactions::GET.on(transactions::get))
+        .route(merchants::GET.on(merchants::get))
         .route(payments::CREATE.on(payments::create))
         .route(transfers::CREATE.on(transfers::create))
         .route(topups::CREATE.on(topups::create))

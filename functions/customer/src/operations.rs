@@ -12,7 +12,16 @@ use ledger_runtime::views::OperationView;
 const OPERATION: Parameter = Parameter::in_path(
     "operation",
     "The operation that the key was sent for.",
-    Kind::Word(&["pay", "transfer", "topup", "profile_patch", "card_patch", "payment_code"]),
+    Kind::Word(&[
+        "pay",
+        "transfer",
+        "topup",
+        "topup_cancel",
+        "profile_patch",
+        "card_patch",
+        "card_pin",
+        "payment_code",
+    ]),
 );
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/operations/{operation}/{key}")

@@ -5,7 +5,9 @@
 mod account;
 mod charges;
 mod holds;
+mod operations;
 mod payments;
+mod qr;
 mod refunds;
 mod settlements;
 mod staff;
@@ -18,12 +20,15 @@ pub fn router() -> Routes {
     Routes::new()
         .route(account::GET.on(account::get))
         .route(account::BALANCES.on(account::balances))
+        .route(qr::GET.on(qr::get))
         .route(payments::LIST.on(payments::list))
         .route(payments::GET.on(payments::get))
         .route(charges::CREATE.on(charges::create))
         .route(holds::CAPTURE.on(holds::capture))
         .route(holds::VOID.on(holds::void))
         .route(refunds::CREATE.on(refunds::create))
+        .route(operations::GET.on(operations::get))
+        .route(operations::FIND.on(operations::find))
         .route(staff::LIST.on(staff::list))
         .route(staff::INVITE.on(staff::invite))
         .route(staff::GET.on(staff::get))

@@ -3,7 +3,8 @@
 use ledger_tests::costs::Costs;
 use ledger_tests::costs::requests::{self, tapped, tapped_with};
 use ledger_tests::http::Call;
-use ledger_tests::http::endpoints::{Endpoint, Prepared, Stage};
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::prepared::Prepared;
 use ledger_tests::http::stripe::signed;
 use ledger_tests::http::tap::Tap;
 use ledger_tests::limits::{limits, overridable};

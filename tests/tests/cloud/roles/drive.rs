@@ -94,9 +94,11 @@ async fn views(stage: &Stage) {
     view(format!("/v1/me/operations/pay/{}", pay.0), own).await;
     view(format!("/v1/me/operations/pay?key={}", pay.0), own).await;
     view(format!("/v1/me/topups/{}", topup.id), own).await;
-    for path in ["", "/balances", "/payments"] {
+    view(format!("/v1/me/merchants/{}", merchant.id), own).await;
+    for path in ["", "/balances", "/payments", "/qr?amount=5&asset=POINT", "/operations/charge?key=k"] {
         view(format!("/v1/merchant{path}"), &merchant.who).await;
     }
+    view(format!("/v1/merchant/operations/charge/{}", new_key()), &merchant.who).await;
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
     view(adjustment, staff).await;
@@ -119,6 +121,13 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
     view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
+    for of in [
+        format!("customers/{}", customer.id),
+        format!("merchants/{}", merchant.id),
+        format!("terminals/{}", terminal.id),
+    ] {
+        view(format!("/v1/admin/{of}/operations/pay?key={}", pay.0), staff).await;
+    }
     let collection = Endpoint::CashCollection.prepare(stage).await.call;
     let counter = collection.path.split('/').nth(4).expect("an id");
     view(format!("/v1/admin/counters/{counter}"), staff).await;
