@@ -36,7 +36,7 @@ operations! {
     CardPay = "card_pay",
     /// A terminal refunds a card payment.
     CardRefund = "card_refund",
-    /// A terminal reverses one of its own operations.
+    /// A terminal reverses one of its own operations, or the operator a cash top-up.
     CardReverse = "card_reverse",
     /// The operator grants points or regional currency.
     Grant = "grant",

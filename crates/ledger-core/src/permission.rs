@@ -68,7 +68,7 @@ permissions! {
         LimitsChange = "limits.change",
         /// Sets how much merchants may refund beyond what their settlements have covered.
         RefundRoomsChange = "refund_rooms.change",
-        /// Records money that merchants bring for cash that they owe.
+        /// Records money that merchants bring for cash that they owe and cash of counters, and reverses cash top-ups.
         CashDepositsRecord = "cash_deposits.record",
         /// Sees grants.
         GrantsRead = "grants.read",

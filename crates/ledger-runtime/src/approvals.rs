@@ -201,6 +201,7 @@ impl App {
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
+            | Command::CashReversal(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
@@ -219,6 +220,7 @@ impl App {
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
+            | Command::CashReversal(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

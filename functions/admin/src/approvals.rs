@@ -91,7 +91,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
     ])
     .when(Code::Unavailable, "the state at Stripe is not certain yet; retry with the same key")
     .when(Code::FourEyesRequired, "the caller requested it, or is a beneficiary of it")
-    .when(Code::WrongState, "it is already decided on, or its requester may not request it any more")
+    .when(Code::WrongState, "it is decided on already, its requester may not request it, or its cash was reversed before")
     .when(Code::AlreadyExists, "the merchant has an open settlement or an owner, or the person a record")
     .when(Code::NotFound, "no such command, or no such account")
     .keyed(Operation::ApprovalApprove);

@@ -11,6 +11,7 @@ mod audit;
 mod cards;
 mod cash_collections;
 mod cash_deposits;
+mod cash_reversals;
 mod cash_rooms;
 mod customers;
 mod decisions;
@@ -89,6 +90,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(terminals::ENROLMENT.on(terminals::enrolment))
         .route(cash_rooms::GET_ROOM.on(cash_rooms::get_room))
         .route(cash_rooms::CHANGE_ROOM.on(cash_rooms::change_room))
+        .route(cash_reversals::CREATE.on(cash_reversals::create))
         .route(cash_collections::CREATE.on(cash_collections::create))
         .route(grants::CREATE.on(grants::create))
         .route(grants::GET.on(grants::get))

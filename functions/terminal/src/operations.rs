@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::cards;
-use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, Seen};
+use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, ReversedBy, Seen};
 use ledger_core::idempotency::{
     CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, TerminalKey, Window,
 };
@@ -166,6 +166,7 @@ async fn plan(
         original,
         seen,
         card: card.as_ref(),
+        by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &terms, cx)?)
 }

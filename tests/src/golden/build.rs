@@ -13,7 +13,7 @@ use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::aggregates::MetricsChange;
 use ledger_core::cards::pay::CardPay;
-use ledger_core::cards::reverse::{CardReverse, Seen};
+use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::cards::topup::CardTopup;
 use ledger_core::customers::transfer::Transfer;
 use ledger_core::dynamo::Attributes;
@@ -322,6 +322,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         original,
         seen,
         card: card.and_then(|key| world.get(&key)),
+        by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)
 }

@@ -22,14 +22,14 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::With("merchant_id", s("another")), if does == "cash" { stale } else { wrong })]
         }
         ("cash_room", "#kind = :kind") => {
-            let failure = if matches!(does, "cash" | "approval") { stale } else { wrong };
+            let failure = if does == "cash" { stale } else { wrong };
             vec![(Old::Without("kind"), failure), (Old::With("kind", s("till")), failure)]
         }
         ("cash_room", "#kind = :counter") => {
             vec![(Old::Without("kind"), wrong), (Old::With("kind", s("till")), wrong)]
         }
         ("profile", "#kind = :kind") => vec![(Old::Without("kind"), stale)],
-        ("cash_room", "#cash_outstanding >= :cash") => {
+        ("cash_room", "#cash_outstanding >= :cash" | "#cash_outstanding >= :returned") => {
             vec![
                 (Old::Without("cash_outstanding"), "rejected cash_not_outstanding"),
                 (Old::With("cash_outstanding", n("0")), "rejected cash_not_outstanding"),

@@ -84,6 +84,7 @@ endpoints! {
     RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
     CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
     CashDepositReversal = "post_admin_merchants_merchant_id_cash_deposits_deposit_id_reversal",
+    CashReversal = "post_admin_terminals_terminal_id_cash_reversals",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -252,7 +253,8 @@ impl Endpoint {
             | Self::CashCollection
             | Self::RefundCeiling
             | Self::CashDeposit
-            | Self::CashDepositReversal => tills::prepare(self, stage).await,
+            | Self::CashDepositReversal
+            | Self::CashReversal => tills::prepare(self, stage).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }
@@ -338,8 +340,7 @@ impl Endpoint {
                 prepared(merchant.captures(&payment, Some("300")), 200, 1).with_other("amount", "301")
             }
             Self::Void => {
-                let (_, payment) = stage.held("1000").await;
-                prepared(merchant.voids(&payment), 200, 1).with_other("reason", "sold out")
+                prepared(merchant.voids(&stage.held("1000").await.1), 200, 1).with_other("reason", "sold out")
             }
             Self::SettlementOpen => {
                 let body = json!({"merchant_id": payable(world).await.id});

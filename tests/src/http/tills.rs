@@ -92,6 +92,14 @@ impl World {
         format!("/v1/admin/merchants/{merchant}/cash-deposits/{deposit}/reversal")
     }
 
+    /// The request that reverses a cash top-up of a terminal for the operator.
+    #[must_use]
+    pub fn takes_back(&self, terminal: &Terminal, topup: &str) -> Call {
+        let path = format!("/v1/admin/terminals/{}/cash-reversals", terminal.id);
+        let body = json!({"transaction_id": topup, "reason": "another card"});
+        Call::post(&path, &self.operator.who, &body).key(new_key())
+    }
+
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
@@ -148,6 +156,13 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
             let path = world.reversal_of(&merchant.id, "300").await;
             let reversal = make(world, &path, &json!({"reason": "receipt of another"}));
             return Prepared { entries: 1, ..reversal.with_other("reason", "receipt of no one") };
+        }
+        Endpoint::CashReversal => {
+            let counter = world.with_room(&world.stored_counter().await, "1000").await;
+            let topup = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
+            let topup = world.api.settle(&topup).await.good().text("/transaction_id");
+            let made = Prepared { call: world.takes_back(&counter, &topup), other: None, status: 201, entries: 1 };
+            return made.with_other("reason", "the same card");
         }
         other => panic!("{other:?} is not of rooms"),
     };

@@ -3,6 +3,7 @@
 mod abuse;
 mod approvals;
 mod approvals_every;
+mod approvals_money;
 mod approvals_recorded;
 mod attention;
 mod audit;

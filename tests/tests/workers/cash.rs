@@ -249,6 +249,52 @@ async fn topup_is_reversed_at_the_till_for_ten_minutes() {
     assert_eq!(room(world, &till).await, "1000");
 }
 
+/// The operator reverses what the till may not: the merchant does not owe it, and a paid settlement covers the rest.
+#[tokio::test]
+async fn late_topup_is_reversed_by_the_operator_and_not_settled() {
+    let shop = Settling::with_rooms("cash-operator").await;
+    let world = &shop.world;
+    let till = world.till(&shop.merchant, "1000").await;
+    let card = world.card(None, "0").await;
+    let topup = till.does("topup", &card, &json!({"amount": "300"}));
+    let original = world.api.settle(&topup).await.good().text("/transaction_id");
+    let entry = topup_entry(&world.books().await);
+    let eleven_minutes_ago = world.app.now().minus(std::time::Duration::from_secs(11 * 60)).rfc3339();
+    with(world, &entry, |row| drop(row.insert("created_at".to_owned(), s(eleven_minutes_ago)))).await;
+    let answer = world.api.settle(&till.reverses("card_topup", &topup)).await;
+    assert_eq!(code(&answer), refused("reversal_too_late"));
+
+    let call = world.takes_back(&till, &original);
+    let reversed = world.api.settle(&call).await.good();
+    assert_eq!((reversed.status, reversed.text("/amount").as_str()), (201, "300"), "{reversed:?}");
+    let again = world.api.settle(&call).await;
+    assert_eq!((again.stored(), again.replayed()), (reversed.stored(), true));
+    assert_eq!(code(&world.api.settle(&world.takes_back(&till, &original)).await), refused("wrong_state"));
+    let undone = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
+    assert_eq!(undone.json()["outcome"], "already_reversed");
+    assert_eq!((world.card_balance(&card).await, room(world, &till).await), ("0".to_owned(), "1000".to_owned()));
+    with(world, &entry, |_| {}).await;
+
+    let _ = load(world, &till, &card, "200").await.good();
+    shop.take("1000").await;
+    let view = settled(&shop).await;
+    assert_eq!((&view["status"], &view["net"]), (&json!("paid"), &json!("800")), "{view}");
+    assert_eq!((total(&view, "cash_taken"), total(&view, "cash_reversed")), ("500".to_owned(), "300".to_owned()));
+    assert_eq!(view["returned_cash_room"], "200", "{view}");
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "{report}");
+}
+
+#[tokio::test]
+async fn operator_reverses_no_topup_of_a_till_that_may_at_any_time() {
+    let world = World::new("cash-clearing").await;
+    let till = world.terminal(&world.merchant().await).await;
+    let topup = till.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
+    let original = world.api.settle(&topup).await.good().text("/transaction_id");
+    assert_eq!(code(&world.api.settle(&world.takes_back(&till, &original)).await), refused("wrong_state"));
+    let _ = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
+}
+
 #[tokio::test]
 async fn suspended_merchants_terminal_reverses_payments_and_nothing_else() {
     let shop = Settling::owing_cash("cash-suspended").await;

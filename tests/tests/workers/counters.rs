@@ -120,7 +120,7 @@ async fn counter_reverses_for_ten_minutes() {
     let counter = world.counter("1000").await;
     let card = world.card(None, "0").await;
     let topup = counter.does("topup", &card, &json!({"amount": "300"}));
-    let _ = world.api.settle(&topup).await.good();
+    let loaded = world.api.settle(&topup).await.good();
     let books = world.books().await;
     let (_, _, entry) =
         books.under("TXN#").find(|(_, _, row)| text(row, "operation") == "card_topup").expect("an entry");
@@ -130,6 +130,20 @@ async fn counter_reverses_for_ten_minutes() {
     let late = world.api.settle(&counter.reverses("card_topup", &topup)).await;
     assert_eq!(code(&late), is(400, "reversal_too_late"));
     assert_eq!(room(&world, &counter).await, ["700", "300"]);
+    // The operator may, of cash that is at the counter, and of a frozen counter too.
+    let reversal = || world.takes_back(&counter, &loaded.text("/transaction_id"));
+    let _ = world.api.settle(&world.collects(&counter, "100")).await.good();
+    assert_eq!(code(&world.api.settle(&reversal()).await), is(400, "cash_not_outstanding"));
+    let again = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "100"}));
+    let _ = world.api.settle(&again).await.good();
+    let frozen = json!({"status": "frozen", "reason": "lost"});
+    world.change(&format!("/v1/admin/terminals/{}", counter.id), &frozen).await;
+    let _ = world.api.settle(&reversal()).await.good();
+    assert_eq!(world.card_balance(&card).await, "0", "the bonus goes back too");
+    assert_eq!(room(&world, &counter).await, ["900", "0"]);
+    assert_eq!(code(&world.api.settle(&reversal()).await), is(400, "wrong_state"));
+    with(&world, entry, |_| {}).await;
+    is_clean(&world).await;
 }
 
 /// No path makes a counter a till, or a till a counter.

@@ -1,6 +1,7 @@
 //! The closed list of commands that another person must approve, and what each would do, in figures.
 
 use crate::account::Account;
+use crate::cards::reverse_cash::CashTopup;
 use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
@@ -50,6 +51,8 @@ pub enum Command {
         /// The ceiling that was seen.
         seen: Balance,
     },
+    /// Reverses a cash top-up of a terminal.
+    CashReversal(CashTopup),
     /// Records money that a merchant brought for cash that it owes.
     CashDeposit {
         /// The merchant.
@@ -180,6 +183,7 @@ impl Command {
             Self::BulkGrant { .. } => Operation::BulkGrant,
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
+            Self::CashReversal(_) => Operation::CardReverse,
             Self::CashDeposit { .. } => Operation::CashDeposit,
             Self::CashDepositReversal { .. } => Operation::CashDepositReversal,
             Self::CounterOpen { .. } => Operation::TerminalOpen,
@@ -202,9 +206,10 @@ impl Command {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
             Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
-            Self::CashDeposit { .. } | Self::CashDepositReversal { .. } | Self::CashCollection { .. } => {
-                Permission::CashDepositsRecord
-            }
+            Self::CashDeposit { .. }
+            | Self::CashDepositReversal { .. }
+            | Self::CashCollection { .. }
+            | Self::CashReversal(_) => Permission::CashDepositsRecord,
             Self::Destination { .. } => Permission::DestinationsChange,
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
@@ -227,6 +232,7 @@ impl Command {
             Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. }
             | Self::CashDepositReversal { .. }
+            | Self::CashReversal(_)
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -269,6 +275,7 @@ impl Command {
             Self::CashDeposit { merchant: id, amount } | Self::CashDepositReversal { merchant: id, amount, .. } => {
                 merchant(id, Some(amount))
             }
+            Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -293,6 +300,14 @@ impl Command {
             | Self::CashCollection { terminal, .. }
             | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
             Self::CashDepositReversal { deposit, .. } => vec![("deposit_id", deposit.to_string())],
+            Self::CashReversal(topup) => {
+                let merchant = topup.owner.merchant().map(|id| ("merchant_id", id.to_string()));
+                let of = [
+                    ("terminal_id", topup.terminal.to_string()),
+                    ("original_transaction_id", topup.transaction.to_string()),
+                ];
+                of.into_iter().chain(merchant).collect()
+            }
             Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
             Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
@@ -322,6 +337,11 @@ impl Command {
     pub fn beneficiaries(&self) -> Vec<Account> {
         match self {
             Self::BulkGrant { customers, .. } => customers.iter().map(|id| Account::Customer(*id)).collect(),
+            // The merchant owes less: one that takes the value back and keeps the cash gains it.
+            Self::CashReversal(topup) => {
+                let merchant = topup.owner.merchant().map(Account::Merchant);
+                [Account::Card(topup.card)].into_iter().chain(merchant).collect()
+            }
             Self::Grant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
@@ -353,6 +373,7 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::CashReversal(_)
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CashDepositReversal { .. }
@@ -381,6 +402,7 @@ impl Command {
             | Self::CashDepositReversal { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
             Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }
             | Self::CounterOpen { terminal }

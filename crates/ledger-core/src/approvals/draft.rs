@@ -1,6 +1,7 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest};
+use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
@@ -67,6 +68,7 @@ impl Command {
             Self::CashDepositReversal { merchant, deposit, .. } => {
                 vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
             }
+            Self::CashReversal(topup) => topup.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -138,6 +140,11 @@ impl Command {
                 let reversal =
                     CashDepositReversal { tenant, actor, merchant: *merchant, deposit: &deposit, reason: &reason };
                 ready(cash_deposits::plan_reversal(&reversal, seen.terms, cx)?.draft)
+            }
+            Self::CashReversal(topup) => {
+                let reason = stated(reason)?;
+                let reversal = CashReversal { tenant, actor, topup, reason: &reason };
+                ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?.draft)
             }
             Self::CounterOpen { terminal } => {
                 ready(terminals::plan_counter(tenant, *terminal, seen.terms, actor, cx)?.draft)

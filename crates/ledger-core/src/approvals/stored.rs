@@ -2,8 +2,10 @@
 
 use super::command::Command;
 use crate::account::Account;
+use crate::cards::reverse_cash::CashTopup;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::ids::{CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner, TransactionId};
+use crate::idempotency::IdempotencyKey;
+use crate::ids::{CardId, CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner, TransactionId};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
@@ -50,6 +52,11 @@ impl Command {
             }
             Self::CashDepositReversal { merchant, deposit, amount } => {
                 item.extend([id("merchant_id", merchant), id("deposit_id", deposit)]);
+                item.extend(amount_of(amount));
+            }
+            Self::CashReversal(CashTopup { terminal, owner, transaction, key, card, amount }) => {
+                item.extend([id("terminal_id", terminal), owner_of(*owner), id("card_id", card)]);
+                item.extend([id("original_transaction_id", transaction), id("original_key", &key.as_str())]);
                 item.extend(amount_of(amount));
             }
             Self::CounterOpen { terminal } => item.extend([id("terminal_id", terminal)]),
@@ -131,6 +138,14 @@ impl Command {
                 deposit: item.parsed("deposit_id", TransactionId::parse)?,
                 amount: amount(item)?,
             },
+            Kind::CashReversal => Self::CashReversal(CashTopup {
+                terminal: terminal()?,
+                owner: owner(item)?,
+                transaction: item.parsed("original_transaction_id", TransactionId::parse)?,
+                key: item.parsed("original_key", IdempotencyKey::parse)?,
+                card: item.parsed("card_id", CardId::parse)?,
+                amount: amount(item)?,
+            }),
             Kind::CounterOpen => Self::CounterOpen { terminal: terminal()? },
             Kind::CashCollection => Self::CashCollection { terminal: terminal()?, amount: amount(item)? },
             Kind::CashRoom => Self::CashRoom { terminal: terminal()?, owner: owner(item)?, room: amount(item)? },
@@ -181,6 +196,7 @@ enum Kind {
     RefundCeiling,
     CashDeposit,
     CashDepositReversal,
+    CashReversal,
     CounterOpen,
     CashCollection,
     CashRoom,
@@ -194,13 +210,14 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 16] = [
+    const ALL: [(Operation, Self); 17] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::CashDeposit, Self::CashDeposit),
         (Operation::CashDepositReversal, Self::CashDepositReversal),
+        (Operation::CardReverse, Self::CashReversal),
         (Operation::TerminalOpen, Self::CounterOpen),
         (Operation::CashCollection, Self::CashCollection),
         (Operation::CashRoom, Self::CashRoom),

@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::account::Account;
+use crate::cards::reverse_cash::CashTopup;
 use crate::failure::Failure;
+use crate::idempotency::IdempotencyKey;
 use crate::ids::{
-    ApprovalId, AuditId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId,
+    ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner,
+    TransactionId,
 };
 use crate::keys::{self, Shards, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
@@ -301,6 +304,14 @@ fn commands() -> Vec<Command> {
     let role = |name| StaffRole::parse(Staff::Operator, name).unwrap();
     let destination = Destination::Stripe { external_account: PspId::parse("ba_1").unwrap() };
     let digest = destination_digest(Some(&destination));
+    let topup = |owner| CashTopup {
+        terminal,
+        owner,
+        transaction: TransactionId::new(Uuid::from_u128(25)),
+        key: IdempotencyKey::parse("t-1-8").unwrap(),
+        card: CardId::new(Uuid::from_u128(26)),
+        amount: yen("1000"),
+    };
     vec![
         grant(),
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
@@ -316,6 +327,8 @@ fn commands() -> Vec<Command> {
             deposit: TransactionId::new(Uuid::from_u128(23)),
             amount: yen("1000"),
         },
+        Command::CashReversal(topup(owner)),
+        Command::CashReversal(topup(TerminalOwner::Operator)),
         Command::CounterOpen { terminal },
         Command::CashCollection { terminal, amount: yen("1000") },
         Command::Destination { merchant, destination: destination.clone(), seen: None },

@@ -4,4 +4,5 @@ pub mod pay;
 pub mod pin;
 pub mod record;
 pub mod reverse;
+pub mod reverse_cash;
 pub mod topup;

@@ -1,10 +1,11 @@
 //! A terminal reverses one of its own operations whose outcome is unknown. An executed original is undone. An
-//! original that has not arrived is forbidden by a tombstone, so that it is refused when it arrives.
+//! original that has not arrived is forbidden by a tombstone, so that it is refused when it arrives. The operator undoes
+//! cash top-ups, later too.
 
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
-use crate::forms::{self, RoomGuard};
+use crate::forms::{self, RoomGuard, TerminalGuard};
 use crate::idempotency::{Claim, Marker, MarkerState};
 use crate::ids::{RefundId, Tenant, TerminalOwner, TransactionId};
 use crate::journal::JournalEntry;
@@ -42,6 +43,17 @@ pub struct CardReverse<'a> {
     pub seen: Seen<'a>,
     /// The card's item as it was read, if the original counted toward limits.
     pub card: Option<&'a Item>,
+    /// Who reverses it.
+    pub by: ReversedBy,
+}
+
+/// Who reverses an operation of a terminal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReversedBy {
+    /// The terminal: its cash top-ups for ten minutes, and of a suspended merchant only payments.
+    Terminal,
+    /// The operator, at any time and in every state of the terminal and its merchant.
+    Operator,
 }
 
 /// What was read under the original's key.
@@ -157,8 +169,12 @@ fn check_may_undo(
     cx: &Context,
 ) -> Result<(), PlanRefusal> {
     let of = command.original.operation;
+    let by_terminal = match command.by {
+        ReversedBy::Terminal => true,
+        ReversedBy::Operator => false,
+    };
     // A suspended merchant can give a card's money back, and nothing else.
-    if !command.at.is_open() && of != Operation::CardPay {
+    if by_terminal && !command.at.is_open() && of != Operation::CardPay {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let is_owed = is_owed_cash(command, original);
@@ -168,7 +184,7 @@ fn check_may_undo(
     }
     let has_rooms = terms.cash.is_owed() || command.at.owner() == TerminalOwner::Operator;
     let is_limited = is_owed || (has_rooms && of == Operation::CardTopup);
-    if is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
+    if by_terminal && is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
         return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
     }
     Ok(())
@@ -232,7 +248,11 @@ fn undo(
         // The first posting to the card is the charge; a bonus follows it, which is no cash.
         changes.truncate(1);
         let charge = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
-        items.push(forms::give_cash_room_back(&command.terminal, owner, &charge, cx.now));
+        let guard = match command.by {
+            ReversedBy::Terminal => TerminalGuard::Active,
+            ReversedBy::Operator => TerminalGuard::Holding,
+        };
+        items.push(forms::give_cash_room_back(&command.terminal, owner, (&charge, guard), cx.now));
         details.insert(CASH.to_owned(), Value::s(cash));
     }
     details.extend(room.iter().map(TakenRoom::attribute));

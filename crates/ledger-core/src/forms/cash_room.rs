@@ -26,6 +26,15 @@ pub(crate) const UNALLOTTED: &str = "unallotted";
 /// The attribute with what was covered and returned, in yen.
 pub(crate) const COVERED: &str = "covered";
 
+/// The terminals that may return cash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminalGuard {
+    /// An active one.
+    Active,
+    /// One in any state. A counter only if it has the cash: what was collected is no longer there.
+    Holding,
+}
+
 /// Takes room for cash that the terminal takes. Fails with `CashRoomExceeded` without enough room, and with
 /// `WrongState` if the terminal is not active or is another's.
 #[must_use]
@@ -36,10 +45,20 @@ pub fn take_cash_room(terminal: &Partition, owner: TerminalOwner, cash: &Amount,
     moved(terminal.profile(), owner, &cash.debit(), clauses, now)
 }
 
-/// Gives the room back of cash that the terminal has returned. Fails as [`take_cash_room`], except for the room.
+/// Gives the room back of cash that was returned. Fails with `WrongState` if the terminal is another's, or is not active
+/// where it must be, and with `CashNotOutstanding` if a counter must have the cash and has less.
 #[must_use]
-pub fn give_cash_room_back(terminal: &Partition, owner: TerminalOwner, cash: &Amount, now: Timestamp) -> TransactItem {
-    moved(terminal.profile(), owner, &cash.credit(), active_terminal_of(owner), now)
+pub fn give_cash_room_back(
+    terminal: &Partition,
+    owner: TerminalOwner,
+    (cash, guard): (&Amount, TerminalGuard),
+    now: Timestamp,
+) -> TransactItem {
+    let clauses = match guard {
+        TerminalGuard::Active => active_terminal_of(owner),
+        TerminalGuard::Holding => holding(owner, cash),
+    };
+    moved(terminal.profile(), owner, &cash.credit(), clauses, now)
 }
 
 /// Takes cash that was collected off what is outstanding at a counter, in every state of it. Fails with
@@ -97,6 +116,19 @@ pub(crate) fn owned_by(owner: TerminalOwner, failure: Failure) -> Clause {
         TerminalOwner::Operator => Condition::compare(TERMINAL_KIND, Cmp::Eq, TERMINAL_KIND, Value::s(COUNTER)),
     };
     Clause { condition, failure }
+}
+
+fn holding(owner: TerminalOwner, cash: &Amount) -> Vec<Clause> {
+    let mut clauses = vec![exists(), owned_by(owner, Failure::WrongState)];
+    match owner {
+        // The cash of a till is a debt of its merchant, and nothing of it is outstanding at the till.
+        TerminalOwner::Merchant(_) => {}
+        TerminalOwner::Operator => {
+            let condition = Condition::compare(CASH_OUTSTANDING, Cmp::Ge, "returned", Value::N(cash.text()));
+            clauses.push(Clause { condition, failure: Failure::CashNotOutstanding });
+        }
+    }
+    clauses
 }
 
 fn active_terminal_of(owner: TerminalOwner) -> Vec<Clause> {

@@ -18,7 +18,7 @@ pub(crate) use cash_room::{
     CASH_OUTSTANDING, CASH_ROOM, CASH_ROOM_AT, COUNTER, COVERED, TERMINAL_KIND, UNALLOTTED,
     changed as changed_cash_room, collect_cash, owned_by, return_cash_room,
 };
-pub use cash_room::{give_cash_room_back, take_cash_room};
+pub use cash_room::{TerminalGuard, give_cash_room_back, take_cash_room};
 pub use correction::SeenCorrections;
 pub(crate) use correction::correction;
 pub use hold::{capture_hold, hold, pay_out, receive, receive_instead, release, release_hold, reserve};

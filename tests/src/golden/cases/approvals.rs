@@ -19,7 +19,7 @@ fn required() -> Json {
 }
 
 /// The treasurer who requests.
-fn requester() -> Json {
+pub(super) fn requester() -> Json {
     member(OTHER_STAFF, "yuki@example.com", &["treasurer"], "active")
 }
 
@@ -33,7 +33,7 @@ fn owing() -> Json {
 }
 
 /// The approver who decides: the caller of every request.
-fn decider() -> Json {
+pub(super) fn decider() -> Json {
     member(STAFF, "hanako@example.com", &["approver"], "active")
 }
 
@@ -100,7 +100,7 @@ fn destination() -> Json {
     json!({ "kind": s("merchant_patch"), "merchant_id": s(MERCHANT), "destination": bank("1234567") })
 }
 
-fn stored(command: &Json) -> Json {
+pub(super) fn stored(command: &Json) -> Json {
     let attributes = json!({
         "approval_id": s(APPROVAL), "command": { "M": command }, "requested_by": s(OTHER_STAFF), "state": s("pending"),
         "expires_at": s(EXPIRES), "created_at": s(EARLIER), "reason": s("spring campaign"),
@@ -109,7 +109,7 @@ fn stored(command: &Json) -> Json {
 }
 
 /// The member who calls requests a command at the command's own endpoint.
-fn request(id: &'static str, why: &'static str, (operation, path): (&str, &str), command: Json) -> Case {
+pub(super) fn request(id: &'static str, why: &'static str, (operation, path): (&str, &str), command: Json) -> Case {
     let claim = by_staff(operation, path, json!({ "reason": "spring campaign" }));
     let (by, reason) = (STAFF.to_owned(), Some("spring campaign".to_owned()));
     Case::new(id, why, Some(claim), Does::Approval(ApprovalDoes::Request { by, command, reason })).on([required()])
@@ -119,7 +119,7 @@ fn decide(id: &'static str, why: &'static str, verb: &str) -> Case {
     decide_in(required(), id, why, verb)
 }
 
-fn decide_in(config: Json, id: &'static str, why: &'static str, verb: &str) -> Case {
+pub(super) fn decide_in(config: Json, id: &'static str, why: &'static str, verb: &str) -> Case {
     let path = format!("/v1/admin/approvals/{APPROVAL}/{verb}");
     let claim = by_staff(&format!("approval_{verb}"), &path, json!({}));
     let (by, approval) = (STAFF.to_owned(), APPROVAL.to_owned());
@@ -261,7 +261,7 @@ fn executed() -> Vec<Case> {
 }
 
 /// The item that keeps the decider's address to one record of the merchant's staff.
-fn person() -> Json {
+pub(super) fn person() -> Json {
     const DIGEST: &str = "3a115c1ed0035cb37d11dc30ac7aa7cbaf78e284c693a2f7f4ace6178e27b740";
     let attributes = json!({ "staff_id": s(A), "created_at": s(EARLIER) });
     item("merchant", MERCHANT, &format!("PERSON#{DIGEST}"), attributes)

@@ -15,7 +15,7 @@ fn owing(records: &str) -> Json {
     with(with(config(), "records", n(records)), "cash", s("owed_by_merchant"))
 }
 
-fn till(room: &str) -> Json {
+pub(super) fn till(room: &str) -> Json {
     with(with(terminal(), "cash_room", n(room)), "cash_room_at", s(EARLIER))
 }
 
@@ -27,7 +27,7 @@ fn topup(id: &'static str, why: &'static str, amount: &str) -> Case {
 }
 
 /// The entry of a top-up of 800 yen that the merchant owes, this old at the cases' time.
-fn owed_entry(created_at: &str) -> Json {
+pub(super) fn owed_entry(created_at: &str) -> Json {
     with(entry("card_topup", &[(OF_MERCHANT, "-800"), (OF_CARD, "800")]), "created_at", s(created_at))
 }
 

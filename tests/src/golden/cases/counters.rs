@@ -18,7 +18,7 @@ pub(super) fn counter() -> Json {
 }
 
 /// A counter with this room left, and this cash that was not collected.
-fn used(room: &str, outstanding: &str) -> Json {
+pub(super) fn used(room: &str, outstanding: &str) -> Json {
     let counter = with(with(counter(), "cash_room", n(room)), "cash_room_at", s(EARLIER));
     with(counter, "cash_outstanding", n(outstanding))
 }
@@ -45,7 +45,7 @@ fn topup(id: &'static str, why: &'static str, amount: &str) -> Case {
 }
 
 /// The entry of a top-up of 800 yen with a bonus of 8, this old at the cases' time.
-fn topup_entry(created_at: &str) -> Json {
+pub(super) fn topup_entry(created_at: &str) -> Json {
     let postings = [("cash_clearing", "-800"), (OF_CARD, "800"), ("points_issued", "-8"), (OF_CARD, "8")];
     with(entry("card_topup", &postings), "created_at", s(created_at))
 }

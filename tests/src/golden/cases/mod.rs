@@ -3,6 +3,7 @@
 
 mod admin;
 mod approvals;
+mod approvals_money;
 mod attention;
 mod card_pins;
 mod card_reverse;
@@ -101,6 +102,7 @@ pub fn all() -> Vec<Case> {
         setup::cases(),
         staff::cases(),
         approvals::cases(),
+        approvals_money::cases(),
         recorded::cases(),
         rate::cases(),
         limits::cases(),

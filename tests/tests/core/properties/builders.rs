@@ -5,7 +5,7 @@ use crate::properties::world::*;
 use ledger_core::account::{self, Account, Posting};
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
-use ledger_core::cards::reverse::{CardReverse, Seen};
+use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Marker;
@@ -106,6 +106,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
             card: None,
+            by: ReversedBy::Terminal,
         };
         let plan = cards::reverse::plan(&reverse, terms, &cx(3)).unwrap();
         all.push(seal(&plan.draft, &by_terminal(Operation::CardReverse)));

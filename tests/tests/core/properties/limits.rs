@@ -3,7 +3,7 @@
 
 use crate::properties::world::*;
 use ledger_core::cards;
-use ledger_core::cards::reverse::{CardReverse, Seen};
+use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Marker;
 use ledger_core::ids::Principal;
@@ -139,6 +139,7 @@ impl Purse {
             original: &claim(Principal::Terminal(terminal()), operation, &key),
             seen: Seen::Marker(&marker, Some(&read), payment.as_ref()),
             card: Some(&card),
+            by: ReversedBy::Terminal,
         };
         cards::reverse::plan(&command, &self.terms, cx).unwrap().draft
     }

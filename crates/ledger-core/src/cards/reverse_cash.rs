@@ -1,0 +1,174 @@
+//! The operator reverses a cash top-up of a terminal, also when the terminal itself may not.
+
+use super::reverse::{self, CardReverse, ReversedBy, Seen};
+use crate::account::Account;
+use crate::audit::Act;
+use crate::dynamo::{Attributes, Item, ItemError};
+use crate::failure::Failure;
+use crate::idempotency::{CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, Window};
+use crate::ids::{Actor, CardId, Principal, Tenant, TerminalId, TerminalOwner, TransactionId};
+use crate::journal::{HistoryLine, JournalEntry, expand};
+use crate::keys::{self, Key, Partition};
+use crate::money::{Amount, Asset, Delta};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::{MerchantTerms, TenantTerms, TerminalTerms};
+use crate::time::Timestamp;
+use crate::transaction::Planned;
+
+/// A cash top-up of a terminal. What is here of it never changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CashTopup {
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// Whose terminal it is.
+    pub owner: TerminalOwner,
+    /// Its entry.
+    pub transaction: TransactionId,
+    /// The terminal's idempotency key, which names the marker.
+    pub key: IdempotencyKey,
+    /// The card.
+    pub card: CardId,
+    /// The cash, in yen, without the bonus.
+    pub amount: Amount,
+}
+
+/// The reversal of a cash top-up by the operator.
+#[derive(Clone, Debug)]
+pub struct CashReversal<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Who reverses it.
+    pub actor: Actor,
+    /// The top-up.
+    pub topup: &'a CashTopup,
+    /// Why.
+    pub reason: &'a FreeText,
+}
+
+/// What a response says about a top-up that the operator reversed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CashReversalReceipt {
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// The entry of the top-up.
+    pub original: TransactionId,
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// The card.
+    pub card: CardId,
+    /// The cash, in yen.
+    pub amount: Amount,
+    /// When it was reversed.
+    pub created_at: Timestamp,
+}
+
+impl CashTopup {
+    /// Reads the terminal's reference to an entry; `None` if it is of another operation.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(reference: &Item, (terminal, owner): (TerminalId, TerminalOwner)) -> Result<Option<Self>, ItemError> {
+        let item = expand(reference)?;
+        if item.text("operation")? != Operation::CardTopup.name() {
+            return Ok(None);
+        }
+        let line = HistoryLine::read(&item, None)?;
+        // A bonus is no change of the reference: it is not cash.
+        let cash = line.changes.iter().find(|change| *change.asset() == Asset::Ecopay).and_then(Delta::size);
+        let card = match item.parsed("home", Account::parse)? {
+            Account::Card(card) => card,
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => return Err(ItemError::invalid("home")),
+        };
+        Ok(Some(Self {
+            terminal,
+            owner,
+            transaction: line.id,
+            key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
+            card,
+            amount: cash.ok_or_else(|| ItemError::invalid("changes"))?,
+        }))
+    }
+
+    /// The items that the reversal is planned from: the marker, the entry, the card, and the merchant of a till.
+    #[must_use]
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        let (principal, operation) = (Principal::Terminal(self.terminal), Operation::CardTopup);
+        let mut keys = vec![
+            keys::marker(tenant, principal, operation, self.key.as_str()),
+            Partition::card(tenant, self.card).entry(self.transaction),
+            keys::card(tenant, self.card),
+        ];
+        keys.extend(self.owner.merchant().map(|merchant| Partition::merchant(tenant, merchant).profile()));
+        keys
+    }
+
+    /// The terminal's claim on its key.
+    fn claim(&self, tenant: &Tenant, now: Timestamp) -> Claim {
+        Claim {
+            tenant: tenant.clone(),
+            principal: Principal::Terminal(self.terminal),
+            actor: Actor::Terminal(self.terminal),
+            operation: Operation::CardTopup,
+            key: self.key.clone(),
+            request: CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() },
+            window: Window::WALLET,
+            now,
+        }
+    }
+}
+
+/// Builds the reversal's transaction: that of the terminal's own reversal, and an audit record. `items` are those of
+/// [`CashTopup::keys`], as read, in their order. Fails with `Insufficient` if the card has less, and with
+/// `CashNotOutstanding` if the cash of a counter was collected.
+///
+/// # Errors
+/// `WrongState` if it was reversed before, or at a till of a tenant whose merchants do not owe cash: there the till may
+/// reverse at any time. [`PlanRefusal`] if an item is missing.
+pub fn plan(
+    command: &CashReversal<'_>,
+    items: &[Option<Item>],
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<CashReversalReceipt>, PlanRefusal> {
+    let CashReversal { tenant, actor, topup, reason } = command;
+    let (missing, wrong) =
+        (|| PlanRefusal::Refused(Failure::AccountMissing), || PlanRefusal::Refused(Failure::WrongState));
+    let [Some(marker), Some(entry), card, merchant @ ..] = items else { return Err(missing()) };
+    let at = match (topup.owner, merchant) {
+        (TerminalOwner::Merchant(_), _) if !terms.cash.is_owed() => return Err(wrong()),
+        (TerminalOwner::Merchant(_), [Some(merchant)]) => TerminalTerms::Till(MerchantTerms::read(merchant)?),
+        (TerminalOwner::Merchant(_), _) => return Err(missing()),
+        (TerminalOwner::Operator, _) => TerminalTerms::Counter,
+    };
+    let (marker, entry) = (Marker::read(marker)?, JournalEntry::read(entry)?);
+    match &marker.state {
+        MarkerState::Completed { journal: Some(link), .. } if link.id == topup.transaction => {}
+        MarkerState::Reversed => return Err(wrong()),
+        MarkerState::Completed { .. } | MarkerState::InFlight(_) => return Err(missing()),
+    }
+    let original = topup.claim(tenant, cx.now);
+    let reversal = CardReverse {
+        tenant,
+        terminal: Partition::terminal(tenant, topup.terminal),
+        at: &at,
+        original: &original,
+        seen: Seen::Marker(&marker, Some(&entry), None),
+        card: card.as_ref().filter(|_| !entry.counted.is_empty()),
+        by: ReversedBy::Operator,
+    };
+    let mut draft = reverse::plan(&reversal, terms, cx)?.draft;
+    let act = Act::new(*actor, Operation::CardReverse, format!("terminal:{}", topup.terminal)).because(Some(reason));
+    let act = act.with("original_transaction_id", topup.transaction).with("amount", topup.amount.text());
+    draft.items.push(act.record(tenant, cx));
+    let receipt = CashReversalReceipt {
+        transaction_id: cx.transaction_id,
+        original: topup.transaction,
+        terminal: topup.terminal,
+        card: topup.card,
+        amount: topup.amount.clone(),
+        created_at: cx.now,
+    };
+    Ok(Planned { draft, receipt })
+}

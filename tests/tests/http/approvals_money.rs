@@ -1,0 +1,184 @@
+//! Cash top-ups that the operator reverses: it takes two people.
+#![cfg(feature = "stack")]
+
+use futures::future::join_all;
+use ledger_core::terms::{CashTerms, RoomTerms};
+use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Call, Merchant, Terminal, Who, World, host, staff};
+use serde_json::{Value, json};
+
+async fn world(tenant: &str) -> World {
+    World::with_terms(host::shared(), tenant, |terms| {
+        required(terms);
+        (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+    })
+    .await
+}
+
+/// Sends a command that is stored; returns the approval's id.
+async fn stored(world: &World, call: &Call) -> String {
+    let answer = world.api.settle(call).await.good();
+    assert_eq!(answer.status, 202, "{answer:?}");
+    answer.text("/approval_id")
+}
+
+async fn view(world: &World, id: &str) -> Value {
+    let call = Call::get(&format!("/v1/admin/approvals/{id}"), &world.operator.who);
+    world.api.send(&call).await.good().json()
+}
+
+async fn cash_room(world: &World, terminal: &Terminal) -> String {
+    let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
+    world.api.send(&Call::get(&path, &world.operator.who)).await.good().text("/cash_room")
+}
+
+/// A merchant's terminal with cash room.
+async fn till(world: &World, merchant: &Merchant, room: &str) -> Terminal {
+    let terminal = world.terminal(merchant).await;
+    let _ = world.operator(&format!("/v1/admin/merchants/{}/cash-room", merchant.id), &json!({"ceiling": room})).await;
+    let _ = world.operator(&format!("/v1/admin/terminals/{}/cash-room", terminal.id), &json!({"allot": room})).await;
+    terminal
+}
+
+/// Approvers who gain: one whose record names each of the accounts, and one with an address of the merchant's staff.
+async fn beneficiaries(world: &World, shop: &Merchant, accounts: &[String]) -> Vec<Who> {
+    let mut invited = Vec::new();
+    for account in accounts {
+        let id = new_id();
+        let mut invitation = staff::invitation(&id, "approver");
+        invitation["beneficiary_of"] = json!([account]);
+        invited.push((id, invitation));
+    }
+    let of_shop = new_id();
+    let body = json!({"staff_id": new_id(), "email": staff::email_of(&of_shop), "roles": ["owner"]});
+    let _ = world.api.settle(&Call::post("/v1/merchant/staff", &shop.who, &body).key(new_key())).await.good();
+    invited.push((of_shop.clone(), staff::invitation(&of_shop, "approver")));
+    let mut deciders = Vec::new();
+    for (id, invitation) in invited {
+        let _ = world.operator("/v1/admin/staff", &invitation).await;
+        let who = world.token("admin", &id, None).await;
+        let accepts = Call::post("/v1/admin/staff/accept", &who, &json!({})).key(new_key());
+        let _ = world.api.settle(&accepts).await.good();
+        deciders.push(who);
+    }
+    deciders
+}
+
+/// Approves by 16 at once: one executes it, and each answer is repeated byte for byte. The others are refused with
+/// `wrong_state`, or with `also` if they read what it is about after it was executed.
+async fn approve_at_once(world: &World, id: &str, also: &str) {
+    let calls: Vec<Call> = (0..16).map(|_| decides("approve", id, &world.second.who)).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    let (good, refused): (Vec<&Answer>, Vec<&Answer>) = answers.iter().partition(|answer| answer.status == 200);
+    assert_eq!(good.len(), 1, "{answers:?}");
+    let codes = [Some("wrong_state"), Some(also)];
+    assert!(refused.iter().all(|answer| codes.contains(&answer.code().as_deref())), "{answers:?}");
+    for (call, first) in calls.iter().zip(&answers) {
+        let again = world.api.settle(call).await;
+        assert_eq!((again.stored(), again.replayed()), (first.stored(), true));
+    }
+}
+
+/// Asserts that the second operator's approval is refused with this code, again and again, and that it stays pending.
+async fn stays_pending(world: &World, id: &str, code: &str) {
+    let call = decides("approve", id, &world.second.who);
+    let refused = world.api.settle(&call).await.problem(400, code);
+    let again = world.api.settle(&call).await;
+    assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
+    assert_eq!(view(world, id).await["status"], "pending");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cash_topup_is_reversed_once_by_a_second_person_while_the_card_has_it() {
+    let world = world("money-cash").await;
+    let shop = world.merchant().await;
+    let till = till(&world, &shop, "1000").await;
+    let card = world.card(None, "0").await;
+    let topup = till.does("topup", &card, &json!({"amount": "300"}));
+    let original = world.api.settle(&topup).await.good().text("/transaction_id");
+    let call = world.takes_back(&till, &original);
+    let [id, twice] = [stored(&world, &call).await, stored(&world, &world.takes_back(&till, &original)).await];
+    let asked = view(&world, &id).await;
+    let card_account = format!("card:{card}");
+    assert_eq!((&asked["command"], &asked["account"]), (&json!("card_reverse"), &json!(card_account)), "{asked}");
+    let details = json!({"terminal_id": till.id, "merchant_id": shop.id, "original_transaction_id": original});
+    assert_eq!((&asked["amount"], &asked["details"]), (&json!("300"), &details), "{asked}");
+    let _ = world.api.settle(&decides("approve", &id, &world.operator.who)).await.problem(403, "four_eyes_required");
+    for who in beneficiaries(&world, &shop, &[format!("merchant:{}", shop.id)]).await {
+        let _ = world.api.settle(&decides("approve", &id, &who)).await.problem(403, "four_eyes_required");
+    }
+
+    // The card spends a part, and has it again.
+    let _ = world.api.settle(&till.does("pay", &card, &json!({"amount": "1"}))).await.good();
+    stays_pending(&world, &id, "insufficient_balance").await;
+    assert_eq!((world.card_balance(&card).await, cash_room(&world, &till).await), ("299".to_owned(), "700".to_owned()));
+    let _ = world.api.settle(&till.does("topup", &card, &json!({"amount": "1"}))).await.good();
+    approve_at_once(&world, &id, "insufficient_balance").await;
+    assert_eq!((world.card_balance(&card).await, cash_room(&world, &till).await), ("0".to_owned(), "999".to_owned()));
+    assert!(view(&world, &id).await["transaction_id"].is_string());
+    let undone = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
+    assert_eq!(undone.json()["outcome"], "already_reversed");
+    stays_pending(&world, &twice, "wrong_state").await;
+    let _ = world.api.settle(&world.takes_back(&till, &original)).await.problem(400, "wrong_state");
+    let again = world.api.settle(&call).await;
+    assert_eq!((again.status, again.replayed()), (202, true));
+    let books = world.check_books().await;
+    assert_eq!(books.entries_of("card_reverse"), 1);
+}
+
+/// What a terminal reverses itself is not reversed again; and the terminal's state, and that of its merchant, do not matter.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cash_topup_is_reversed_at_a_frozen_till_of_a_suspended_merchant() {
+    let world = world("money-frozen").await;
+    let shop = world.merchant().await;
+    let till = till(&world, &shop, "1000").await;
+    let card = world.card(None, "0").await;
+    let mut topups = Vec::new();
+    for _ in 0..2 {
+        let topup = till.does("topup", &card, &json!({"amount": "300"}));
+        let original = world.api.settle(&topup).await.good().text("/transaction_id");
+        topups.push((topup, original));
+    }
+    let [(one, first), (_, second)] = &topups[..] else { panic!("two top-ups") };
+    let late = stored(&world, &world.takes_back(&till, first)).await;
+    let undone = world.api.settle(&till.reverses("card_topup", one)).await.good();
+    assert_eq!(undone.json()["outcome"], "undone");
+    stays_pending(&world, &late, "wrong_state").await;
+    world.change(&format!("/v1/admin/merchants/{}", shop.id), &json!({"status": "suspended"})).await;
+    world.change(&format!("/v1/admin/terminals/{}", till.id), &json!({"status": "frozen", "reason": "lost"})).await;
+    let id = stored(&world, &world.takes_back(&till, second)).await;
+    let _ = world.api.settle(&decides("approve", &id, &world.second.who)).await.good();
+    assert_eq!((world.card_balance(&card).await, cash_room(&world, &till).await), ("0".to_owned(), "1000".to_owned()));
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reversal_of_what_is_no_topup_of_the_terminal_is_as_of_none() {
+    let (world, other) = (world("money-cash-own").await, world("money-cash-other").await);
+    let (shop, foreign) = (world.merchant().await, other.merchant().await);
+    let (one, another, of_foreign) =
+        (till(&world, &shop, "1000").await, world.terminal(&shop).await, till(&other, &foreign, "1000").await);
+    let loads = async |world: &World, till: &Terminal| {
+        let card = world.card(None, "0").await;
+        let topup = till.does("topup", &card, &json!({"amount": "300"}));
+        (world.api.settle(&topup).await.good().text("/transaction_id"), card)
+    };
+    let ((own, card), (there, _)) = (loads(&world, &one).await, loads(&other, &of_foreign).await);
+    let pay = one.does("pay", &card, &json!({"amount": "100"}));
+    let payment = world.api.settle(&pay).await.good().text("/transaction_id");
+    let calls = [
+        world.takes_back(&one, &new_id()),
+        world.takes_back(&one, &payment),
+        world.takes_back(&another, &own),
+        world.takes_back(&one, &there),
+        world.takes_back(&of_foreign, &there),
+    ];
+    for call in &calls {
+        let missing = world.api.settle(call).await.problem(404, "not_found");
+        assert!(!missing.body.contains("300"), "{missing:?}");
+    }
+    let (_, viewer) = staff::member(&world, "viewer").await;
+    let refused = world.api.send(&Call { who: viewer, ..world.takes_back(&one, &own) }).await;
+    assert_eq!(refused.problem(403, "permission_missing").text("/permission"), "cash_deposits.record");
+}
