@@ -28,7 +28,7 @@ operations! {
     Transfer = "transfer",
     /// A merchant charges a customer's one-time code.
     Charge = "charge",
-    /// A merchant refunds a payment.
+    /// A merchant refunds a payment, or the operator does beyond the merchant's refund room.
     Refund = "refund",
     /// Cash is loaded onto a card.
     CardTopup = "card_topup",

@@ -66,7 +66,7 @@ permissions! {
         CashRoomsChange = "cash_rooms.change",
         /// Changes the limits of single customers and cards.
         LimitsChange = "limits.change",
-        /// Sets how much merchants may refund beyond what their settlements have covered.
+        /// Sets how much merchants may refund beyond what their settlements have covered, and refunds payments above that.
         RefundRoomsChange = "refund_rooms.change",
         /// Records money that merchants bring for cash that they owe and cash of counters, and reverses cash top-ups.
         CashDepositsRecord = "cash_deposits.record",

@@ -201,6 +201,7 @@ impl App {
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
+            | Command::Refund(_)
             | Command::CashReversal(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
@@ -220,6 +221,7 @@ impl App {
             | Command::RefundCeiling { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
+            | Command::Refund(_)
             | Command::CashReversal(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }

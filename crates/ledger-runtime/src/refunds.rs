@@ -8,6 +8,7 @@ use crate::request::AmountText;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
+use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
@@ -80,6 +81,7 @@ impl RefundRequest<'_> {
             wallet: &wallet,
             reason: self.reason,
             reference: self.terminal.map(|terminal| Partition::terminal(self.tenant, terminal)),
+            room: RoomGuard::Enough,
         };
         Ok(refund::plan(&refund, &terms, cx)?)
     }

@@ -23,6 +23,7 @@ mod merchants;
 mod migration;
 mod notices;
 mod operations;
+mod operator_refunds;
 mod owner_recovery;
 mod payout_requests;
 mod reconciliation;
@@ -60,6 +61,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cash_rooms::SET_OWN.on(cash_rooms::set_own))
         .route(cash_deposits::CREATE.on(cash_deposits::create))
         .route(cash_deposits::REVERSE.on(cash_deposits::reverse))
+        .route(operator_refunds::CREATE.on(operator_refunds::create))
         .route(refund_rooms::GET.on(refund_rooms::get))
         .route(refund_rooms::SET.on(refund_rooms::set))
         .route(merchant_owner::CREATE.on(merchant_owner::create))

@@ -38,8 +38,8 @@ pub(crate) struct RefundRoomView {
     merchant_id: String,
     /// The most that may be outstanding.
     ceiling: String,
-    /// What the merchant may still refund. It may be below zero: payments that were reversed at a terminal within minutes
-    /// need no room, and take it.
+    /// What the merchant may still refund. It may be below zero: payments that were reversed at a terminal within minutes,
+    /// and refunds of the operator, need no room, and take it.
     room: String,
     /// What was refunded and no settlement has covered.
     outstanding: String,

@@ -6,6 +6,7 @@ use ledger_core::account::Account;
 use ledger_core::adjustments::record::ReasonCode;
 use ledger_core::crediting::{CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
 use ledger_core::keys::{Partition, Shards};
@@ -234,6 +235,7 @@ impl Ledger {
             wallet: &wallets::SeenWallet::default(),
             reason: None,
             reference: None,
+            room: RoomGuard::Enough,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx).expect("it can be refunded");
         self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);

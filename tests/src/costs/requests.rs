@@ -233,6 +233,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CashDeposit => "cash deposit recorded",
         Endpoint::CashDepositReversal => "cash deposit taken back",
         Endpoint::CashReversal => "cash top-up reversed by the operator",
+        Endpoint::OperatorRefund => "payment refunded by the operator",
         Endpoint::Grant => "points granted to one customer",
         Endpoint::BulkGrant => "points granted in bulk, the job",
         Endpoint::AdjustmentRequest => "adjustment requested",

@@ -188,6 +188,7 @@ pub(super) fn make(
                 wallet: &wallet,
                 reason: reason.as_ref(),
                 reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
+                room: forms::RoomGuard::Enough,
             };
             payments::refund::plan(&command, &world.terms(), cx)?.draft
         }

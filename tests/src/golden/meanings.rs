@@ -47,7 +47,8 @@ const NOT_FROZEN_BY_OWNER: &str = "attribute_not_exists(#frozen_by_owner)";
 fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'static str)> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
-    let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event");
+    // A command that another person approves takes points only as a refund.
+    let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event" | "approval");
     let elsewhere = meanings_card_pin::meanings(role, clause);
     let elsewhere = elsewhere.or_else(|| meanings_cash::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_migration::meanings(does, sk, role, clause));

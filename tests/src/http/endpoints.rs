@@ -85,6 +85,7 @@ endpoints! {
     CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
     CashDepositReversal = "post_admin_merchants_merchant_id_cash_deposits_deposit_id_reversal",
     CashReversal = "post_admin_terminals_terminal_id_cash_reversals",
+    OperatorRefund = "post_admin_merchants_merchant_id_refunds",
     Grant = "post_admin_grants",
     BulkGrant = "post_admin_grants",
     AdjustmentRequest = "post_admin_adjustments",
@@ -254,7 +255,8 @@ impl Endpoint {
             | Self::RefundCeiling
             | Self::CashDeposit
             | Self::CashDepositReversal
-            | Self::CashReversal => tills::prepare(self, stage).await,
+            | Self::CashReversal
+            | Self::OperatorRefund => tills::prepare(self, stage).await,
             Self::ApprovalApprove | Self::ApprovalReject | Self::ApprovalWithdraw => {
                 approvals::prepare(self, world).await
             }

@@ -100,6 +100,14 @@ impl World {
         Call::post(&path, &self.operator.who, &body).key(new_key())
     }
 
+    /// The request that refunds a payment for the operator, beyond the merchant's refund room.
+    #[must_use]
+    pub fn refunds_for(&self, merchant: &str, payment: &str, amount: &str) -> Call {
+        let path = format!("/v1/admin/merchants/{merchant}/refunds");
+        let body = json!({"payment_id": payment, "amount": amount, "reason": "never delivered"});
+        Call::post(&path, &self.operator.who, &body).key(new_key())
+    }
+
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
@@ -163,6 +171,11 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
             let topup = world.api.settle(&topup).await.good().text("/transaction_id");
             let made = Prepared { call: world.takes_back(&counter, &topup), other: None, status: 201, entries: 1 };
             return made.with_other("reason", "the same card");
+        }
+        Endpoint::OperatorRefund => {
+            let (_, payment) = stage.paid("1000").await;
+            let call = world.refunds_for(&owner.id, &payment, "300");
+            return Prepared { call, other: None, status: 201, entries: 1 }.with_other("amount", "301");
         }
         other => panic!("{other:?} is not of rooms"),
     };

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 17;
+const KINDS: usize = 18;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -37,7 +37,8 @@ const fn place(command: &Command) -> usize {
         Command::CounterOpen { .. } => 13,
         Command::CashCollection { .. } => 14,
         Command::CashDepositReversal { .. } => 15,
-        Command::CashReversal(_) => 16,
+        Command::Refund(_) => 16,
+        Command::CashReversal(_) => 17,
     }
 }
 
@@ -58,6 +59,7 @@ async fn requests(world: &World) -> Vec<Call> {
     let load = |amount: &str| counter.does("topup", &card, &json!({ "amount": amount }));
     let _ = world.api.settle(&load("200")).await.good();
     let reversed = world.api.settle(&load("100")).await.good().text("/transaction_id");
+    let paid = world.api.settle(&world.customer_with("300").await.pays(&shop, "300")).await.good();
     let new_shop = world.operator("/v1/admin/merchants", &json!({"name": "Aoba Tea"})).await.text("/merchant_id");
     let (member, _) = staff::member(world, "viewer").await;
     let mut grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "300", "reason": "spring"});
@@ -82,6 +84,7 @@ async fn requests(world: &World) -> Vec<Call> {
         posts("/v1/admin/terminals", &json!({"kind": "counter"})),
         world.collects(&counter, "200"),
         posts(&world.reversal_of(&shop.id, "100").await, &json!({"reason": "receipt of another"})),
+        world.refunds_for(&shop.id, &paid.text("/payment_id"), "100"),
         world.takes_back(&counter, &reversed),
     ]
 }

@@ -1,4 +1,4 @@
-//! Cash top-ups that the operator reverses: it takes two people.
+//! Refunds of the operator beyond a merchant's refund room, and cash top-ups that it reverses: both take two people.
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
@@ -26,6 +26,12 @@ async fn stored(world: &World, call: &Call) -> String {
 async fn view(world: &World, id: &str) -> Value {
     let call = Call::get(&format!("/v1/admin/approvals/{id}"), &world.operator.who);
     world.api.send(&call).await.good().json()
+}
+
+async fn refund_room(world: &World, merchant: &Merchant) -> [String; 3] {
+    let path = format!("/v1/admin/merchants/{}/refund-room", merchant.id);
+    let view = world.api.send(&Call::get(&path, &world.operator.who)).await.good();
+    ["/ceiling", "/room", "/outstanding"].map(|field| view.text(field))
 }
 
 async fn cash_room(world: &World, terminal: &Terminal) -> String {
@@ -87,6 +93,91 @@ async fn stays_pending(world: &World, id: &str, code: &str) {
     let again = world.api.settle(&call).await;
     assert_eq!((again.stored(), again.replayed()), (refused.stored(), true));
     assert_eq!(view(world, id).await["status"], "pending");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refund_above_the_room_is_executed_once_by_a_second_person() {
+    let world = world("money-refund").await;
+    let (shop, payer) = (world.merchant().await, world.customer_with("2000").await);
+    let mut payments = Vec::new();
+    for _ in 0..2 {
+        payments.push(world.api.settle(&payer.pays(&shop, "1000")).await.good().text("/payment_id"));
+    }
+    let _ = world.api.settle(&shop.refunds(&payments[0], "600")).await.problem(400, "refund_room_exceeded");
+    let before = world.books().await;
+    let call = world.refunds_for(&shop.id, &payments[0], "600");
+    let id = stored(&world, &call).await;
+    let asked = view(&world, &id).await;
+    let payer_account = format!("customer:{}", payer.id);
+    assert_eq!((&asked["command"], &asked["account"]), (&json!("refund"), &json!(payer_account)), "{asked}");
+    assert_eq!((&asked["amount"], &asked["asset"]), (&json!("600"), &json!("ECOPAY")), "{asked}");
+    assert_eq!(asked["details"], json!({"merchant_id": shop.id, "payment_id": payments[0]}), "{asked}");
+    let changes = world.books().await;
+    let changes = changes.changes_since(&before);
+    let kinds: Vec<&str> = changes.keys().map(|(_, kind)| kind.as_str()).collect();
+    let is_more =
+        |kind: &&&str| !(kind.starts_with("staff marker") || ["tenant APPROVAL#", "tenant AUDIT#"].contains(*kind));
+    assert_eq!(kinds.iter().find(is_more), None, "nothing is done: {kinds:?}");
+
+    let _ = world.api.settle(&decides("approve", &id, &world.operator.who)).await.problem(403, "four_eyes_required");
+    let accounts = [payer_account, format!("merchant:{}", shop.id)];
+    for who in beneficiaries(&world, &shop, &accounts).await {
+        let _ = world.api.settle(&decides("approve", &id, &who)).await.problem(403, "four_eyes_required");
+    }
+    assert_eq!(world.balance(&payer, "ECOPAY").await, "0");
+    approve_at_once(&world, &id, "over_refund").await;
+    assert_eq!(world.balance(&payer, "ECOPAY").await, "600");
+    assert_eq!(refund_room(&world, &shop).await, ["0", "-600", "600"]);
+    let again = world.api.settle(&call).await;
+    assert_eq!((again.status, again.replayed()), (202, true));
+    let books = world.check_books().await;
+    assert_eq!(books.entries_of("refund"), 1);
+    assert!(view(&world, &id).await["transaction_id"].is_string());
+
+    // The merchant refunds nothing until the room has returned, and the rest of the payment is refunded once.
+    let _ = world.api.settle(&shop.refunds(&payments[1], "1")).await.problem(400, "refund_room_exceeded");
+    let rest = json!({"payment_id": payments[0], "reason": "never delivered"});
+    let [one, two] = [(); 2].map(|()| world.refunds_for(&shop.id, &payments[0], "1").json(&rest));
+    let [one, two] = [stored(&world, &one).await, stored(&world, &two).await];
+    assert_eq!(view(&world, &one).await["amount"], "400", "all that is left");
+    approve_at_once(&world, &one, "over_refund").await;
+    stays_pending(&world, &two, "over_refund").await;
+    let too_much = world.refunds_for(&shop.id, &payments[1], "1001");
+    let _ = world.api.settle(&too_much).await.problem(400, "over_refund");
+    assert_eq!(refund_room(&world, &shop).await, ["0", "-1000", "1000"]);
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refund_of_a_payment_of_another_is_as_of_none() {
+    let (world, other) = (world("money-refund-own").await, world("money-refund-other").await);
+    let (shop, next) = (world.merchant().await, world.merchant().await);
+    let foreign = other.merchant().await;
+    let pays = async |world: &World, shop: &Merchant| {
+        let payer = world.customer_with("300").await;
+        world.api.settle(&payer.pays(shop, "300")).await.good().text("/payment_id")
+    };
+    let [own, of_next, of_foreign] =
+        [pays(&world, &shop).await, pays(&world, &next).await, pays(&other, &foreign).await];
+    let calls = [
+        world.refunds_for(&shop.id, &new_id(), "1"),
+        world.refunds_for(&shop.id, &of_next, "1"),
+        world.refunds_for(&shop.id, &of_foreign, "1"),
+        world.refunds_for(&foreign.id, &of_foreign, "1"),
+        world.refunds_for(&new_id(), &own, "1"),
+        // More than was paid: the amount says nothing either.
+        world.refunds_for(&shop.id, &of_next, "301"),
+    ];
+    for call in &calls {
+        let missing = world.api.settle(call).await.problem(404, "not_found");
+        assert!(!missing.body.contains("300"), "{missing:?}");
+    }
+    let of_shop = Call { who: shop.who.clone(), ..world.refunds_for(&shop.id, &own, "1") };
+    assert_eq!(world.api.send(&of_shop).await.status, 401, "the merchant's staff");
+    let (_, viewer) = staff::member(&world, "viewer").await;
+    let by_viewer = Call { who: viewer, ..world.refunds_for(&shop.id, &own, "1") };
+    let refused = world.api.send(&by_viewer).await.problem(403, "permission_missing");
+    assert_eq!(refused.text("/permission"), "refund_rooms.change");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -75,6 +75,7 @@ endpoints! {
     admin_merchants_cash_deposits = CashDeposit,
     admin_merchants_cash_deposits_reversal = CashDepositReversal,
     admin_terminals_cash_reversals = CashReversal,
+    admin_merchants_refunds = OperatorRefund,
     admin_grants = Grant,
     admin_grants_in_bulk = BulkGrant,
     admin_adjustments = AdjustmentRequest,

@@ -146,6 +146,47 @@ async fn terminal_reverses_old_payments_only_with_room() {
     world.check_books().await.check_credited();
 }
 
+/// The operator refunds beyond the room, before and after the payment was settled: what covers it returns the room.
+#[tokio::test]
+async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_returns() {
+    let shop = Settling::with_rooms("rooms-operator").await;
+    let (world, merchant) = (&shop.world, &shop.merchant);
+    let _ = world.refund_ceiling(&merchant.id, "100").await.good();
+    let payment = shop.take("5000").await;
+    shop.refund(&payment, "100").await;
+    assert_eq!(code(&world.api.settle(&merchant.refunds(&payment, "1")).await), exceeded());
+    let call = world.refunds_for(&merchant.id, &payment, "2000");
+    let refunded = world.api.settle(&call).await.good();
+    assert_eq!(refunded.status, 201, "{refunded:?}");
+    let again = world.api.settle(&call).await;
+    assert_eq!((again.stored(), again.replayed()), (refunded.stored(), true));
+    assert_eq!(refund_room(world, merchant).await, ["100", "-2000", "2100"]);
+    assert_eq!(code(&world.api.settle(&merchant.refunds(&payment, "1")).await), exceeded());
+    is_clean(world).await;
+    let paid = settled(&shop).await;
+    assert_eq!((&paid["status"], &paid["net"]), (&json!("paid"), &json!("2900")), "{paid}");
+    assert_eq!(paid["returned_refund_room"], "2100", "{paid}");
+    assert_eq!(refund_room(world, merchant).await, ["100", "100", "0"]);
+    is_clean(world).await;
+
+    // The merchant was paid for it, and owes what 16 at once refund of the rest.
+    let calls: Vec<Call> = (0..16).map(|_| world.refunds_for(&merchant.id, &payment, "1000")).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 2, "{answers:?}");
+    let refused = answers.iter().find(|answer| answer.status != 201).expect("a refusal");
+    assert_eq!(code(refused), (400, "over_refund".to_owned()));
+    assert_eq!(refund_room(world, merchant).await, ["100", "-1900", "2000"]);
+    let carried = settled(&shop).await;
+    assert_eq!((&carried["status"], carried.get("returned_refund_room")), (&json!("carried"), None), "{carried}");
+    is_clean(world).await;
+    shop.take("5000").await;
+    let last = settled(&shop).await;
+    assert_eq!((&last["status"], &last["net"]), (&json!("paid"), &json!("3000")), "{last}");
+    assert_eq!(last["returned_refund_room"], "2000", "{last}");
+    assert_eq!(refund_room(world, merchant).await, ["100", "100", "0"]);
+    is_clean(world).await;
+}
+
 /// Each write of the saga fails once, before or after it took effect, and every task runs twice: room is returned once.
 #[tokio::test]
 async fn rooms_are_returned_once_with_a_fault_at_every_write() {

@@ -7,6 +7,7 @@ use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
 use crate::operation::Operation;
+use crate::payments::by_operator::OrderedRefund;
 use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::settlements::Destination;
@@ -51,6 +52,8 @@ pub enum Command {
         /// The ceiling that was seen.
         seen: Balance,
     },
+    /// Refunds a payment beyond the refund room of its merchant.
+    Refund(OrderedRefund),
     /// Reverses a cash top-up of a terminal.
     CashReversal(CashTopup),
     /// Records money that a merchant brought for cash that it owes.
@@ -183,6 +186,7 @@ impl Command {
             Self::BulkGrant { .. } => Operation::BulkGrant,
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
+            Self::Refund(_) => Operation::Refund,
             Self::CashReversal(_) => Operation::CardReverse,
             Self::CashDeposit { .. } => Operation::CashDeposit,
             Self::CashDepositReversal { .. } => Operation::CashDepositReversal,
@@ -205,7 +209,7 @@ impl Command {
         match self {
             Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
             Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
-            Self::RefundCeiling { .. } => Permission::RefundRoomsChange,
+            Self::RefundCeiling { .. } | Self::Refund(_) => Permission::RefundRoomsChange,
             Self::CashDeposit { .. }
             | Self::CashDepositReversal { .. }
             | Self::CashCollection { .. }
@@ -232,6 +236,7 @@ impl Command {
             Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. }
             | Self::CashDepositReversal { .. }
+            | Self::Refund(_)
             | Self::CashReversal(_)
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
@@ -275,6 +280,7 @@ impl Command {
             Self::CashDeposit { merchant: id, amount } | Self::CashDepositReversal { merchant: id, amount, .. } => {
                 merchant(id, Some(amount))
             }
+            Self::Refund(order) => of(order.payer, Some(&order.amount)),
             Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
@@ -300,6 +306,9 @@ impl Command {
             | Self::CashCollection { terminal, .. }
             | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
             Self::CashDepositReversal { deposit, .. } => vec![("deposit_id", deposit.to_string())],
+            Self::Refund(order) => {
+                vec![("merchant_id", order.merchant.to_string()), ("payment_id", order.payment.to_string())]
+            }
             Self::CashReversal(topup) => {
                 let merchant = topup.owner.merchant().map(|id| ("merchant_id", id.to_string()));
                 let of = [
@@ -337,6 +346,8 @@ impl Command {
     pub fn beneficiaries(&self) -> Vec<Account> {
         match self {
             Self::BulkGrant { customers, .. } => customers.iter().map(|id| Account::Customer(*id)).collect(),
+            // The payer gets the money, and the merchant is free of a claim that it cannot pay.
+            Self::Refund(order) => vec![order.payer, Account::Merchant(order.merchant)],
             // The merchant owes less: one that takes the value back and keeps the cash gains it.
             Self::CashReversal(topup) => {
                 let merchant = topup.owner.merchant().map(Account::Merchant);
@@ -373,6 +384,7 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::Refund(_)
             | Self::CashReversal(_)
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
@@ -402,6 +414,7 @@ impl Command {
             | Self::CashDepositReversal { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
             Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }

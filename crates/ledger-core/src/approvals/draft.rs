@@ -15,6 +15,7 @@ use crate::keys::{self, Key, Partition};
 use crate::limits::OwnLimits;
 use crate::merchants::{self, MerchantChange};
 use crate::money::Amount;
+use crate::payments::by_operator::{self, OperatorRefund};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
@@ -68,6 +69,7 @@ impl Command {
             Self::CashDepositReversal { merchant, deposit, .. } => {
                 vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
             }
+            Self::Refund(order) => order.keys(tenant),
             Self::CashReversal(topup) => topup.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
@@ -140,6 +142,11 @@ impl Command {
                 let reversal =
                     CashDepositReversal { tenant, actor, merchant: *merchant, deposit: &deposit, reason: &reason };
                 ready(cash_deposits::plan_reversal(&reversal, seen.terms, cx)?.draft)
+            }
+            Self::Refund(order) => {
+                let reason = stated(reason)?;
+                let refund = OperatorRefund { tenant, actor, order, reason: &reason };
+                ready(by_operator::plan(&refund, seen.items, seen.terms, cx)?.draft)
             }
             Self::CashReversal(topup) => {
                 let reason = stated(reason)?;

@@ -5,10 +5,11 @@ use crate::account::Account;
 use crate::cards::reverse_cash::CashTopup;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{CardId, CustomerId, MerchantId, StaffId, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{CardId, CustomerId, MerchantId, PaymentId, StaffId, TerminalId, TerminalOwner, TransactionId};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
+use crate::payments::by_operator::OrderedRefund;
 use crate::permission::Staff;
 use crate::personal::FreeText;
 use crate::settlements::Destination;
@@ -52,6 +53,10 @@ impl Command {
             }
             Self::CashDepositReversal { merchant, deposit, amount } => {
                 item.extend([id("merchant_id", merchant), id("deposit_id", deposit)]);
+                item.extend(amount_of(amount));
+            }
+            Self::Refund(OrderedRefund { merchant, payment, payer, amount }) => {
+                item.extend([id("merchant_id", merchant), id("payment_id", payment), id("payer", payer)]);
                 item.extend(amount_of(amount));
             }
             Self::CashReversal(CashTopup { terminal, owner, transaction, key, card, amount }) => {
@@ -138,6 +143,12 @@ impl Command {
                 deposit: item.parsed("deposit_id", TransactionId::parse)?,
                 amount: amount(item)?,
             },
+            Kind::Refund => Self::Refund(OrderedRefund {
+                merchant: merchant()?,
+                payment: item.parsed("payment_id", PaymentId::parse)?,
+                payer: item.parsed("payer", Account::parse)?,
+                amount: amount(item)?,
+            }),
             Kind::CashReversal => Self::CashReversal(CashTopup {
                 terminal: terminal()?,
                 owner: owner(item)?,
@@ -196,6 +207,7 @@ enum Kind {
     RefundCeiling,
     CashDeposit,
     CashDepositReversal,
+    Refund,
     CashReversal,
     CounterOpen,
     CashCollection,
@@ -210,13 +222,14 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 17] = [
+    const ALL: [(Operation, Self); 18] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
         (Operation::CashDeposit, Self::CashDeposit),
         (Operation::CashDepositReversal, Self::CashDepositReversal),
+        (Operation::Refund, Self::Refund),
         (Operation::CardReverse, Self::CashReversal),
         (Operation::TerminalOpen, Self::CounterOpen),
         (Operation::CashCollection, Self::CashCollection),

@@ -6,11 +6,12 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
-    ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner,
-    TransactionId,
+    ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, Tenant, TerminalId,
+    TerminalOwner, TransactionId,
 };
 use crate::keys::{self, Shards, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::payments::by_operator::OrderedRefund;
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -327,6 +328,12 @@ fn commands() -> Vec<Command> {
             deposit: TransactionId::new(Uuid::from_u128(23)),
             amount: yen("1000"),
         },
+        Command::Refund(OrderedRefund {
+            merchant,
+            payment: PaymentId::new(Uuid::from_u128(24)),
+            payer: Account::Customer(customer()),
+            amount: yen("1000"),
+        }),
         Command::CashReversal(topup(owner)),
         Command::CashReversal(topup(TerminalOwner::Operator)),
         Command::CounterOpen { terminal },

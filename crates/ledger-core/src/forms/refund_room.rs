@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem};
 
 /// The attribute of a merchant's `REFUND_ROOM` with what it may still refund, in yen. Below zero only if payments of the
-/// last minutes were reversed without room.
+/// last minutes were reversed without room, or the operator refunded beyond it.
 pub(crate) const ROOM: &str = "room";
 /// The attribute with what it has refunded and no settlement has covered, in yen.
 pub(crate) const OUTSTANDING: &str = "outstanding";

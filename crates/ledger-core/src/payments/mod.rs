@@ -1,6 +1,7 @@
 //! Payments: by the payer, by the merchant with the payer's one-time code, and in two steps with a hold; and refunds.
 
 pub mod authorize;
+pub mod by_operator;
 pub mod capture;
 pub mod charge;
 pub mod code;

@@ -1,5 +1,5 @@
 //! A refund, partial or full: never above what was paid. It is made in the assets that were paid, in the order money,
-//! regional currency, carbon credits, points. The merchant API and terminals use it.
+//! regional currency, carbon credits, points. The merchant API, terminals and the operator use it.
 //!
 //! Rounding: earned points are taken back in proportion to the money refunded so far, rounded down, so the refund
 //! that completes the money takes the rest. CO2 is exact and never rounded.
@@ -46,6 +46,8 @@ pub struct Refund<'a> {
     pub reason: Option<&'a FreeText>,
     /// Another party that gets a reference to the entry, with the payer's changes.
     pub reference: Option<crate::keys::Partition>,
+    /// What it requires of the merchant's refund room, in tenants whose refunds take room.
+    pub room: RoomGuard,
 }
 
 /// What a response says about a refund.
@@ -112,7 +114,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     items.push(payment_update(command, &division, state, cx.now));
     let room = TakenRoom::of(terms.rooms, division.parts.values())?;
     items.push(refund_record(command, &receipt, (terms.records, room.as_ref())));
-    items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), RoomGuard::Enough, cx.now)));
+    items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), command.room, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == payment.payer);
@@ -140,13 +142,36 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }
 
-/// Divides the amount: money first, then regional currency, carbon credits, points. Then settles the earned points.
-fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
-    let payment = command.payment;
-    // A payment that is refunded in full has nothing left: that is another refusal.
+/// All that is left to refund of a payment, in the asset of its total.
+///
+/// # Errors
+/// [`PlanRefusal`] if nothing is left, or nothing was captured.
+pub fn all_left(payment: &PaymentRecord) -> Result<Amount, PlanRefusal> {
+    check_captured(payment)?;
+    let (spec, over) = (AssetSpec::finest(payment.total.asset().clone()), || PlanRefusal::Refused(Failure::OverRefund));
+    let mut sum: Option<Amount> = None;
+    for part in payment.refundable.values().filter_map(Balance::as_amount) {
+        let part = part.one_to_one(&spec).ok_or_else(over)?;
+        sum = Some(match sum {
+            Some(sum) => sum.checked_add(&part)?,
+            None => part,
+        });
+    }
+    sum.ok_or_else(over)
+}
+
+/// A payment that is refunded in full has nothing left: that is another refusal.
+fn check_captured(payment: &PaymentRecord) -> Result<(), PlanRefusal> {
     if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
         return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
     }
+    Ok(())
+}
+
+/// Divides the amount: money first, then regional currency, carbon credits, points. Then settles the earned points.
+fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
+    let payment = command.payment;
+    check_captured(payment)?;
     // The terms may no longer have the payment's assets, and what was paid can still be refunded.
     let spec = AssetSpec::finest(payment.total.asset().clone());
     let over = || PlanRefusal::Refused(Failure::OverRefund);

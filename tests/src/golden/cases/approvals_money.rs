@@ -1,17 +1,25 @@
-//! Late reversals of cash, which another person approves.
+//! Refunds beyond a refund room and late reversals of cash, which another person approves.
 
 use super::Case;
 use super::approvals::{decide_in, decider, person, request, requester, stored};
 use super::card_reverse::done;
 use super::cash::{owed_entry, till};
 use super::counters::{topup_entry, used};
-use super::rooms::settling;
+use super::refund::in_money;
+use super::rooms::{refund_room, settling};
 use super::staff::member;
 use super::world::*;
 use serde_json::{Value as Json, json};
 
 fn required() -> Json {
     with(with(settling("5"), "staff", s("records")), "approvals", s("required"))
+}
+
+fn refund(amount: &str) -> Json {
+    json!({
+        "kind": s("refund"), "merchant_id": s(MERCHANT), "payment_id": s(PAYMENT), "payer": s(OF_A),
+        "asset": s("ECOPAY"), "amount": n(amount),
+    })
 }
 
 /// The reversal of 800 yen of cash; `owner` is the attribute with the terminal's owner.
@@ -29,6 +37,10 @@ fn at_the_till() -> Json {
 
 fn at_the_counter() -> Json {
     reversal(("owner", "operator"))
+}
+
+fn paid() -> [Json; 4] {
+    [merchant(), in_money(), wallet(A, "ECOPAY", "0"), wallet(A, "POINT", "17")]
 }
 
 /// A top-up of a day ago, of which the card still has this much.
@@ -52,14 +64,26 @@ fn approve(id: &'static str, why: &'static str, command: &Json) -> Case {
 
 pub(super) fn cases() -> Vec<Case> {
     let mut all = stored_first();
+    all.extend(refunded());
     all.extend(taken_back());
     all
 }
 
 fn stored_first() -> Vec<Case> {
+    let refunds = format!("/v1/admin/merchants/{MERCHANT}/refunds");
     let reversals = format!("/v1/admin/terminals/{TERMINAL}/cash-reversals");
-    let reversals = ("card_reverse", reversals.as_str());
+    let (refunds, reversals) = (("refund", refunds.as_str()), ("card_reverse", reversals.as_str()));
     vec![
+        requested(
+            "approval_request/refund",
+            "The payer and the amount are a part of the command.",
+            refunds,
+            refund("600"),
+        )
+        .on(paid()),
+        requested("approval_request/refund-too-much", "Less is left of the payment.", refunds, refund("1741"))
+            .on(paid())
+            .ends("refused over_refund"),
         requested(
             "approval_request/cash-reversal",
             "The terminal's key, by which the marker is found, is a part of the command.",
@@ -71,6 +95,31 @@ fn stored_first() -> Vec<Case> {
         requested("approval_request/cash-reversal-again", "It was reversed before.", reversals, at_the_till())
             .on([reversed(), owed_entry(EARLIER), card("3000"), merchant(), till("1000")])
             .ends("refused wrong_state"),
+    ]
+}
+
+fn refunded() -> Vec<Case> {
+    let moved = [(OF_A, "ECOPAY", "600"), (OF_MERCHANT, "ECOPAY", "-600")];
+    let points = [(OF_A, "POINT", "-5"), ("points_issued", "POINT", "5")];
+    vec![
+        approve("approval_approve/refund", "The room goes below zero.", &refund("600"))
+            .on(paid())
+            .on([refund_room("5000", "100", "4900")])
+            .moves(&moved)
+            .moves(&points)
+            .precedence(),
+        approve("approval_approve/refund-without-ceiling", "The merchant has no room.", &refund("600"))
+            .on(paid())
+            .moves(&moved)
+            .moves(&points),
+        approve("approval_approve/refund-of-own-employer", "The decider's address is of its staff.", &refund("600"))
+            .on(paid())
+            .on([refund_room("5000", "100", "4900"), person()])
+            .ends("rejected four_eyes by person"),
+        approve("approval_approve/refund-refunded-meanwhile", "Less is left of the payment.", &refund("1741"))
+            .on(paid())
+            .on([refund_room("5000", "100", "4900")])
+            .ends("refused over_refund"),
     ]
 }
 

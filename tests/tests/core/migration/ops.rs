@@ -3,7 +3,7 @@
 use crate::migration::scene::Scene;
 use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
-use ledger_core::forms::Patch;
+use ledger_core::forms::{Patch, RoomGuard};
 use ledger_core::idempotency::{
     Answer, CanonicalRequest, Claim, EventClaim, Fields, Flight, IdempotencyKey, Marker, MarkerState, Window,
 };
@@ -199,6 +199,7 @@ impl Request {
                     points: points.as_ref(),
                     reason: None,
                     reference: None,
+                    room: RoomGuard::Enough,
                 };
                 payments::refund::plan(&command, terms, &cx).map_err(text)?.draft
             }

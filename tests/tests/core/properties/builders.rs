@@ -8,6 +8,7 @@ use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Marker;
 use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
 use ledger_core::journal::JournalEntry;
@@ -74,6 +75,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
                 points: Some(&held),
                 reason: Some(&text("why")),
                 reference: None,
+                room: RoomGuard::Enough,
             };
             let plan = payments::refund::plan(&refund, terms, &cx(2)).unwrap();
             all.push(seal(&plan.draft, &by_merchant(Operation::Refund)));

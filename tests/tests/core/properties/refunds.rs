@@ -4,6 +4,7 @@
 use crate::properties::world::*;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
+use ledger_core::forms::RoomGuard;
 use ledger_core::ids::Principal;
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, attr};
@@ -79,6 +80,7 @@ impl Shop {
             points: Some(&Balance::from_stored(Asset::Point, &points).unwrap()),
             reason: None,
             reference: None,
+            room: RoomGuard::Enough,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let key = format!("refund-{}", self.requests);
