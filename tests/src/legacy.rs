@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -73,6 +73,7 @@ pub fn terms() -> TenantTerms {
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -50,6 +50,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Adjustment => "adjustment",
         Role::Audit => "audit",
         Role::RefundRoom => "refund_room",
+        Role::Bonus => "bonus",
         Role::Config => "config",
         Role::OriginalMarker => "original_marker",
         Role::Job => "job",

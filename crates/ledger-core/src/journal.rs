@@ -11,6 +11,7 @@ use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
+use crate::transaction::BONUS_DUE;
 use std::collections::BTreeMap;
 
 /// The attribute of an entry that holds the payment's state after it.
@@ -36,6 +37,8 @@ pub struct JournalEntry {
     pub refund_id: Option<RefundId>,
     /// What it counted toward limits: amounts by asset and by the count's name.
     pub counted: BTreeMap<Asset, BTreeMap<String, Amount>>,
+    /// The bonus that is due once the cash of this top-up is covered, in yen.
+    pub bonus_due: Option<Amount>,
 }
 
 /// An entry as one party sees it in its history.
@@ -76,6 +79,7 @@ impl JournalEntry {
             payment_id: item.opt_parsed("payment_id", PaymentId::parse)?,
             refund_id: item.opt_parsed("refund_id", RefundId::parse)?,
             counted: item.opt_map(COUNTED)?.map(counted).transpose()?.unwrap_or_default(),
+            bonus_due: item.opt_amount(BONUS_DUE, Asset::Ecopay)?,
         })
     }
 }

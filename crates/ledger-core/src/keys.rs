@@ -30,10 +30,10 @@ pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
 };
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
-pub(crate) use settlement::{CASH_COLLECTION, DEPOSIT_REVERSED, period};
+pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};
 pub use settlement::{
-    cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned, settled,
-    settlement, settling,
+    cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,
+    settled, settlement, settling,
 };
 pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,

@@ -32,6 +32,8 @@ operations! {
     Refund = "refund",
     /// Cash is loaded onto a card.
     CardTopup = "card_topup",
+    /// The bonus on cash that is covered is granted to the card. The key is made of the top-up's entry.
+    CardBonus = "card_bonus",
     /// A card pays at a terminal.
     CardPay = "card_pay",
     /// A terminal refunds a card payment.

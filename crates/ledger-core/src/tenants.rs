@@ -12,7 +12,9 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{ApprovalTerms, CardPinTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms};
+use crate::terms::{
+    ApprovalTerms, CardPinTerms, CashBonusTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms,
+};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -146,6 +148,30 @@ pub fn settle_rooms(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Trans
         subject: "tenant".to_owned(),
         reason: None,
         details: Item::from([("to".to_owned(), Value::s(RoomTerms::Settled.name()))]),
+    };
+    let clauses = [exists()].into_iter().chain(guards).collect();
+    Transaction::unkeyed(vec![
+        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
+        act.record(tenant, cx),
+    ])
+}
+
+/// Lets cash that merchants owe earn the bonus of the card's terms once it is covered, with an audit record. Caches see it
+/// within a minute; until then top-ups earn it or not, side by side.
+///
+/// Fails with `WrongState` if it does already, and with `StalePlan` if settlements return no rooms.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn grant_cash_bonuses(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
+    let (update, guards) = CashBonusTerms::when_covered(Update::new());
+    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    let act = Act {
+        actor,
+        action: "cash_bonus",
+        subject: "tenant".to_owned(),
+        reason: None,
+        details: Item::from([("to".to_owned(), Value::s(CashBonusTerms::WhenCovered.name()))]),
     };
     let clauses = [exists()].into_iter().chain(guards).collect();
     Transaction::unkeyed(vec![

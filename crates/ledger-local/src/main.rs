@@ -124,6 +124,9 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Rooms(command) => {
             tenant_command::settle_rooms(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::CashBonus(command) => {
+            tenant_command::grant_cash_bonuses(&command, SETTLES, print).await.map_err(|error| error.to_string())
+        }
         TenantCommand::CardPin(command) => {
             tenant_command::set_card_pin(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }

@@ -29,8 +29,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SettlementTerms,
-    SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
+    SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -102,6 +102,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })

@@ -4,12 +4,14 @@
 mod approvals;
 mod card_pin;
 mod cash;
+mod cash_bonus;
 mod limits;
 mod rooms;
 
 pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
 pub use card_pin::{CardPinCommand, set_card_pin};
 pub use cash::{CashCommand, owe_cash};
+pub use cash_bonus::{CashBonusCommand, CashBonusError, grant_cash_bonuses};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use rooms::{RoomsCommand, settle_rooms};
 
@@ -23,7 +25,9 @@ use ledger_core::migration::{self, Layout, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{ApprovalTerms, CashTerms, GrantLimits, RecordVersion, RoomTerms, StaffSource, TenantTerms};
+use ledger_core::terms::{
+    ApprovalTerms, CashBonusTerms, CashTerms, GrantLimits, RecordVersion, RoomTerms, StaffSource, TenantTerms,
+};
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::execute::Ledger;
@@ -129,6 +133,9 @@ pub enum TenantError {
     /// The tenant's refunds take from rooms already.
     #[error("the refunds of {0} already take from refund rooms: nothing was changed")]
     RoomsAreSettled(String),
+    /// Cash earns no bonus.
+    #[error(transparent)]
+    CashBonus(#[from] CashBonusError),
     /// The tenant migrates from a legacy model, which has no place for what would be written.
     #[error(
         "{slug} is in phase {phase} of {last} of its migration: end it first with `migrate next` to phase {last}, and \
@@ -186,8 +193,9 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
         Some(_) => (RecordVersion::V1, CashTerms::Clearing, RoomTerms::ByHand),
         None => (RecordVersion::AT_OPENING, CashTerms::OwedByMerchant, RoomTerms::Settled),
     };
+    let cash_bonus = if legacy.is_some() { CashBonusTerms::Never } else { CashBonusTerms::WhenCovered };
     let approvals = ApprovalTerms::Required(GrantLimits::default());
-    let terms = TenantTerms { records, cash, rooms, staff: StaffSource::Records, approvals, ..terms };
+    let terms = TenantTerms { records, cash, rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -311,15 +319,16 @@ mod tests {
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
         let approvals = ApprovalTerms::Required(GrantLimits::default());
-        let opened = TenantTerms { rooms: RoomTerms::Settled, staff: StaffSource::Records, approvals, ..terms.clone() };
+        let (rooms, cash_bonus) = (RoomTerms::Settled, CashBonusTerms::WhenCovered);
+        let opened = TenantTerms { rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item).unwrap(), opened);
         assert_eq!(opened.records, RecordVersion::AT_OPENING);
         // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        let legacy =
-            TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, rooms: RoomTerms::ByHand, ..opened };
+        let (cash, rooms, cash_bonus) = (CashTerms::Clearing, RoomTerms::ByHand, CashBonusTerms::Never);
+        let legacy = TenantTerms { records: RecordVersion::V1, cash, rooms, cash_bonus, ..opened };
         assert_eq!(TenantTerms::read(&item).unwrap(), legacy);
 
         let mut changed = terms;
@@ -385,6 +394,15 @@ mod tests {
         assert!(settle("aoba").await.unwrap().contains("refund room of its merchant"));
         assert_eq!(terms("aoba").await.rooms, RoomTerms::Settled);
         assert!(matches!(settle("aoba").await, Err(TenantError::RoomsAreSettled(_))));
+        let bonus = async |slug: &str| {
+            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
+            let command = CashBonusCommand { slug, table, endpoint_url };
+            grant_cash_bonuses(&command, Duration::from_millis(1), |_| {}).await
+        };
+        assert!(bonus("aoba").await.unwrap().contains("has covered the cash"));
+        assert_eq!(terms("aoba").await.cash_bonus, CashBonusTerms::WhenCovered);
+        assert!(matches!(bonus("aoba").await, Err(TenantError::CashBonus(CashBonusError::IsEarned(_)))));
+        assert!(matches!(bonus("legacy").await, Err(TenantError::CashBonus(CashBonusError::BeforeRooms(_)))));
         assert!(matches!(owe("legacy").await, Err(TenantError::CashBeforeSeals(_))));
         assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
         for version in [6, 5, 4, 3, 2, 1] {

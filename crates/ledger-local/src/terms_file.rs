@@ -6,8 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms,
-    SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
+    RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -153,6 +153,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     })

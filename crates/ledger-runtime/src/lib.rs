@@ -17,6 +17,7 @@ pub mod approvals;
 pub mod cache;
 pub mod callers;
 pub mod card_pins;
+mod cash_bonus;
 pub mod clock;
 pub mod config;
 pub mod crediting;

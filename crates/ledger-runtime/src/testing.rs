@@ -272,6 +272,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         records: RecordVersion::V1,
         cash: ledger_core::terms::CashTerms::Clearing,
         rooms: ledger_core::terms::RoomTerms::ByHand,
+        cash_bonus: ledger_core::terms::CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     };

@@ -1,10 +1,13 @@
-//! Scheduled work of a tenant: bulk grants, expired holds, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, settlements to start, and changed addresses
+//! to announce. Concurrent workers do nothing twice.
 
+mod bonuses;
 mod grants;
 mod holds;
 mod notices;
 
 use ledger_core::ids::Tenant;
+use ledger_core::terms::CashBonusTerms;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
@@ -20,9 +23,12 @@ pub struct Progress {
     pub failed: usize,
     /// Payments whose hold was released to the payer.
     pub expired: usize,
+    /// Bonuses on cash that were granted.
+    pub bonuses: usize,
 }
 
-/// Releases expired holds, and processes slices of every due job of a tenant. A failure of one does not stop the other.
+/// Releases expired holds, grants bonuses on covered cash, and processes slices of every due job of a tenant. A failure of one
+/// does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -30,8 +36,12 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let terms = app.terms(tenant).await?;
     let expired = holds::run(app, tenant, &terms).await;
     let granted = grants::run(app, tenant, terms.due_shards).await;
-    let (expired, granted) = (expired?, granted?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired })
+    let bonuses = match terms.cash_bonus {
+        CashBonusTerms::Never => Ok(0),
+        CashBonusTerms::WhenCovered => bonuses::run(app, tenant, &terms).await,
+    };
+    let (expired, granted, bonuses) = (expired?, granted?, bonuses?);
+    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

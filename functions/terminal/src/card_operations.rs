@@ -64,7 +64,7 @@ pub(crate) struct CardTopupView {
     asset: &'static str,
     /// The cash taken, in yen.
     amount: String,
-    /// The bonus that the tenant adds, in yen; absent if there is none.
+    /// The bonus that the card gets at once, in yen; absent if there is none. On cash that is owed it comes later.
     #[serde(skip_serializing_if = "Option::is_none")]
     bonus: Option<String>,
     /// The time of the top-up.

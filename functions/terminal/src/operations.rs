@@ -86,7 +86,7 @@ pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/operations/{opera
     ))
     .parameter(Parameter::in_path("key", "The idempotency key of the original.", Kind::TerminalKey))
     .ok::<ReverseView>("Reversed")
-    .when(Code::InsufficientBalance, "the amount of the top-up is already spent")
+    .when(Code::InsufficientBalance, "the amount of the top-up, or its granted bonus, is already spent")
     .when(Code::WrongState, "the payment is already refunded, or the merchant is suspended and this is not its payment")
     .when(Code::RefundRoomExceeded, "the payment is older than ten minutes, and its merchant may not refund so much")
     .problems(&[Code::ReversalTooLate])
@@ -138,7 +138,7 @@ async fn plan(
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
     // A marker stays valid evidence after its window has ended.
     let marker = found.as_ref().map(Marker::read).transpose()?;
-    let (mut entry, mut payment, mut card) = (None, None, None);
+    let (mut entry, mut payment, mut card, mut bonus) = (None, None, None, None);
     if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {
         let key = Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id));
         let item = match key {
@@ -153,6 +153,7 @@ async fn plan(
         if !read.counted.is_empty() {
             card = app.limited_items(who.tenant(), link.home).await?.pop();
         }
+        bonus = app.cash_bonus(who.tenant(), who.owner(), &read).await?;
         entry = Some(read);
     }
     let seen = match &marker {
@@ -166,6 +167,7 @@ async fn plan(
         original,
         seen,
         card: card.as_ref(),
+        bonus: bonus.as_ref(),
         by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &terms, cx)?)

@@ -16,8 +16,8 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
+    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -346,6 +346,7 @@ fn terms() -> TenantTerms {
         records: RecordVersion::V3,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -12,6 +12,7 @@ use super::{
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::aggregates::MetricsChange;
+use ledger_core::cards::bonus::CashBonus;
 use ledger_core::cards::pay::CardPay;
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::cards::topup::CardTopup;
@@ -21,7 +22,7 @@ use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
 use ledger_core::idempotency::{Answer, Claim, Marker, NewAnswer};
-use ledger_core::ids::{CardId, PaymentId, StaffId, TerminalId, TerminalOwner};
+use ledger_core::ids::{CardId, MerchantId, PaymentId, StaffId, TerminalId, TerminalOwner};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::migration::Change;
@@ -316,6 +317,10 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
     };
     let home = entry.as_ref().filter(|entry| !entry.counted.is_empty()).and(link).map(|link| link.home);
     let card = home.and_then(|home| tenants::limited_item(tenant, home, &Asset::Ecopay)).map(|(_, key)| key);
+    let bonus = entry.as_ref().filter(|entry| entry.bonus_due.is_some()).map(|entry| {
+        let merchant = MerchantId::parse(merchant).unwrap();
+        CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, entry.id))).unwrap()
+    });
     let command = CardReverse {
         tenant,
         terminal: Partition::terminal(tenant, TerminalId::parse(terminal).unwrap()),
@@ -323,6 +328,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         original,
         seen,
         card: card.and_then(|key| world.get(&key)),
+        bonus: bonus.as_ref(),
         by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)

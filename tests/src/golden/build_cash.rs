@@ -3,14 +3,16 @@
 use super::build::{Made, NoPlan};
 use super::command::Money;
 use super::decode::{self, World};
+use ledger_core::cards::bonus::{self, CashBonus};
 use ledger_core::cash_collections::{self, CashCollection};
 use ledger_core::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use ledger_core::cash_rooms::{self, CashRooms, RoomChange};
 use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner, TransactionId};
 use ledger_core::journal::JournalEntry;
-use ledger_core::keys::Partition;
+use ledger_core::keys::{self, Partition};
 use ledger_core::personal::FreeText;
 use ledger_core::refund_rooms::{self, RefundRoom};
+use ledger_core::settlements::Coverage;
 use ledger_core::tenants;
 use ledger_core::terminals;
 use serde::{Deserialize, Serialize};
@@ -67,6 +69,19 @@ pub enum CashDoes {
     /// The tenant's refunds take from rooms, and settlements return rooms.
     SettleRooms {
         actor: String,
+    },
+    /// Cash that the tenant's merchants owe earns bonuses.
+    EarnBonuses {
+        actor: String,
+    },
+    /// The bonus is read from the state.
+    GrantBonus {
+        merchant: String,
+        topup: String,
+    },
+    /// All bonuses on the cash of a merchant that was covered are granted.
+    BonusesGranted {
+        merchant: String,
     },
     /// The tenant's merchants owe cash from now on.
     Owe {
@@ -135,6 +150,19 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         }
         CashDoes::SettleRooms { actor } => {
             Ok(Made::Whole(tenants::settle_rooms(tenant, decode::actor(actor), cx).unwrap()))
+        }
+        CashDoes::EarnBonuses { actor } => {
+            Ok(Made::Whole(tenants::grant_cash_bonuses(tenant, decode::actor(actor), cx).unwrap()))
+        }
+        CashDoes::GrantBonus { merchant, topup } => {
+            let (merchant, topup) = (MerchantId::parse(merchant).unwrap(), TransactionId::parse(topup).unwrap());
+            let bonus = CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, topup))).unwrap();
+            Ok(Made::Draft(bonus::plan(tenant, &bonus, &world.terms(), cx)?.draft))
+        }
+        CashDoes::BonusesGranted { merchant } => {
+            let merchant = MerchantId::parse(merchant).unwrap();
+            let coverage = Coverage::read(world.get(&keys::settling(tenant, merchant))).unwrap();
+            Ok(Made::Whole(coverage.granted(tenant, merchant, cx.now).unwrap()))
         }
         CashDoes::Owe { actor } => Ok(Made::Whole(tenants::owe_cash(tenant, decode::actor(actor), cx).unwrap())),
     }

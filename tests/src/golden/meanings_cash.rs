@@ -59,6 +59,15 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             let others = json!({ "M": { "cash": n("987654"), "refunds": n("0") } });
             vec![(Old::Without("carried_rooms"), stale), (Old::With("carried_rooms", others), stale)]
         }
+        ("settlement", "attribute_not_exists(#paid_settlements)") => {
+            vec![(Old::With("paid_settlements", n("987654")), stale)]
+        }
+        ("settlement", "#paid_settlements = :seen_paid") => {
+            vec![(Old::Without("paid_settlements"), stale), (Old::With("paid_settlements", n("987654")), stale)]
+        }
+        ("bonus", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
+        ("config", "attribute_not_exists(#cash_bonus)") => vec![(Old::With("cash_bonus", s("when_covered")), wrong)],
+        ("config", "#rooms = :rooms") => vec![(Old::Without("rooms"), stale)],
         ("config", "#cash = :cash") => vec![(Old::Without("cash"), stale)],
         ("config", "attribute_not_exists(#rooms)") => vec![(Old::With("rooms", s("settled")), wrong)],
         ("config", "#records >= :records") => {

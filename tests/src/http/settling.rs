@@ -9,9 +9,11 @@ use super::{Answer, Call, Host, Merchant, World, approvals, host};
 use crate::audit::opt_number;
 use crate::cloud::gate;
 use futures::future::BoxFuture;
+use jobs::Progress;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
+use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
-use ledger_core::terms::{CashTerms, RecordVersion, RoomTerms};
+use ledger_core::terms::{CashBonusTerms, CashTerms, RecordVersion, RoomTerms};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -96,6 +98,18 @@ impl Settling {
         Self::of(host, world, destination()).await
     }
 
+    /// The same, whose cash earns a bonus of a tenth once it is covered.
+    pub async fn with_bonuses(tenant: &str) -> Self {
+        let host = host::shared();
+        let world = World::with_terms(host.clone(), tenant, |terms| {
+            (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+            terms.cash_bonus = CashBonusTerms::WhenCovered;
+            terms.card_bonus_rate = Rate::parse("0.1").expect("a rate");
+        })
+        .await;
+        Self::of(host, world, destination()).await
+    }
+
     async fn on(host: Arc<Host>, (tenant, records): (&str, RecordVersion), destination: Value) -> Self {
         let world = World::with_terms(host.clone(), tenant, |terms| terms.records = records).await;
         Self::of(host, world, destination).await
@@ -151,6 +165,14 @@ impl Settling {
     /// Closes the merchant's period.
     pub async fn close(&self) -> SettlementRef {
         opened(&self.world, &self.merchant).await
+    }
+
+    /// Runs the worker of jobs once, over the connection that a test can fail.
+    ///
+    /// # Errors
+    /// The worker's errors.
+    pub async fn run_jobs(&self) -> Result<Progress, Problem> {
+        gate::as_function("jobs", jobs::run_due(&self.app, &self.world.slug())).await
     }
 
     /// Starts the sagas that are due; returns their number.

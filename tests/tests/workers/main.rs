@@ -1,6 +1,7 @@
 //! What happens without a request: crediting, publishing, settlement, reconciliation, sealing, interrupted top-ups.
 
 mod audit_trail;
+mod bonuses;
 mod books_crowd;
 mod cash;
 mod costs;

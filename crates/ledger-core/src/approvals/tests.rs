@@ -19,8 +19,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    RoomTerms, SpentPoints, StaffSource, TenantTerms,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -66,6 +66,7 @@ fn terms() -> TenantTerms {
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
     }

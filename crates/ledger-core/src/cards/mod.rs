@@ -1,5 +1,6 @@
-//! Prepaid cards at terminals: the record, the PIN, top-up, payment and reversal.
+//! Prepaid cards at terminals: the record, the PIN, top-up, its bonus, payment and reversal.
 
+pub mod bonus;
 pub mod pay;
 pub mod pin;
 pub mod record;

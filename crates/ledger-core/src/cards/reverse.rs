@@ -2,6 +2,7 @@
 //! original that has not arrived is forbidden by a tombstone, so that it is refused when it arrives. The operator undoes
 //! cash top-ups, later too.
 
+use super::bonus::{BONUS_OF, BonusState, CashBonus};
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -43,6 +44,8 @@ pub struct CardReverse<'a> {
     pub seen: Seen<'a>,
     /// The card's item as it was read, if the original counted toward limits.
     pub card: Option<&'a Item>,
+    /// The bonus as it was read, if one was due for the original.
+    pub bonus: Option<&'a CashBonus>,
     /// Who reverses it.
     pub by: ReversedBy,
 }
@@ -203,6 +206,12 @@ fn undo(
     for posting in &original.postings {
         postings.push(Posting::new(posting.account, posting.delta.inverse()));
     }
+    let bonus = bonus_of(command, original)?;
+    if let Some(bonus) = bonus {
+        // A granted bonus is taken back with the charge: the card must hold both.
+        postings.extend(bonus.taken_back());
+        items.push(bonus.reversed(command.tenant, cx.transaction_id, cx.now));
+    }
     let own = postings.iter().filter(|posting| posting.account.has_balance_item());
     for ((account, _), delta) in crate::account::net(own.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))? {
         let Some(size) = delta.size() else { continue };
@@ -256,6 +265,7 @@ fn undo(
         details.insert(CASH.to_owned(), Value::s(cash));
     }
     details.extend(room.iter().map(TakenRoom::attribute));
+    details.extend(bonus.map(|bonus| (BONUS_OF.to_owned(), Value::s(bonus.entry))));
     if let Some(payment) = payment {
         details.insert("payment_id".to_owned(), Value::s(payment.id));
     }
@@ -269,6 +279,20 @@ fn undo(
         records: terms.records,
     };
     Ok(Draft { entry: Some(entry), items })
+}
+
+/// The bonus that the reversal undoes; `None` if none was due for the original.
+fn bonus_of<'a>(command: &CardReverse<'a>, original: &JournalEntry) -> Result<Option<&'a CashBonus>, PlanRefusal> {
+    if original.bonus_due.is_none() {
+        return Ok(None);
+    }
+    let bonus = command.bonus.filter(|bonus| bonus.entry == original.id);
+    let bonus = bonus.ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+    match bonus.state {
+        BonusState::Due | BonusState::Granted => Ok(Some(bonus)),
+        // The original's marker says otherwise: one of the two was read before the other was written.
+        BonusState::Reversed => Err(PlanRefusal::Refused(Failure::StalePlan)),
+    }
 }
 
 /// What the reversal of a payment takes from its merchant's refund room.

@@ -1,5 +1,6 @@
 //! The operator reverses a cash top-up of a terminal, also when the terminal itself may not.
 
+use super::bonus::CashBonus;
 use super::reverse::{self, CardReverse, ReversedBy, Seen};
 use crate::account::Account;
 use crate::audit::Act;
@@ -91,7 +92,8 @@ impl CashTopup {
         }))
     }
 
-    /// The items that the reversal is planned from: the marker, the entry, the card, and the merchant of a till.
+    /// The items that the reversal is planned from: the marker, the entry, the card, and of a till its merchant and the
+    /// bonus on the cash.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let (principal, operation) = (Principal::Terminal(self.terminal), Operation::CardTopup);
@@ -100,7 +102,10 @@ impl CashTopup {
             Partition::card(tenant, self.card).entry(self.transaction),
             keys::card(tenant, self.card),
         ];
-        keys.extend(self.owner.merchant().map(|merchant| Partition::merchant(tenant, merchant).profile()));
+        if let Some(merchant) = self.owner.merchant() {
+            keys.push(Partition::merchant(tenant, merchant).profile());
+            keys.push(keys::cash_bonus(tenant, merchant, self.transaction));
+        }
         keys
     }
 
@@ -135,12 +140,14 @@ pub fn plan(
     let CashReversal { tenant, actor, topup, reason } = command;
     let (missing, wrong) =
         (|| PlanRefusal::Refused(Failure::AccountMissing), || PlanRefusal::Refused(Failure::WrongState));
-    let [Some(marker), Some(entry), card, merchant @ ..] = items else { return Err(missing()) };
-    let at = match (topup.owner, merchant) {
+    let [Some(marker), Some(entry), card, of_till @ ..] = items else { return Err(missing()) };
+    let (at, bonus) = match (topup.owner, of_till) {
         (TerminalOwner::Merchant(_), _) if !terms.cash.is_owed() => return Err(wrong()),
-        (TerminalOwner::Merchant(_), [Some(merchant)]) => TerminalTerms::Till(MerchantTerms::read(merchant)?),
+        (TerminalOwner::Merchant(_), [Some(merchant), bonus]) => {
+            (TerminalTerms::Till(MerchantTerms::read(merchant)?), bonus.as_ref().map(CashBonus::read).transpose()?)
+        }
         (TerminalOwner::Merchant(_), _) => return Err(missing()),
-        (TerminalOwner::Operator, _) => TerminalTerms::Counter,
+        (TerminalOwner::Operator, _) => (TerminalTerms::Counter, None),
     };
     let (marker, entry) = (Marker::read(marker)?, JournalEntry::read(entry)?);
     match &marker.state {
@@ -156,6 +163,7 @@ pub fn plan(
         original: &original,
         seen: Seen::Marker(&marker, Some(&entry), None),
         card: card.as_ref().filter(|_| !entry.counted.is_empty()),
+        bonus: bonus.as_ref(),
         by: ReversedBy::Operator,
     };
     let mut draft = reverse::plan(&reversal, terms, cx)?.draft;

@@ -1,5 +1,6 @@
 //! Loads cash onto a card, under the card's cap. The tenant's bonus may exceed the cap.
 
+use super::bonus::{BonusState, CashBonus};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
@@ -11,7 +12,7 @@ use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
+use crate::transaction::{BONUS_DUE, CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
 
 /// A top-up with cash.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ pub struct CardTopupReceipt {
     pub card: CardId,
     /// The amount of cash.
     pub charge: Amount,
-    /// The bonus that the tenant adds.
+    /// The bonus that the tenant adds at once.
     pub bonus: Option<Amount>,
     /// When it was created.
     pub created_at: Timestamp,
@@ -55,8 +56,9 @@ enum CashOf {
 }
 
 /// Builds the top-up's transaction: the card, journal entry, the terminal's reference. If the merchant owes the cash, it
-/// is posted to the merchant, takes room of the terminal, and earns no bonus: a merchant could pay itself the bonus. Cash
-/// at a counter takes room too, and is posted to `cash_clearing`.
+/// is posted to the merchant, takes room of the terminal, and earns no bonus at once: a merchant could pay itself the bonus.
+/// By the tenant's terms the bonus is stored, due once the cash is covered. Cash at a counter takes room too, and is posted to
+/// `cash_clearing`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant is suspended, or the charge alone is above the cap.
@@ -72,14 +74,26 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         TerminalOwner::Operator => CashOf::Operator,
     };
     let clearing = Account::Tenant(TenantAccount::CashClearing);
-    let (debtor, earns_bonus, details) = match cash {
+    let earned = || charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY);
+    let (debtor, bonus, details) = match cash {
         CashOf::Merchant(id) => {
-            (Account::Merchant(id), false, vec![("merchant_id", Value::s(id)), (CASH, Value::s(CASH_IS_OWED))])
+            (Account::Merchant(id), None, vec![("merchant_id", Value::s(id)), (CASH, Value::s(CASH_IS_OWED))])
         }
-        CashOf::Operator => (clearing, true, vec![(CASH, Value::s(CASH_IS_AT_COUNTER))]),
-        CashOf::Unknown(id) => (clearing, true, vec![("merchant_id", Value::s(id))]),
+        CashOf::Operator => (clearing, earned()?, vec![(CASH, Value::s(CASH_IS_AT_COUNTER))]),
+        CashOf::Unknown(id) => (clearing, earned()?, vec![("merchant_id", Value::s(id))]),
     };
-    let bonus = if earns_bonus { charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY)? } else { None };
+    let due = match cash {
+        CashOf::Merchant(merchant) if terms.cash_bonus.is_when_covered() => earned()?.map(|amount| CashBonus {
+            entry: cx.transaction_id,
+            merchant,
+            card: *card,
+            amount,
+            state: BonusState::Due,
+            granted_by: None,
+            created_at: cx.now,
+        }),
+        CashOf::Merchant(_) | CashOf::Operator | CashOf::Unknown(_) => None,
+    };
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;
@@ -99,6 +113,10 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
             items.push(forms::take_cash_room(&partition, at.owner(), charge, cx.now));
         }
         CashOf::Unknown(_) => {}
+    }
+    if let Some(due) = &due {
+        details.insert(BONUS_DUE.to_owned(), Value::N(due.amount.text()));
+        items.push(due.store(tenant));
     }
     let entry = Entry {
         id: cx.transaction_id,

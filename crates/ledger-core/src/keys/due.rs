@@ -39,6 +39,10 @@ pub enum Work {
     Reconciliation,
     /// A notice to announce.
     Notice,
+    /// A merchant with a paid settlement, on whose cash bonuses may be due.
+    CoveredCash,
+    /// A bonus on cash of the merchant that is not granted.
+    CashBonus(MerchantId),
 }
 
 /// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
@@ -61,6 +65,8 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::SealAndCredit => format!("{tenant}#due#seal_credit#{shard}"),
         Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
         Work::Notice => format!("{tenant}#due#notice#{shard}"),
+        Work::CoveredCash => format!("{tenant}#due#covered_cash#{shard}"),
+        Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),
     }
 }
 

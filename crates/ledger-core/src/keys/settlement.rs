@@ -7,6 +7,8 @@ use crate::ids::{CashCollectionId, MerchantId, PayoutRequestId, SettlementId, Te
 pub(crate) const CASH_COLLECTION: &str = "COLLECTION#";
 /// The prefix of the sort keys of the marks of deposits that were taken back.
 pub(crate) const DEPOSIT_REVERSED: &str = "DEPOSIT_REVERSED#";
+/// The prefix of the sort keys of bonuses on cash that merchants owe, in the tenant's partition.
+pub(crate) const CASH_BONUS: &str = "JOB#bonus#";
 
 /// A settlement.
 #[must_use]
@@ -39,6 +41,13 @@ impl Partition {
 #[must_use]
 pub fn cash_deposit_reversed(tenant: &Tenant, merchant: MerchantId, deposit: TransactionId) -> Key {
     Partition::merchant(tenant, merchant).item(format!("{DEPOSIT_REVERSED}{deposit}"))
+}
+
+/// The bonus of a top-up with cash that the merchant owes, by the top-up's entry. The reconciliation of an earlier release
+/// knows items under `JOB#`. The merchant comes first, so that top-ups of many merchants are spread over the partition.
+#[must_use]
+pub fn cash_bonus(tenant: &Tenant, merchant: MerchantId, topup: TransactionId) -> Key {
+    Partition::tenant(tenant).item(format!("{CASH_BONUS}{merchant}#{topup}"))
 }
 
 /// A collection of the cash that a counter took.

@@ -5,9 +5,9 @@
 
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{MerchantId, Tenant, least_born_at};
 use crate::keys::{self, Work};
-use crate::time::Timestamp;
+use crate::time::{CLOCK_SKEW, Timestamp};
 
 fn all(tenant: &Tenant, work: Work, shard: u32) -> Query {
     Query::due(keys::due_partition(tenant, work, shard), SortRange::ALL)
@@ -111,6 +111,19 @@ pub fn records_to_seal(tenant: &Tenant, shard: u32) -> Query {
 #[must_use]
 pub fn notices_to_announce(tenant: &Tenant) -> Query {
     all(tenant, Work::Notice, 0)
+}
+
+/// Merchants with a paid settlement, on whose cash bonuses may be due, as their `SETTLING` items.
+#[must_use]
+pub fn covered_cash(tenant: &Tenant) -> Query {
+    all(tenant, Work::CoveredCash, 0)
+}
+
+/// Bonuses on cash of a merchant that are not granted, of top-ups that began by `until`.
+#[must_use]
+pub fn cash_bonuses_due(tenant: &Tenant, merchant: MerchantId, until: Timestamp) -> Query {
+    let last = least_born_at(until.plus(CLOCK_SKEW)).to_string();
+    Query::due(keys::due_partition(tenant, Work::CashBonus(merchant), 0), SortRange::up_to(last))
 }
 
 /// Reconciliations that are requested and unfinished, or whose breaks are not announced.

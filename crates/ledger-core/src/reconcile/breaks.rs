@@ -78,6 +78,10 @@ kinds! {
     /// A merchant's refund ceiling is not its room and what is outstanding, or that is not what it refunded less what its
     /// settlements returned.
     RefundRoomDiffers = "refund_room_differs",
+    /// The bonus on the cash of a top-up is not recorded, granted and taken back as its entries say.
+    BonusDiffers = "bonus_differs",
+    /// Bonuses on cash that a settlement covered were not granted for too long.
+    BonusOutstanding = "bonus_outstanding",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.

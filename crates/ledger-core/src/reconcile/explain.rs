@@ -58,11 +58,14 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::SettlementDiffers
         | BreakKind::PeriodDiffers
         | BreakKind::CashRoomDiffers
-        | BreakKind::RefundRoomDiffers => 3,
+        | BreakKind::RefundRoomDiffers
+        | BreakKind::BonusDiffers => 3,
         BreakKind::NegativeBalance
         | BreakKind::ExposureDiffers
         | BreakKind::PayoutDiffers
         | BreakKind::PayoutMissing => 4,
-        BreakKind::ClaimStuck | BreakKind::EventUnsent | BreakKind::CreditOutstanding => return None,
+        BreakKind::ClaimStuck | BreakKind::EventUnsent | BreakKind::CreditOutstanding | BreakKind::BonusOutstanding => {
+            return None;
+        }
     })
 }

@@ -12,6 +12,7 @@
 mod advance;
 mod asl;
 mod collect;
+mod coverage;
 mod destination;
 mod open;
 mod period;
@@ -31,6 +32,7 @@ mod totals;
 pub use advance::{Move, MoveError, next_move, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
 pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, last_batch, read_batch, release_batch};
+pub use coverage::Coverage;
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, close_period};

@@ -1,5 +1,6 @@
 //! Closing a merchant's period: opening a settlement. A merchant has at most one open settlement.
 
+use super::coverage::{self, Coverage};
 use super::destination::Destination;
 use super::record::{CARRIED_BASE, Settlement, SettlementState, quantities, quantities_value};
 use super::rooms::{ReturnedRooms, RoomDebts};
@@ -29,6 +30,8 @@ pub struct Settling {
     pub carried_base: Balance,
     /// What took from the merchant's rooms, and no settlement has covered.
     pub carried_rooms: RoomDebts,
+    /// How far the merchant's cash is covered.
+    pub coverage: Coverage,
 }
 
 /// What a settlement that is over leaves to the next one.
@@ -39,12 +42,16 @@ pub(super) struct Carry<'a> {
     pub(super) base: Option<Balance>,
     /// What took from the merchant's rooms and is not covered; `None` if the tenant's rooms are not settled.
     pub(super) rooms: Option<RoomDebts>,
+    /// How many settlements of the merchant were paid before this one, which is paid; `None` if it is not, or if the tenant's
+    /// cash earned no bonus when it was opened.
+    pub(super) paid_before: Option<u32>,
 }
 
 impl Default for Settling {
     fn default() -> Self {
         let carried_base = Balance::zero(Asset::Ecopay);
-        Self { open: None, carry: BTreeMap::new(), carried_base, carried_rooms: RoomDebts::none() }
+        let (carry, coverage) = (BTreeMap::new(), Coverage::default());
+        Self { open: None, carry, carried_base, carried_rooms: RoomDebts::none(), coverage }
     }
 }
 
@@ -78,7 +85,8 @@ impl Settling {
         let Some(item) = item else { return Ok(Self::default()) };
         let open = item.opt_parsed("open", SettlementId::parse)?;
         let carried_base = item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?;
-        Ok(Self { open, carry: quantities(item, "carry")?, carried_base, carried_rooms: RoomDebts::read(item)? })
+        let (carried_rooms, coverage) = (RoomDebts::read(item)?, Coverage::read(Some(item))?);
+        Ok(Self { open, carry: quantities(item, "carry")?, carried_base, carried_rooms, coverage })
     }
 }
 
@@ -133,6 +141,9 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         settles_rooms: terms.rooms.are_settled(),
         carried_rooms: settling.carried_rooms.clone(),
         returned_rooms: ReturnedRooms::default(),
+        // Terms from before the switch do not stop the count.
+        paid_before: (terms.cash_bonus.is_when_covered() || settling.coverage.paid > 0)
+            .then_some(settling.coverage.paid),
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -189,6 +200,9 @@ fn opened(
     if settlement.settles_rooms || !settling.carried_rooms.is_none() {
         clauses.push(Clause { condition: settling.carried_rooms.as_seen(), failure: Failure::StalePlan });
     }
+    if let Some(before) = settlement.paid_before {
+        clauses.push(Clause { condition: coverage::paid_as_seen(before), failure: Failure::StalePlan });
+    }
     let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
     TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
 }
@@ -219,6 +233,9 @@ pub(super) fn closed(
     }
     if let Some(rooms) = carry.and_then(|carry| carry.rooms.as_ref()) {
         update = rooms.set(update);
+    }
+    if let Some(before) = carry.and_then(|carry| carry.paid_before) {
+        update = coverage::counted(update, (tenant, merchant), before, now);
     }
     let mine =
         Clause { condition: Condition::compare("open", Cmp::Eq, "mine", Value::s(id)), failure: Failure::StalePlan };

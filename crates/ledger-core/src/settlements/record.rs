@@ -98,6 +98,8 @@ pub struct Settlement {
     pub carried_rooms: RoomDebts,
     /// The rooms that it returned.
     pub returned_rooms: ReturnedRooms,
+    /// How many settlements of the merchant were paid before it was opened; `None` if the tenant's cash earned no bonus then.
+    pub paid_before: Option<u32>,
     /// The quantity of each asset that was held or netted, with its sign.
     pub put_aside: BTreeMap<Asset, Balance>,
     /// When it was held.
@@ -230,6 +232,7 @@ impl Settlement {
             settles_rooms: item.opt_text(SETTLES_ROOMS)?.is_some(),
             carried_rooms: RoomDebts::read(item)?,
             returned_rooms: ReturnedRooms::read(item)?,
+            paid_before: item.opt_int(PAID_BEFORE)?,
             put_aside: quantities(item, "put_aside")?,
             held_at: item.opt_timestamp("held_at")?,
             net: yen(item, "net")?,
@@ -273,6 +276,7 @@ impl Settlement {
         item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
         item.extend(self.settles_rooms.then(|| (SETTLES_ROOMS.to_owned(), Value::s(RoomTerms::Settled.name()))));
         item.extend(self.carried_rooms.item());
+        item.extend(self.paid_before.map(|before| (PAID_BEFORE.to_owned(), Value::int(before.into()))));
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
         item
     }
@@ -354,6 +358,9 @@ impl Settlement {
 /// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";
+
+/// The attribute of a settlement of a tenant whose cash earns bonuses.
+const PAID_BEFORE: &str = "paid_before";
 
 /// The attribute of a settlement of a tenant whose rooms are settled.
 const SETTLES_ROOMS: &str = "rooms";

@@ -48,7 +48,7 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
             }
             None => (ReturnedRooms::default(), None),
         };
-        let carry = Carry { left: &nets, base, rooms };
+        let carry = Carry { left: &nets, base, rooms, paid_before: None };
         let update = returned.set(over(Update::new(), SettlementState::Carried));
         let mut items = vec![
             settlement.changed(tenant, update, now),
@@ -165,7 +165,7 @@ pub fn paid(
         None => (ReturnedRooms::default(), None),
     };
     update = returned.set(update);
-    let carry = Carry { left: &left, base, rooms };
+    let carry = Carry { left: &left, base, rooms, paid_before: settlement.paid_before };
     let mut more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
     more.extend(returned.items(tenant, settlement, now));
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)

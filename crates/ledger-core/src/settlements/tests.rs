@@ -77,6 +77,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         settles_rooms: false,
         carried_rooms: RoomDebts::none(),
         returned_rooms: ReturnedRooms::default(),
+        paid_before: None,
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -408,5 +409,21 @@ fn only_a_paid_payout_is_returned() {
             }
         };
         assert_eq!((outcome(PayoutStatus::Sent), outcome(PayoutStatus::Failed)), want, "{state}");
+    }
+}
+
+#[test]
+fn settlement_is_covered_once_one_is_paid_after_its_opening() {
+    let covers = |state, paid_before, paid| {
+        let settlement = Settlement { paid_before, ..settlement(state, &[]) };
+        Coverage { paid, covered_at: None, is_due: false }.covers(&settlement)
+    };
+    for state in S::ALL {
+        assert!(!covers(state, Some(0), 0) && !covers(state, Some(2), 2), "{state}");
+        assert!(covers(state, Some(0), 1) && covers(state, Some(2), 3) && covers(state, Some(0), 7), "{state}");
+        // Opened before the switch: covered by the first that was counted, once it is over.
+        assert!(!covers(state, None, 0), "{state}");
+        let has_passed_on = [S::Paid, S::Carried, S::Returned].contains(&state);
+        assert_eq!(covers(state, None, 1), has_passed_on, "{state}");
     }
 }

@@ -3,6 +3,7 @@
 mod approvals;
 mod card_pin;
 mod cash;
+mod cash_bonus;
 mod rooms;
 mod settlement;
 mod staff;
@@ -12,6 +13,7 @@ pub use crate::records::RecordVersion;
 pub use approvals::{ApprovalTerms, GrantLimits};
 pub use card_pin::CardPinTerms;
 pub use cash::CashTerms;
+pub use cash_bonus::CashBonusTerms;
 pub use rooms::RoomTerms;
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
@@ -76,6 +78,8 @@ pub struct TenantTerms {
     pub cash: CashTerms,
     /// What merchants' rooms are bounded by.
     pub rooms: RoomTerms,
+    /// Whether cash that merchants owe earns a bonus.
+    pub cash_bonus: CashBonusTerms,
     /// What decides which permissions the staff has.
     pub staff: StaffSource,
     /// Which commands another person must approve.
@@ -226,6 +230,7 @@ impl TenantTerms {
         }
         let records = RecordVersion::read(item)?;
         let cash = CashTerms::read(item, records)?;
+        let rooms = RoomTerms::read(item, cash)?;
         let staff = StaffSource::read(item)?;
         Ok(Self {
             key_phase: item.named("key_phase", KeyPhase::parse)?,
@@ -248,7 +253,8 @@ impl TenantTerms {
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records,
             cash,
-            rooms: RoomTerms::read(item, cash)?,
+            rooms,
+            cash_bonus: CashBonusTerms::read(item, rooms)?,
             staff,
             approvals: ApprovalTerms::read(item, staff)?,
         })
@@ -289,6 +295,7 @@ impl TenantTerms {
         item.extend(self.records.item());
         item.extend(self.cash.item());
         item.extend(self.rooms.item());
+        item.extend(self.cash_bonus.item());
         item.extend(self.staff.item());
         item.extend(self.approvals.item());
         item

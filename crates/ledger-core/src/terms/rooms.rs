@@ -19,7 +19,7 @@ pub enum RoomTerms {
 
 impl RoomTerms {
     /// The attribute of `CONFIG`.
-    const ATTRIBUTE: &'static str = "rooms";
+    pub(super) const ATTRIBUTE: &'static str = "rooms";
 
     /// The stable name, as stored.
     #[must_use]

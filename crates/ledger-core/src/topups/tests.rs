@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -67,6 +67,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -27,6 +27,8 @@ pub(crate) const CREDITED_BY_SEAL_WITH_ROOM: &str = "seal_room";
 pub(crate) const REFUND_ROOM: &str = "refund_room";
 /// The attribute of an entry, and of references to it, that says whose the cash is.
 pub(crate) const CASH: &str = "cash";
+/// The attribute of the entry of a top-up with the bonus that is due once its cash is covered, in yen.
+pub(crate) const BONUS_DUE: &str = "bonus_due";
 /// The merchant owes it.
 pub(crate) const CASH_IS_OWED: &str = "owed";
 /// The merchant brought money for it.
@@ -114,8 +116,9 @@ impl Entry {
         let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
         for reference in &self.references {
             let mut item = self.common(from);
-            // What was counted is the payer's own, and the room the merchant's; another party's view does not have them.
-            let own = [COUNTED, REFUND_ROOM];
+            // What was counted and what is due are the payer's own, and the room the merchant's; another party's view does not
+            // have them.
+            let own = [COUNTED, REFUND_ROOM, BONUS_DUE];
             item.extend(self.details.clone().into_iter().filter(|(name, _)| !own.contains(&name.as_str())));
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));

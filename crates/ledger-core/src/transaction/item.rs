@@ -88,6 +88,8 @@ pub enum Role {
     CashRoom,
     /// The refund room of a merchant.
     RefundRoom,
+    /// The bonus on cash that a merchant owes.
+    Bonus,
     /// A reconciliation run, or a break that it found.
     Reconciliation,
     /// A God Record, or an item of the legacy history.

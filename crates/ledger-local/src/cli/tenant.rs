@@ -5,8 +5,8 @@ use crate::member_args;
 use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
 use crate::tenant_command::{
-    ApprovalsCommand, CardPinCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand, RoomsCommand,
-    ShardsCommand,
+    ApprovalsCommand, CardPinCommand, CashBonusCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand,
+    RoomsCommand, ShardsCommand,
 };
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -93,6 +93,18 @@ pub enum TenantSub {
     /// Let refunds take from merchants' refund rooms, and settlements return rooms: for example `tenant rooms aoba --table
     /// ledger`. Set the merchants' refund ceilings first. It is never taken back. Waits until every function uses it.
     Rooms {
+        /// Slug of the tenant.
+        slug: String,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Let cash that merchants owe earn the bonus of the card's terms once a settlement has covered it: for example `tenant
+    /// cash-bonus aoba --table ledger`. It is never taken back. Waits until every function uses it.
+    CashBonus {
         /// Slug of the tenant.
         slug: String,
         /// Name of the table.
@@ -206,6 +218,8 @@ pub enum TenantCommand {
     Cash(CashCommand),
     /// Let a tenant's refunds take from rooms.
     Rooms(RoomsCommand),
+    /// Let a tenant's cash earn a bonus.
+    CashBonus(CashBonusCommand),
     /// Set which payments of a tenant's cards need the PIN.
     CardPin(CardPinCommand),
     /// Require approvals of a tenant's staff.
@@ -241,6 +255,9 @@ impl TenantSub {
             Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
             Self::Rooms { slug, table, endpoint_url } => {
                 TenantCommand::Rooms(RoomsCommand { slug, table, endpoint_url })
+            }
+            Self::CashBonus { slug, table, endpoint_url } => {
+                TenantCommand::CashBonus(CashBonusCommand { slug, table, endpoint_url })
             }
             Self::CardPin { slug, above, table, endpoint_url } => {
                 TenantCommand::CardPin(CardPinCommand { slug, above, table, endpoint_url })

@@ -136,11 +136,18 @@ impl<'a> Gather<'a> {
         }
     }
 
-    /// Reads an entry, in the partition of each account that the break names.
+    /// Reads an entry, in the partition of each account that the break names, with the bonus of a top-up and the other entries
+    /// that the break names.
     async fn entry(&mut self, id: TransactionId) -> Result<(), Stopped> {
-        let homes = self.evidence.iter().filter_map(|home| Account::parse(home).ok());
-        let homes = homes.filter_map(|home| Partition::account(self.of.tenant, home));
-        let mut wanted: Vec<Key> = homes.map(|home| home.entry(id)).collect();
+        let accounts = || self.evidence.iter().filter_map(|home| Account::parse(home).ok());
+        let homes = accounts().filter_map(|home| Partition::account(self.of.tenant, home));
+        let others = self.evidence.iter().filter_map(|id_of| self.named(id_of, "transaction", TransactionId::parse));
+        let ids: BTreeSet<TransactionId> = others.chain([id]).collect();
+        let mut wanted: Vec<Key> = homes.flat_map(|home| ids.iter().map(move |id| home.entry(*id))).collect();
+        wanted.extend(accounts().filter_map(|account| match account {
+            Account::Merchant(merchant) => Some(keys::cash_bonus(self.of.tenant, merchant, id)),
+            Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => None,
+        }));
         // A refund names its entry without its home, which is the payer's partition.
         for id_of in self.evidence {
             if let Some(payment) = self.named(id_of, "payment", PaymentId::parse) {

@@ -5,6 +5,7 @@ mod admin;
 mod approvals;
 mod approvals_money;
 mod attention;
+mod bonuses;
 mod card_pins;
 mod card_reverse;
 mod cards;
@@ -96,6 +97,7 @@ pub fn all() -> Vec<Case> {
         card_pins::cases(),
         notices::cases(),
         rooms::cases(),
+        bonuses::cases(),
         grants::cases(),
         admin::cases(),
         customers::cases(),

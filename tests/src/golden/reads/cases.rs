@@ -104,10 +104,21 @@ fn of_one_customer(case: Case) -> Case {
 /// Every case.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    [keyed(), due(), accounts(), merchants::cases(), merchants::of_periods(), tenants(), trail(), lanes(), table()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        keyed(),
+        due(),
+        accounts(),
+        merchants::cases(),
+        merchants::of_periods(),
+        merchants::of_bonuses(),
+        tenants(),
+        trail(),
+        lanes(),
+        table(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn keyed() -> Vec<Case> {

@@ -152,6 +152,14 @@ pub enum Question {
     NoticesToAnnounce {
         tenant: String,
     },
+    CoveredCash {
+        tenant: String,
+    },
+    CashBonusesDue {
+        tenant: String,
+        merchant: String,
+        until: String,
+    },
     ReconciliationsToRun {
         tenant: String,
     },
@@ -380,6 +388,10 @@ impl Question {
             Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
             Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
             Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
+            Self::CoveredCash { tenant } => reads::covered_cash(&slug(tenant)),
+            Self::CashBonusesDue { tenant, merchant: of, until } => {
+                reads::cash_bonuses_due(&slug(tenant), merchant(of), at(until))
+            }
             Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
             Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
             Self::MerchantRecords { tenant, merchant: of, shard, index } => {

@@ -108,6 +108,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
             card: None,
+            bonus: None,
             by: ReversedBy::Terminal,
         };
         let plan = cards::reverse::plan(&reverse, terms, &cx(3)).unwrap();

@@ -139,6 +139,7 @@ impl Purse {
             original: &claim(Principal::Terminal(terminal()), operation, &key),
             seen: Seen::Marker(&marker, Some(&read), payment.as_ref()),
             card: Some(&card),
+            bonus: None,
             by: ReversedBy::Terminal,
         };
         cards::reverse::plan(&command, &self.terms, cx).unwrap().draft

@@ -11,8 +11,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
+    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -103,6 +103,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                     }
                 },
                 rooms: RoomTerms::ByHand,
+                cash_bonus: CashBonusTerms::Never,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
             }

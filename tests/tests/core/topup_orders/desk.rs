@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints,
-    StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
+    SpentPoints, StaffSource, TenantTerms, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -107,6 +107,7 @@ impl Handler {
                 records: RecordVersion::NEWEST,
                 cash: CashTerms::Clearing,
                 rooms: RoomTerms::ByHand,
+                cash_bonus: CashBonusTerms::Never,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
             },

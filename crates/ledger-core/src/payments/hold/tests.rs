@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion,
-    RoomTerms, SpentPoints, StaffSource,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms,
+    RecordVersion, RoomTerms, SpentPoints, StaffSource,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -47,6 +47,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
     }

@@ -1,5 +1,6 @@
 //! The checks of entries: each named entry exists, once and as it is named, and each key has one entry.
 
+use super::bonus;
 use crate::account::Account;
 use crate::ids::{Tenant, TransactionId};
 use crate::reconcile::breaks::{BreakKind, Finding};
@@ -11,6 +12,7 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
     let subject = format!("transaction:{id}");
     let finding = |kind| Finding::new(tenant, kind, &subject);
     let (mut entries, mut references, mut merchants) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut bonuses = Vec::new();
     for fact in facts {
         match fact {
             EntryFact::Entry { home, operation, key } => entries.push((home, *operation, *key)),
@@ -18,6 +20,7 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
                 merchants.extend(merchant.map(|merchant| Account::Merchant(merchant).to_string()));
                 references.push((by, home, claim));
             }
+            EntryFact::Bonus(bonus) => bonuses.push(bonus),
         }
     }
     let named = |by: &str, home: &Option<Account>| [Some(by.to_owned()), home.map(|home| home.to_string())];
@@ -31,7 +34,7 @@ pub(super) fn check(tenant: &Tenant, id: TransactionId, facts: &BTreeSet<EntryFa
         let found = format!("none; named by {}", references.first().map_or("nothing", |(by, ..)| by.as_str()));
         return vec![finding(BreakKind::EntryMissing).expected("an entry").found(found).by(by).by(merchants)];
     };
-    let mut findings = Vec::new();
+    let mut findings = Vec::from_iter(bonus::check(tenant, id, &bonuses));
     for (by, named_home, claim) in references {
         let is_elsewhere = named_home.is_some_and(|named| named != **home);
         let is_other = claim.is_some_and(|claim| claim != EntryClaim { operation: *operation, key: *key });

@@ -2,6 +2,7 @@
 //! of them.
 
 mod account;
+mod bonus;
 mod cash_room;
 mod entry;
 mod payment;

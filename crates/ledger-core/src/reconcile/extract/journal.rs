@@ -1,5 +1,6 @@
 //! Entries, and the items that name one: references, markers, events, adjustments.
 
+use super::bonus;
 use super::cash_room;
 use super::credit::credit_by_seal;
 use super::kind::ADJUSTMENT;
@@ -28,7 +29,7 @@ use crate::transaction::CREDITED_BY;
 /// A journal entry as it was read, with the parts that say what it belongs to.
 pub(super) struct ReadEntry {
     pub(super) entry: JournalEntry,
-    home: Account,
+    pub(super) home: Account,
     pub(super) operation: Operation,
     millis: i64,
 }
@@ -63,6 +64,7 @@ pub(super) fn entry(at: &StoredItem<'_>) -> Observations {
     observed.extend(posted(at, &of)?);
     observed.extend(debt(at, &of)?);
     observed.extend(of_records(at, &of)?);
+    observed.extend(bonus::of_entry(at, &of)?);
     observed.extend(credit_by_seal(at, entry)?);
     let is_due = at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::publish_mark(&at.tenant, mark));
     if is_due && at.is_late(entry.created_at, at.limits.event) {

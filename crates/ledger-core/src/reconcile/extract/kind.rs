@@ -1,6 +1,6 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, CASH_COLLECTION, DEPOSIT_REVERSED, sk};
+use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, sk};
 
 /// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
@@ -57,6 +57,10 @@ pub enum ItemKind {
     CashCollection,
     /// A merchant's refund room.
     RefundRoom,
+    /// The bonus on cash that a merchant owes.
+    CashBonus,
+    /// A merchant's open settlement, with how far its cash is covered.
+    Settling,
     /// A terminal, with its cash room.
     Terminal,
     /// People and devices: a profile, a one-time payment code, a card's PIN, a terminal's enrolment, the record of a
@@ -64,7 +68,7 @@ pub enum ItemKind {
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
-    /// Workers' items of a merchant: its open settlement, requests about payouts, marks of deposits that were taken back.
+    /// Workers' items of a merchant: requests about payouts, marks of deposits that were taken back.
     MerchantWork,
     /// A requested decision about a top-up. What it posts is an entry.
     TopupDecision,
@@ -89,7 +93,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 32] = [
+    pub const ALL: [Self; 34] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -114,6 +118,8 @@ impl ItemKind {
         Self::CashRooms,
         Self::CashCollection,
         Self::RefundRoom,
+        Self::CashBonus,
+        Self::Settling,
         Self::Terminal,
         Self::Profile,
         Self::LegacyHistory,
@@ -150,7 +156,7 @@ impl ItemKind {
             ("merchant", _) if is(sk::PERIOD) => Self::Period,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
             ("merchant", "CREDITING") => Self::Crediting,
-            ("merchant", "SETTLING") => Self::MerchantWork,
+            ("merchant", "SETTLING") => Self::Settling,
             ("merchant", _) if is("RESEND#") || is("RETURN#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
             ("payment", "HOLD") => Self::Hold,
@@ -166,6 +172,7 @@ impl ItemKind {
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
             ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,
+            ("tenant", _) if is(CASH_BONUS) => Self::CashBonus,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
         })
@@ -187,7 +194,8 @@ impl ItemKind {
             | Self::Settlement
             | Self::LaneCredit
             | Self::Period
-            | Self::CashCollection => FactCount::Some,
+            | Self::CashCollection
+            | Self::CashBonus => FactCount::Some,
             Self::Reference
             | Self::Marker
             | Self::EventMarker
@@ -199,6 +207,7 @@ impl ItemKind {
             | Self::SettledBatch
             | Self::CashRooms
             | Self::RefundRoom
+            | Self::Settling
             | Self::Terminal => FactCount::SomeIfItNames,
             Self::Profile
             | Self::LegacyHistory

@@ -1,5 +1,6 @@
 //! What one stored item gives: facts, and the breaks of the item by itself.
 
+mod bonus;
 mod books;
 mod cash_room;
 mod credit;
@@ -37,13 +38,15 @@ pub struct Limits {
     pub event: Duration,
     /// For a record or an entry that was not credited.
     pub credit: Duration,
+    /// For the bonuses on cash that a settlement covered.
+    pub bonus: Duration,
 }
 
 impl Default for Limits {
-    /// Ten minutes for each, since its worker runs every minute.
+    /// Ten minutes for each, since its worker runs every minute. An hour for bonuses: their worker looks for ten minutes.
     fn default() -> Self {
         let late = Duration::from_secs(10 * 60);
-        Self { claim: late, event: late, credit: late }
+        Self { claim: late, event: late, credit: late, bonus: Duration::from_secs(60 * 60) }
     }
 }
 
@@ -108,6 +111,8 @@ impl StoredItem<'_> {
             ItemKind::CashRooms => cash_room::rooms(self),
             ItemKind::CashCollection => cash_room::collected(self),
             ItemKind::RefundRoom => refund_room::room(self),
+            ItemKind::CashBonus => bonus::bonus(self),
+            ItemKind::Settling => bonus::settling(self),
             ItemKind::Terminal => cash_room::terminal(self),
             ItemKind::Payment => payments::payment(self),
             ItemKind::PaymentRefund => payments::refund(self),

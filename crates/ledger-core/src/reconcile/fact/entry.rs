@@ -1,7 +1,9 @@
 //! Facts of journal entries: those of one entry, and those of one idempotency key.
 
+use super::super::num::Num;
 use super::text;
 use crate::account::Account;
+use crate::cards::bonus::BonusState;
 use crate::ids::{MerchantId, TransactionId};
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
@@ -63,6 +65,52 @@ pub enum EntryFact {
         /// The entry's operation and key, by this item; `None` if the item does not have them.
         #[serde(deserialize_with = "text::present")]
         claim: Option<EntryClaim>,
+    },
+    /// What an item says of the bonus on the cash of the top-up that the entry is of.
+    Bonus(BonusFact),
+}
+
+/// What an item says of a bonus. The amount is in yen.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BonusFact {
+    /// Which part of it.
+    pub part: BonusPart,
+    /// The merchant that owes the cash.
+    #[serde(with = "text::one")]
+    pub merchant: MerchantId,
+    /// The card.
+    #[serde(with = "text::one")]
+    pub card: Account,
+    /// The amount.
+    pub amount: Num,
+}
+
+/// A part of a bonus.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum BonusPart {
+    /// The entry of the top-up has it due.
+    Due,
+    /// The stored bonus.
+    Recorded {
+        /// Its state.
+        #[serde(with = "text::one")]
+        state: BonusState,
+        /// Whether it names the entry that granted it.
+        was_granted: bool,
+    },
+    /// An entry grants it.
+    Granted {
+        /// The entry.
+        #[serde(with = "text::one")]
+        entry: TransactionId,
+    },
+    /// An entry reverses the top-up, and takes it back if it was granted.
+    TakenBack {
+        /// The entry.
+        #[serde(with = "text::one")]
+        entry: TransactionId,
     },
 }
 

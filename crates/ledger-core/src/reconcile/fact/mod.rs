@@ -15,7 +15,7 @@ mod topup;
 
 pub use account::{AccountFact, BalanceAmounts, BalanceItem};
 pub use cash_room::CashRoomFact;
-pub use entry::{EntryClaim, EntryFact, KeyDigest, KeyFact};
+pub use entry::{BonusFact, BonusPart, EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
 pub use period::{CreditedUntil, PeriodFact, PeriodTotals};
 pub use rooms::{RoomSum, RoomsFact};

@@ -3,6 +3,7 @@
 use super::super::num::Num;
 use super::{KeyDigest, SettledSum};
 use crate::account::Account;
+use crate::cards::bonus::BonusState;
 use crate::ids::{MerchantId, RefundId, SettlementId, TerminalOwner, TransactionId};
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -72,6 +73,7 @@ macro_rules! by_name {
 by_name! {
     PaymentState: Created Authorizing Authorized Capturing Captured Refunding PartiallyRefunded Refunded Canceled
         Failed Expired Reversed;
+    BonusState: Due Granted Reversed;
     ReturnKind: Refund RefundReversal PaymentReversal;
     TopupState: Requested Pending Succeeded Canceled Refused;
     RefundState: Requested Pending Succeeded Failed;

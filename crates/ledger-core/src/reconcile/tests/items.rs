@@ -108,8 +108,9 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 51] = [
+const SORT_KEYS: [&str; 52] = [
     "CASH_ROOM",
+    "JOB#bonus#1",
     "COLLECTION#",
     "REFUND_ROOM",
     "TXN#",
@@ -292,6 +293,8 @@ proptest! {
                         // What was allotted is under a terminal's id.
                         ItemKind::CashRooms => false,
                         ItemKind::RefundRoom => has("updated_at"),
+                        // It is a break only while bonuses are due for too long.
+                        ItemKind::Settling => false,
                         ItemKind::Terminal => has("cash_room"),
                         ItemKind::GodRecord => has_id && has("fence_phase") && has("balance"),
                         // It holds only points and J-Credits of the half-way legacy model, and these attributes are
@@ -310,6 +313,7 @@ proptest! {
                         | ItemKind::LaneCredit
                         | ItemKind::Period
                         | ItemKind::CashCollection
+                        | ItemKind::CashBonus
                         | ItemKind::Profile
                         | ItemKind::LegacyHistory
                         | ItemKind::MerchantWork

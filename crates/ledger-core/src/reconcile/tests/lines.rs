@@ -1,11 +1,13 @@
 //! Lines of files of facts: each fact has one line, and a line that differs in anything is an error.
 
 use super::*;
+use crate::cards::bonus::BonusState;
 use crate::ids::SettlementId;
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
 use crate::payments::ReturnKind;
 use crate::psp::{IntentStatus, PayoutStatus, RefundStatus};
+use crate::reconcile::fact::{BonusFact, BonusPart};
 use crate::settlements::SettlementState;
 use crate::topups::{ClawbackState, EntryDecision, RefundState, TopupState};
 use serde_json::Value as Json;
@@ -40,6 +42,17 @@ fn entry_facts() -> Vec<EntryFact> {
         named(Some(wallet()), Some(EntryClaim { operation, key })),
         EntryFact::Reference { by: "payment:1".to_owned(), home: None, merchant: Some(merchant_id()), claim: None },
     ]
+    .into_iter()
+    .chain(bonus_facts())
+    .collect()
+}
+
+fn bonus_facts() -> impl Iterator<Item = EntryFact> {
+    let entry = transaction(2);
+    let states = BonusState::ALL.map(|state| BonusPart::Recorded { state, was_granted: true });
+    let parts = [BonusPart::Due, BonusPart::Granted { entry }, BonusPart::TakenBack { entry }];
+    let of = |part| BonusFact { part, merchant: merchant_id(), card: wallet(), amount: num("1") };
+    states.into_iter().chain(parts).map(move |part| EntryFact::Bonus(of(part)))
 }
 
 fn key_facts() -> Vec<KeyFact> {

@@ -1,6 +1,6 @@
 //! Cases of merchants, their records and their settlements, and of staff.
 
-use super::{ABSENT, Case, KEYS, MERCHANT, SETTLEMENTS, TERMINAL, case, paged};
+use super::{ABSENT, Case, KEYS, MERCHANT, NOW, SETTLEMENTS, TERMINAL, case, paged};
 use serde_json::json;
 
 const PAYMENT_2: &str = "019a0000-0000-7000-8000-000000000092";
@@ -159,4 +159,18 @@ fn of_requests(case: Case) -> Case {
 /// A case of the world with staff.
 fn of_staff(case: Case) -> Case {
     Case { world: "staff", ..case }
+}
+
+/// Bonuses on cash that settlements covered.
+pub(super) fn of_bonuses() -> Vec<Case> {
+    let of_bonuses = |case: Case| Case { world: "bonuses", ..case };
+    let until = json!({ "tenant": "demo", "merchant": MERCHANT, "until": NOW });
+    let begun = case(
+        "cash_bonuses_due/begun-by-then",
+        "bonuses of top-ups that began by then, with the allowed difference of clocks",
+        until,
+        &["bonus", "bonus of the last moment"],
+    );
+    let due = case("covered_cash/due", "merchants with a paid settlement", json!({ "tenant": "demo" }), &["settling"]);
+    [begun, due].map(of_bonuses).into()
 }
