@@ -213,6 +213,29 @@ async fn reversal_undoes_a_bonus_that_is_due_or_granted() {
     is_clean(world).await;
 }
 
+#[tokio::test]
+async fn reversal_by_the_operator_undoes_a_bonus_that_is_due_or_granted() {
+    let shop = Settling::with_bonuses("bonus-operator").await;
+    let world = &shop.world;
+    let till = world.till(&shop.merchant, "10000").await;
+    let [before, after] = [world.card(None, "0").await, world.card(None, "0").await];
+    let loaded = async |card: &str| {
+        let topup = till.does("topup", card, &json!({"amount": "1000"}));
+        world.api.settle(&topup).await.good().text("/transaction_id")
+    };
+    let (early, late) = (loaded(&before).await, loaded(&after).await);
+    let _ = world.api.settle(&world.takes_back(&till, &early)).await.good();
+    shop.take("9000").await;
+    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!((granted(&shop).await, world.card_balance(&after).await), (1, "1100".to_owned()));
+    let reversed = world.api.settle(&world.takes_back(&till, &late)).await.good();
+    assert_eq!(reversed.text("/amount"), "1000", "the cash, without the bonus");
+    assert_eq!([world.card_balance(&before).await, world.card_balance(&after).await], ["0", "0"]);
+    let books = world.check_books().await;
+    assert_eq!(books.posted("points_issued", "ECOPAY"), Decimal::ZERO);
+    is_clean(world).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reversal_beside_a_grant_leaves_neither_cash_nor_bonus() {
     let mut shop = Settling::with_bonuses("bonus-race").await;

@@ -2,6 +2,7 @@
 
 use super::Case;
 use super::approvals::{decide_in, decider, person, request, requester, stored};
+use super::bonuses::{due, granted};
 use super::card_reverse::done;
 use super::cash::{owed_entry, till};
 use super::counters::{topup_entry, used};
@@ -46,6 +47,11 @@ fn paid() -> [Json; 4] {
 /// A top-up of a day ago, of which the card still has this much.
 fn loaded(balance: &str) -> [Json; 3] {
     [done("card_topup"), owed_entry(EARLIER), card(balance)]
+}
+
+/// The same with a bonus that was due for it.
+fn earned(balance: &str) -> [Json; 5] {
+    [done("card_topup"), with(owed_entry(EARLIER), "bonus_due", n("8")), card(balance), merchant(), till("200")]
 }
 
 fn reversed() -> Json {
@@ -125,6 +131,7 @@ fn refunded() -> Vec<Case> {
 
 fn taken_back() -> Vec<Case> {
     let unloaded = [(OF_CARD, "ECOPAY", "-800"), (OF_MERCHANT, "ECOPAY", "800")];
+    let with_bonus = [(OF_CARD, "ECOPAY", "-808"), (OF_MERCHANT, "ECOPAY", "800"), ("points_issued", "ECOPAY", "8")];
     let at_counter =
         [(OF_CARD, "ECOPAY", "-808"), ("cash_clearing", "ECOPAY", "800"), ("points_issued", "ECOPAY", "8")];
     vec![
@@ -161,6 +168,19 @@ fn taken_back() -> Vec<Case> {
             .seen([merchant(), till("200")])
             .on([reversed(), owed_entry(EARLIER), card("3000"), merchant(), till("1000")])
             .ends("rejected stale_plan by original_marker"),
+        approve("approval_approve/cash-reversal-bonus-due", "The bonus is never granted.", &at_the_till())
+            .on(earned("3800"))
+            .on([due()])
+            .moves(&unloaded),
+        approve("approval_approve/cash-reversal-bonus-granted", "The card holds both.", &at_the_till())
+            .on(earned("808"))
+            .on([granted()])
+            .moves(&with_bonus),
+        approve("approval_approve/cash-reversal-bonus-granted-meanwhile", "It is read again.", &at_the_till())
+            .on(earned("808"))
+            .on([granted()])
+            .seen([due()])
+            .ends("rejected stale_plan by bonus"),
         approve("approval_approve/cash-reversal-at-counter", "The bonus goes back too.", &at_the_counter())
             .on([done("card_topup"), topup_entry(EARLIER), card("3808"), used("200", "800")])
             .moves(&at_counter),

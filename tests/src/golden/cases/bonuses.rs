@@ -30,7 +30,7 @@ fn till() -> Json {
 }
 
 /// The bonus of 8 yen on a top-up of 800 yen.
-fn due() -> Json {
+pub(super) fn due() -> Json {
     let attributes = json!({
         "entry_id": s(OLD_TXN), "merchant_id": s(MERCHANT), "card_id": s(CARD), "amount": n("8"), "state": s("due"),
         "created_at": s(EARLIER), "updated_at": s(EARLIER),
@@ -39,7 +39,7 @@ fn due() -> Json {
     item("tenant", "root", &format!("JOB#bonus#{MERCHANT}#{OLD_TXN}"), attributes)
 }
 
-fn granted() -> Json {
+pub(super) fn granted() -> Json {
     let item = without(without(with(due(), "state", s("granted")), "due_pk"), "due_sk");
     with(item, "granted_by", s("019a9000-0000-7000-8000-000000000073"))
 }
