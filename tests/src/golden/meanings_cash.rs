@@ -54,13 +54,19 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::Absent, stale), (Old::With("ceiling", n("987654")), stale)]
         }
         ("refund_room", "attribute_not_exists(#ceiling)") => vec![(Old::Having("ceiling", n("987654")), stale)],
-        ("settlement", "attribute_not_exists(#carried_base)") => vec![(Old::With("carried_base", n("987654")), stale)],
+        ("settlement", "attribute_not_exists(#carried_base)") => {
+            vec![(Old::Having("carried_base", n("987654")), stale)]
+        }
+        ("settlement", "attribute_not_exists(#carried_rooms)") => {
+            let others = json!({ "M": { "cash": n("987654"), "refunds": n("0") } });
+            vec![(Old::Having("carried_rooms", others), stale)]
+        }
         ("settlement", "#carried_rooms = :seen_rooms") => {
             let others = json!({ "M": { "cash": n("987654"), "refunds": n("0") } });
             vec![(Old::Without("carried_rooms"), stale), (Old::With("carried_rooms", others), stale)]
         }
         ("settlement", "attribute_not_exists(#paid_settlements)") => {
-            vec![(Old::With("paid_settlements", n("987654")), stale)]
+            vec![(Old::Having("paid_settlements", n("987654")), stale)]
         }
         ("settlement", "#paid_settlements = :seen_paid") => {
             vec![(Old::Without("paid_settlements"), stale), (Old::With("paid_settlements", n("987654")), stale)]

@@ -72,6 +72,11 @@ fn terms() -> Json {
     with(config(), "settlement", settlement)
 }
 
+/// The terms of a tenant whose cash earns bonuses.
+fn earning() -> Json {
+    with(super::bonuses::earning("5"), "settlement", terms()["settlement"].clone())
+}
+
 fn topping_up(config: Json) -> Json {
     with(config, "topup", json!({ "M": { "points_rate": n("0.05"), "abandoned_after_s": n("86400") } }))
 }
@@ -91,18 +96,17 @@ pub(super) fn cases() -> Vec<Case> {
     all.extend([
         opens("settlement_open/first", "A merchant's first period is closed.").on([terms(), shop(bank())]).precedence(),
         opens("settlement_open/carried", "The one before left something.").on([terms(), shop(bank()), carry]),
-        opens("settlement_open/bonus", "The first while cash earns bonuses.")
-            .on([super::bonuses::earning("5"), shop(bank())]),
+        opens("settlement_open/bonus", "The first while cash earns bonuses.").on([earning(), shop(bank())]),
         opens("settlement_open/bonus-after-paid", "Three were paid before.")
-            .on([super::bonuses::earning("5"), shop(bank()), super::bonuses::covered("3")])
+            .on([earning(), shop(bank()), super::bonuses::covered("3")])
             .precedence(),
         opens("settlement_open/bonus-terms-from-before", "Terms from before the switch do not stop the count.").on([
-            super::rooms::settling("5"),
+            without(earning(), "cash_bonus"),
             shop(bank()),
             super::bonuses::covered("3"),
         ]),
         opens("settlement_open/bonus-paid-meanwhile", "Another was paid after the read.")
-            .on([super::bonuses::earning("5"), shop(bank()), super::bonuses::covered("4")])
+            .on([earning(), shop(bank()), super::bonuses::covered("4")])
             .seen([super::bonuses::covered("3")])
             .ends("rejected stale_plan by settlement"),
         opens("settlement_open/rooms", "The one before did not cover all that took from rooms.")
