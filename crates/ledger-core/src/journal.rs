@@ -11,7 +11,6 @@ use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::BONUS_DUE;
 use std::collections::BTreeMap;
 
 /// The attribute of an entry that holds the payment's state after it.
@@ -19,6 +18,9 @@ pub(crate) const PAYMENT_STATUS: &str = "payment_status";
 
 /// The attribute of an entry that has what its transaction counted toward limits.
 pub(crate) const COUNTED: &str = "counted";
+
+/// The attribute of the entry of a top-up with the bonus that is due once its cash is covered, in yen.
+pub(crate) const BONUS_DUE: &str = "bonus_due";
 
 /// A stored journal entry.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,13 +6,14 @@ use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, MerchantId, Tenant, TerminalId, TerminalOwner, TransactionId};
+use crate::journal::BONUS_DUE;
 use crate::keys::Partition;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::{BONUS_DUE, CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
+use crate::transaction::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
 
 /// A top-up with cash.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
-use crate::journal::{COUNTED, compact};
+use crate::journal::{BONUS_DUE, COUNTED, compact};
 use crate::keys::{self, Key, Partition, Shards, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
@@ -27,8 +27,6 @@ pub(crate) const CREDITED_BY_SEAL_WITH_ROOM: &str = "seal_room";
 pub(crate) const REFUND_ROOM: &str = "refund_room";
 /// The attribute of an entry, and of references to it, that says whose the cash is.
 pub(crate) const CASH: &str = "cash";
-/// The attribute of the entry of a top-up with the bonus that is due once its cash is covered, in yen.
-pub(crate) const BONUS_DUE: &str = "bonus_due";
 /// The merchant owes it.
 pub(crate) const CASH_IS_OWED: &str = "owed";
 /// The merchant brought money for it.

@@ -15,8 +15,8 @@ pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
 pub use disclose::Disclosure;
 pub(crate) use entry::{
-    BONUS_DUE, CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL,
-    CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM, REFUND_ROOM, changes,
+    CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH,
+    CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM, REFUND_ROOM, changes,
 };
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub(crate) use item::{Action, exists};
