@@ -79,6 +79,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Person => "person",
         Role::StaffCounts => "staff_counts",
         Role::Notice => "notice",
+        Role::Terms => "terms",
         Role::Denials => "denials",
         Role::Approval => "approval",
         Role::Recovery => "recovery",

@@ -172,7 +172,6 @@ fn entry((merchant, change): (MerchantId, Delta), reason: &FreeText, terms: &Ten
         ],
         references: Vec::new(),
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     }
 }

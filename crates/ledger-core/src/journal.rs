@@ -10,6 +10,7 @@ use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{PaymentId, RefundId, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, Delta};
+use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -64,6 +65,8 @@ pub struct HistoryLine {
     pub topup_id: Option<String>,
     /// The memo.
     pub memo: Option<String>,
+    /// The version of the tenant's terms that it was planned under.
+    pub terms_version: TermsVersion,
 }
 
 impl JournalEntry {
@@ -114,6 +117,7 @@ impl HistoryLine {
             payment_status: item.opt_string(PAYMENT_STATUS)?,
             topup_id: item.opt_string("topup_id")?,
             memo: item.opt_string("memo")?,
+            terms_version: TermsVersion::read(&item)?,
         })
     }
 }

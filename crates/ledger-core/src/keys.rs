@@ -21,6 +21,7 @@ mod reconciliation;
 mod settlement;
 mod staff;
 mod stored;
+mod terms;
 mod trail;
 
 pub use audit::{audit, notice};
@@ -39,6 +40,7 @@ pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
     staff_member,
 };
+pub use terms::{TERMS, terms};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,

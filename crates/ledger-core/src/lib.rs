@@ -7,8 +7,8 @@
 //!
 //! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
-//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `keys`, `aggregates`,
-//!    `reads`, `bank`, `journal`.
+//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `terms_version`, `keys`,
+//!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `wallets`.
@@ -65,6 +65,7 @@ pub mod staff;
 pub mod tenants;
 pub mod terminals;
 pub mod terms;
+pub mod terms_version;
 pub mod time;
 pub mod topups;
 pub mod trail;

@@ -190,6 +190,10 @@ operations! {
     StaffChange = "staff_change",
     /// A staff member accepts the invitation.
     StaffAccept = "staff_accept",
+    /// A version of the tenant's terms is stored, to hold from a stated time on.
+    TermsChange = "terms_change",
+    /// A version of the tenant's terms is cancelled before its time.
+    TermsCancel = "terms_cancel",
     /// The limits of one account are changed.
     AccountLimits = "account_limits",
     /// The operator sets the first owner of a merchant.

@@ -108,6 +108,8 @@ permissions! {
         AuditRead = "audit.read",
         /// Sees how far the rollout of idempotency keys is.
         IdempotencyRead = "idempotency.read",
+        /// Sees the tenant's terms and their versions.
+        TermsRead = "terms.read",
         /// Changes the tenant's terms.
         TermsChange = "terms.change",
         /// Sees the migration.

@@ -2,9 +2,12 @@
 
 mod account_limits;
 mod limits;
+mod terms;
 
 pub use account_limits::{AccountLimitsChange, AccountLimitsReceipt, plan_account_limits};
 pub use limits::{limited_item, set_limits};
+pub(crate) use terms::approved_by;
+pub use terms::{TermsBy, TermsChange, TermsReceipt, TermsRecord, plan_cancel_terms, plan_terms};
 
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};

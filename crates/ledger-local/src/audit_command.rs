@@ -109,8 +109,9 @@ async fn in_table(
     let sdk = operator::sdk_config(endpoint_url).await?;
     let store = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, Entropy::system());
     let terms = store.get(&keys::config(&tenant)).await?.ok_or_else(|| VerifyError::NoTenant(slug.clone()))?;
-    let shards = TenantTerms::read(&terms)?.due_shards;
-    let request = Verify { tenant, from, to, head: command.head.clone(), shards, now: Clock::system().now() };
+    let now = Clock::system().now();
+    let shards = TenantTerms::read(&terms, now)?.due_shards;
+    let request = Verify { tenant, from, to, head: command.head.clone(), shards, now };
     let verified = verify(&store, &request).await?;
     Ok((text(&verified), verified.findings.is_empty()))
 }

@@ -29,8 +29,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms, TermsVersion,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -80,6 +79,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         (spec.asset().clone(), AssetTerms { spec, cap, transferable, spendable })
     };
     Ok(TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([
             asset(AssetSpec::ECOPAY, Some(yen("50000")?), true, true),

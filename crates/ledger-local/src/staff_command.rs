@@ -182,7 +182,7 @@ mod tests {
         };
         let source = async || {
             let item = ledger.dynamo().get(&keys::config(&tenant)).await.unwrap().unwrap();
-            TenantTerms::read(&item).unwrap().staff
+            TenantTerms::read(&item, ledger.clock().now()).unwrap().staff
         };
         assert!(matches!(run(&[], false).await, Err(StaffError::Nothing)));
         assert!(matches!(run(&[], true).await, Err(StaffError::TooFew(_))));

@@ -5,6 +5,7 @@ mod approvals;
 mod card_pin;
 mod cash;
 mod cash_bonus;
+mod config;
 mod limits;
 mod rooms;
 
@@ -15,13 +16,14 @@ pub use cash_bonus::{CashBonusCommand, CashBonusError, grant_cash_bonuses};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use rooms::{RoomsCommand, settle_rooms};
 
+use self::config::{check_not_migrating, config, terms_of, terms_without_versions};
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
-use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, IdError, Tenant};
-use ledger_core::keys::{self, Shards};
-use ledger_core::migration::{self, Layout, Model, Phase};
+use ledger_core::keys::Shards;
+use ledger_core::migration::{self, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
@@ -30,7 +32,6 @@ use ledger_core::terms::{
 };
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
-use ledger_runtime::execute::Ledger;
 use ledger_runtime::problem::Problem;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -104,6 +105,11 @@ pub enum TenantError {
     /// The number of shards is not 1 to 64.
     #[error("{0} is not a number of shards: use 1 to 64")]
     Shards(u32),
+    /// The terms are kept as versions.
+    #[error(
+        "the terms of {0} are kept as versions: change them with `POST /v1/admin/terms/changes`; nothing was changed"
+    )]
+    Versioned(String),
     /// The tenant has as many shards already, or more.
     #[error(
         "{0} already has as many shards for due work, or more, and their number is never lowered: nothing was changed"
@@ -265,29 +271,14 @@ pub async fn raise_records(
     }
 }
 
-async fn config(ledger: &Ledger, slug: &Tenant) -> Result<Item, TenantError> {
-    let config = ledger.dynamo().get(&keys::config(slug)).await.map_err(|error| TenantError::Store(error.into()))?;
-    config.ok_or_else(|| TenantError::NotOpen(slug.to_string()))
-}
-
-/// Refuses what the legacy model has no place for while the tenant migrates.
-fn check_not_migrating(slug: &Tenant, config: &Item) -> Result<(), TenantError> {
-    match Layout::read(config).map_err(|error| TenantError::Config(slug.to_string(), error))? {
-        Layout::Split => Ok(()),
-        Layout::Migrating(migration) => {
-            let phase = migration.phase;
-            let last = Phase::all(phase.model()).last().unwrap_or(phase);
-            Err(TenantError::Migrating { slug: slug.to_string(), phase, last })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::engine::{Data, Engine, EngineConfig};
     use crate::testing::TempDir;
     use crate::{member_args, seed, table};
+    use ledger_core::keys;
+    use ledger_runtime::clock::Clock;
     use ledger_runtime::dynamo::Dynamo;
     use ledger_runtime::entropy::Entropy;
 
@@ -321,7 +312,7 @@ mod tests {
         let approvals = ApprovalTerms::Required(GrantLimits::default());
         let (rooms, cash_bonus) = (RoomTerms::Settled, CashBonusTerms::WhenCovered);
         let opened = TenantTerms { rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms.clone() };
-        assert_eq!(TenantTerms::read(&item).unwrap(), opened);
+        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened);
         assert_eq!(opened.records, RecordVersion::AT_OPENING);
         // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
@@ -329,7 +320,7 @@ mod tests {
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
         let (cash, rooms, cash_bonus) = (CashTerms::Clearing, RoomTerms::ByHand, CashBonusTerms::Never);
         let legacy = TenantTerms { records: RecordVersion::V1, cash, rooms, cash_bonus, ..opened };
-        assert_eq!(TenantTerms::read(&item).unwrap(), legacy);
+        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), legacy);
 
         let mut changed = terms;
         changed.topup = None;
@@ -366,7 +357,7 @@ mod tests {
         };
         let terms = async |tenant: &str| {
             let item = ledger.dynamo().get(&keys::config(&slug(tenant))).await.unwrap().unwrap();
-            TenantTerms::read(&item).unwrap()
+            TenantTerms::read(&item, ledger.clock().now()).unwrap()
         };
         assert!(matches!(raise("aoba", 1).await, Err(TenantError::VersionNotRaised(_))));
         assert_eq!(terms("aoba").await, first);
@@ -435,7 +426,7 @@ mod tests {
         };
         let shards = async || {
             let item = ledger.dynamo().get(&keys::config(&aoba)).await.unwrap().unwrap();
-            TenantTerms::read(&item).unwrap()
+            TenantTerms::read(&item, ledger.clock().now()).unwrap()
         };
         assert!(raise("aoba", 64).await.unwrap().contains("64 shards"));
         assert_eq!(shards().await, TenantTerms { due_shards: Shards::new(64).unwrap(), ..terms.clone() });

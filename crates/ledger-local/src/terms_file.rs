@@ -6,8 +6,7 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
-    RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms, TermsVersion,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -131,6 +130,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         _ => return Err(wrong("spent_points", "is `deduct` or `forgive`")),
     };
     Ok(TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::parse(&file.key_phase)
             .ok_or_else(|| wrong("key_phase", "is `mandatory`, or `optional` for a tenant that brings old clients"))?,
         assets,

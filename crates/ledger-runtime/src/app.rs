@@ -203,12 +203,23 @@ impl App {
         self.clock().now()
     }
 
-    /// Returns a tenant's terms, at most a minute old.
+    /// Returns a tenant's terms and switches at the present time, at most a minute old.
+    ///
+    /// For workers, reads, and requests that need the switches alone. What plans an entry takes [`App::terms_at`].
     ///
     /// # Errors
     /// 403 `tenant_unknown` if the tenant has no terms, 503 if the table did not answer.
     pub async fn terms(&self, tenant: &Tenant) -> Result<Arc<TenantTerms>, Problem> {
-        let terms = self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?;
+        self.terms_at(tenant, self.now()).await
+    }
+
+    /// Returns a tenant's terms at the time of a request, read at most a minute ago. A request that is planned again is
+    /// planned under the same version, so its entry is of the time and the version that it names.
+    ///
+    /// # Errors
+    /// As [`App::terms`].
+    pub async fn terms_at(&self, tenant: &Tenant, at: Timestamp) -> Result<Arc<TenantTerms>, Problem> {
+        let terms = self.inner.records.tenant(self.dynamo(), tenant, (at, self.now())).await?;
         terms.ok_or_else(Problem::tenant_unknown)
     }
 
@@ -217,7 +228,7 @@ impl App {
     /// # Errors
     /// 503 if the table did not answer.
     pub(crate) async fn is_open(&self, tenant: &Tenant) -> Result<bool, Problem> {
-        Ok(self.inner.records.tenant(self.dynamo(), tenant, self.now()).await?.is_some())
+        Ok(self.inner.records.tenant(self.dynamo(), tenant, (self.now(), self.now())).await?.is_some())
     }
 
     /// Returns a merchant's terms as they are in the table, not in the cache.

@@ -105,7 +105,7 @@ impl App {
         let mut items = self.ledger().read_for(claim, &wanted).await?;
         let rest = items.split_off(items.len().min(1));
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
-        let terms = self.terms(tenant).await?;
+        let terms = self.terms_at(tenant, cx.now).await?;
         let provider = self.provider_of(&approval.command).await;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
@@ -195,6 +195,7 @@ impl App {
             }
             // A terminal may have been looked for before it was registered.
             Command::CounterOpen { terminal } => self.records().forget_terminal(tenant, *terminal),
+            Command::TermsChange { .. } | Command::TermsCancel { .. } => self.records().forget_tenant(tenant),
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
@@ -230,6 +231,8 @@ impl App {
             | Command::EnrolmentCode { .. }
             | Command::StaffInvite { .. }
             | Command::StaffChange { .. }
+            | Command::TermsChange { .. }
+            | Command::TermsCancel { .. }
             | Command::AccountLimits { .. }
             | Command::MerchantOwner { .. } => None,
         }

@@ -8,7 +8,7 @@
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `approvals`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`,
-//!    `limits`, `card_pins`, `trail`, `signature`, `terminal`, `routing`.
+//!    `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod announcer;

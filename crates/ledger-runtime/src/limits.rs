@@ -8,6 +8,7 @@ use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Partition};
 use ledger_core::terms::TenantTerms;
+use ledger_core::time::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,12 +29,12 @@ impl LimitedAccount {
         Self { account, is_planned: AtomicBool::new(false) }
     }
 
-    /// Returns the tenant's terms for the next plan.
+    /// Returns the tenant's terms for the next plan of a request of the time `at`.
     ///
     /// # Errors
     /// As [`App::terms`]; 503 if the account's item could not be read.
-    pub async fn terms(&self, app: &App, tenant: &Tenant) -> Result<Arc<TenantTerms>, PlanError> {
-        let terms = app.terms(tenant).await?;
+    pub async fn terms(&self, app: &App, (tenant, at): (&Tenant, Timestamp)) -> Result<Arc<TenantTerms>, PlanError> {
+        let terms = app.terms_at(tenant, at).await?;
         let is_first = !self.is_planned.swap(true, Ordering::Relaxed);
         let Some(limits) = terms.limits.as_ref().filter(|limits| !is_first && limits.has_own_limits()) else {
             return Ok(terms);

@@ -61,7 +61,7 @@ pub async fn permits(app: &App, member: &Member, permission: Permission) -> Resu
 ///
 /// A stored response is returned even if the terms cannot be read. So then this one attribute is read by itself.
 async fn source(app: &App, tenant: &Tenant, now: Timestamp) -> Result<Option<StaffSource>, ReadError> {
-    match app.records().tenant(app.dynamo(), tenant, now).await {
+    match app.records().tenant(app.dynamo(), tenant, (now, now)).await {
         Ok(terms) => Ok(terms.map(|terms| terms.staff)),
         Err(ReadError::Unreadable(_)) => {
             let config = app.dynamo().get(&keys::config(tenant)).await?;

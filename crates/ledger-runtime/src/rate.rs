@@ -188,7 +188,8 @@ impl Limiter {
 
     /// The tenant's rate. `None` if it cannot be read or the tenant does not exist: the handler reports that.
     async fn rate_of(&self, tenant: &Tenant) -> Option<RequestRate> {
-        let terms = self.0.records.tenant(self.0.ledger.dynamo(), tenant, self.now());
+        let now = self.now();
+        let terms = self.0.records.tenant(self.0.ledger.dynamo(), tenant, (now, now));
         match tokio::time::timeout(LEASE_TIMEOUT, terms).await {
             Ok(Ok(terms)) => Some(terms?.requests_per_second.unwrap_or(self.0.rate_default)),
             Ok(Err(_)) | Err(_) => {

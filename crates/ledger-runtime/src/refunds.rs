@@ -57,7 +57,7 @@ impl RefundRequest<'_> {
         if payment.merchant != self.merchant || !paid_by_card {
             return Err(PlanError::Missing);
         }
-        let terms = app.terms(self.tenant).await?;
+        let terms = app.terms_at(self.tenant, cx.now).await?;
         let merchant = app.merchant(self.tenant, self.merchant).await?;
         // A suspended merchant's terminal can only reverse payments.
         if self.terminal.is_some() && !merchant.open {

@@ -8,7 +8,7 @@ use ledger_core::ids::{Employer, MerchantId, StaffId, Tenant, TerminalId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::staff::StaffMember;
 use ledger_core::terminals::TerminalRecord;
-use ledger_core::terms::{MerchantTerms, TenantTerms};
+use ledger_core::terms::{MerchantTerms, TenantTerms, TermsSchedule};
 use ledger_core::time::Timestamp;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// Cached records that rarely change and that requests are decided by.
 #[derive(Debug, Default)]
 pub struct Records {
-    tenants: Cache<Tenant, Arc<TenantTerms>>,
+    tenants: Cache<Tenant, Arc<TermsSchedule>>,
     merchants: Cache<(Tenant, MerchantId), Arc<MerchantTerms>>,
     terminals: Cache<(Tenant, TerminalId), Arc<TerminalRecord>>,
     /// The ids of requests' terminals that had no record when it was last looked for.
@@ -27,7 +27,7 @@ pub struct Records {
 }
 
 impl Records {
-    /// A tenant's terms; `None` if it does not exist.
+    /// A tenant's terms at the instant `at`, read at most a minute before `now`; `None` if it does not exist.
     ///
     /// # Errors
     /// [`ReadError`] if they cannot be read.
@@ -35,9 +35,10 @@ impl Records {
         &self,
         dynamo: &Dynamo,
         tenant: &Tenant,
-        now: Timestamp,
+        (at, now): (Timestamp, Timestamp),
     ) -> Result<Option<Arc<TenantTerms>>, ReadError> {
-        load(&self.tenants, dynamo, tenant, &keys::config(tenant), now, TenantTerms::read).await
+        let schedule = load(&self.tenants, dynamo, tenant, &keys::config(tenant), now, TermsSchedule::read).await?;
+        Ok(schedule.map(|schedule| Arc::clone(schedule.at(at))))
     }
 
     /// A merchant's terms; `None` if it does not exist.

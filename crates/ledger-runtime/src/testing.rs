@@ -23,7 +23,7 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
@@ -186,8 +186,7 @@ pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionI
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
-        due_shards: Shards::ONE,
-        records: ledger_core::terms::RecordVersion::V1,
+        terms: ledger_core::terms::EntryTerms::first(Shards::ONE),
     };
     let items = vec![
         forms::debit(&tenant, Role::Payer, payer, &amount, cx.now).unwrap(),
@@ -255,6 +254,7 @@ pub(crate) fn terms(key_phase: &str) -> Step {
 pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRate>) -> Step {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
     let terms = TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::parse(key_phase).unwrap(),
         assets: [].into(),
         co2: Co2Terms { rate: Rate::ZERO, source: "x".to_owned(), version: "1".to_owned() },

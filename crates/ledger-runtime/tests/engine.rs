@@ -112,8 +112,7 @@ fn plan(amount: &Amount, cx: Context) -> Result<Planned<TransactionId>, PlanErro
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: Item::new(),
-        due_shards: Shards::ONE,
-        records: ledger_core::terms::RecordVersion::V1,
+        terms: ledger_core::terms::EntryTerms::first(Shards::ONE),
     };
     let items = vec![
         forms::debit(&tenant(), Role::Payer, payer, amount, cx.now).unwrap(),

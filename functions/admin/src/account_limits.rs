@@ -125,7 +125,7 @@ async fn plan_change(
         // The legacy model has no place for limits of an account.
         Layout::Migrating(_) => return Err(PlanError::Refused(Refusal::new(Failure::WrongState))),
     }
-    let terms = TenantTerms::read(config)?;
+    let terms = TenantTerms::read(config, cx.now)?;
     let spec = terms.spec(asset).ok_or_else(|| Problem::invalid_field("asset", request::ASSET_NOT_RUN))?;
     let change = |(rule, to): (&String, &String)| {
         let change = LimitChange::parse(*holder, spec, &format!("{rule}={to}"));
@@ -139,7 +139,8 @@ async fn plan_change(
         let command = Command::AccountLimits { account: *account, asset: asset.clone(), changes, seen: own };
         return app.request_approval((claim, &who.member()), (command, reason.as_ref()), &terms, &of_account, cx).await;
     }
-    let change = AccountLimitsChange { account: *account, asset, seen: &own, changes: &changes };
+    let change =
+        AccountLimitsChange { account: *account, asset, of_tenant: Some(of_tenant), seen: &own, changes: &changes };
     let planned = tenants::plan_account_limits(who.tenant(), change, (who.actor(), reason.as_ref()), cx)?;
     Ok(Requested::executed(planned))
 }

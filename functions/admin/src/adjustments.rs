@@ -115,8 +115,8 @@ pub(crate) async fn create(
         .with("reason_code", reason.name())
         .with("note", note.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| {
-        let amount = request::amount_in(&*app.terms(who.tenant()).await?, &amount)?;
+    let plan = async |cx: Context| {
+        let amount = request::amount_in(&*app.terms_at(who.tenant(), cx.now).await?, &amount)?;
         let ask = AdjustmentRequest {
             tenant: who.tenant().clone(),
             staff: who.staff_id(),
@@ -237,7 +237,7 @@ async fn plan(
     let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
     let adjustment = Adjustment::read(&item)?;
     let request = RecordedRequest::read(RequestSummary::of_adjustment(&adjustment, None), &item)?;
-    let (terms, by) = (app.terms(who.tenant()).await?, who.member());
+    let (terms, by) = (app.terms_at(who.tenant(), cx.now).await?, who.member());
     let planned = adjustments::decide::plan(who.tenant(), who.staff_id(), decision, &adjustment, &terms, cx)?;
     match decision {
         Decision::Approve => app.guarded_approval((claim, &by), &request, planned, cx).await,

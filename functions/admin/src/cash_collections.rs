@@ -8,6 +8,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::TerminalId;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -65,8 +66,8 @@ pub(crate) async fn create(
     let reason = request::memo("reason", &body.reason);
     let fields = Fields::new().with_amount("amount", &amount).with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&terminal], fields).await?;
-    let plan = async |cx| {
-        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+    let plan = async |cx: Context| {
+        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         if terms.approvals.are_required() {
             let command = Command::CashCollection { terminal, amount: amount.clone() };
             return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;

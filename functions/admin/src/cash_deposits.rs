@@ -13,7 +13,7 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::Partition;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
-use ledger_core::plan::PlanRefusal;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -72,8 +72,8 @@ pub(crate) async fn create(
     let reason = request::memo("reason", &body.reason);
     let fields = Fields::new().with_amount("amount", &amount).with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&merchant], fields).await?;
-    let plan = async |cx| {
-        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+    let plan = async |cx: Context| {
+        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         if terms.approvals.are_required() {
             let command = Command::CashDeposit { merchant, amount: amount.clone() };
             return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
@@ -148,8 +148,8 @@ pub(crate) async fn reverse(
     let fields = Fields::new().with("reason", reason.as_sent());
     let (claim, admission) = REVERSE.claim(&app, &who, key, &[&merchant, &deposit], fields).await?;
     let at = Partition::merchant(who.tenant(), merchant).entry(deposit);
-    let plan = async |cx| {
-        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+    let plan = async |cx: Context| {
+        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let entry = JournalEntry::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if terms.approvals.are_required() {

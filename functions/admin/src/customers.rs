@@ -110,7 +110,7 @@ pub(crate) async fn create(
         .with_some("email", email.as_ref().map(SentText::as_sent))
         .with_some("phone", phone.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
         let open = CustomerOpen {
             tenant: who.tenant().clone(),
             actor: who.actor(),
@@ -119,7 +119,7 @@ pub(crate) async fn create(
             email: request::text_of(email.as_ref())?,
             phone: request::text_of(phone.as_ref())?,
         };
-        Ok(customers::open::plan(&open, &*app.terms(who.tenant()).await?, &cx)?)
+        Ok(customers::open::plan(&open, &*app.terms_at(who.tenant(), cx.now).await?, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {

@@ -10,6 +10,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
 use ledger_core::{grants, keys};
 use ledger_runtime::app::App;
@@ -153,8 +154,8 @@ async fn to_one(
     let fields =
         Fields::new().with("customer_id", customer).with_requested("amount", &amount).with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
-    let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
         if terms.approvals.covers_grant(&amount) {
             let command = Command::Grant { customer, amount };
@@ -190,8 +191,8 @@ async fn to_many(
         .with_requested("amount", &amount)
         .with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(app, who, key, &[], fields).await?;
-    let plan = async |cx| {
-        let terms = app.terms(who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
         if terms.approvals.are_required() {
             let command = Command::BulkGrant { customers: customers.clone(), amount };

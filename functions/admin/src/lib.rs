@@ -1,5 +1,5 @@
 //! The operator API: staff, customers, merchants, cards, terminals, grants, adjustments, approvals, settlements, reconciliations,
-//! top-ups, attention, audit and its seals, rollout, migration.
+//! top-ups, attention, audit and its seals, rollout, terms, migration.
 //!
 //! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
 
@@ -31,6 +31,7 @@ mod refund_rooms;
 mod settlements;
 mod staff;
 mod terminals;
+mod terms;
 mod topups;
 
 use axum::Extension;
@@ -125,6 +126,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
                 .map_router(|router| router.layer(Extension(metrics))),
         )
         .route(idempotency::SET_PHASE.on(idempotency::set_phase))
+        .route(terms::GET.on(terms::get))
+        .route(terms::CHANGE.on(terms::change))
+        .route(terms::CANCEL.on(terms::cancel))
         .route(migration::GET.on(migration::get))
         .route(migration::SET_PHASE.on(migration::set_phase))
         .route(migration::BACKFILL.on(migration::backfill))

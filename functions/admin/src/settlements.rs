@@ -82,7 +82,7 @@ async fn plan_open(
     claim: &Claim,
     cx: &Context,
 ) -> Result<Planned<Requested<Settlement>>, PlanError> {
-    let terms = app.terms(who.tenant()).await?;
+    let terms = app.terms_at(who.tenant(), cx.now).await?;
     let keys = [Partition::merchant(who.tenant(), id).profile(), keys::settling(who.tenant(), id)];
     let items = app.ledger().read_for(claim, &keys).await?;
     let mut all = items.iter().map(Option::as_ref);

@@ -125,7 +125,7 @@ async fn plan_refund(
     refund: &RefundTopup<'_>,
     cx: &Context,
 ) -> Result<PlannedCall, PlanError> {
-    let terms = app.terms(&claim.tenant).await?;
+    let terms = app.terms_at(&claim.tenant, cx.now).await?;
     Ok(refund::plan(refund, claim, &terms, psp_executor.terms(), cx)?)
 }
 

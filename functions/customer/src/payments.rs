@@ -9,6 +9,7 @@ use ledger_core::money::{Amount, Asset, RegionalKey, RequestedAmount};
 use ledger_core::operation::Operation;
 use ledger_core::payments::pay::{self, Pay};
 use ledger_core::payments::{Parts, RequestedParts};
+use ledger_core::plan::Context;
 use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
@@ -75,8 +76,8 @@ pub(crate) async fn create(
         .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let payer = LimitedAccount::new(Account::Customer(who.id()));
-    let plan = async |cx| {
-        let terms = payer.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = payer.terms(&app, (who.tenant(), cx.now)).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let pay = Pay {
             tenant: who.tenant().clone(),

@@ -8,6 +8,7 @@ use ledger_core::ids::TopupId;
 use ledger_core::keys;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::topups::claim::{self, Topup};
 use ledger_core::topups::{TopupRecord, cancel};
 use ledger_runtime::app::App;
@@ -54,8 +55,8 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let topup = Topup { customer: who.id(), charge };
     let payee = LimitedAccount::new(Account::Customer(who.id()));
-    let plan = async |cx, psp_executor: PspExecutor| {
-        let terms = payee.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context, psp_executor: PspExecutor| {
+        let terms = payee.terms(&app, (who.tenant(), cx.now)).await?;
         Ok(claim::plan(&topup, &claim, &terms, psp_executor.terms(), &cx)?)
     };
     Ok(app.perform_call(claim.clone(), admission, plan).await)

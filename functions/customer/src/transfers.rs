@@ -7,6 +7,7 @@ use ledger_core::customers::transfer::{self, Transfer, TransferReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::CustomerId;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed};
 use ledger_runtime::execute::{Outcome, created};
@@ -84,8 +85,8 @@ pub(crate) async fn create(
         .with_some("memo", memo.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let sender = LimitedAccount::new(Account::Customer(who.id()));
-    let plan = async |cx| {
-        let terms = sender.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = sender.terms(&app, (who.tenant(), cx.now)).await?;
         let transfer = Transfer {
             tenant: who.tenant().clone(),
             from: who.id(),

@@ -12,6 +12,7 @@ use ledger_core::ids::{Actor, CustomerId, JobId, Principal, Tenant};
 use ledger_core::keys::{self, Shards, attr};
 use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_runtime::app::App;
 use ledger_runtime::execute::ok;
@@ -190,8 +191,8 @@ async fn perform(app: &App, tenant: &Tenant, job: &GrantJob, customer: CustomerI
         window: Window::WALLET,
         now,
     };
-    let plan = async |cx| {
-        let terms = app.terms(tenant).await?;
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(tenant, cx.now).await?;
         let amount = request::amount_in(&terms, &amount)?;
         let (tenant, reason) = (tenant.clone(), job.reason.clone());
         Ok(grant::plan(&Grant { tenant, actor: Actor::Staff(job.staff), customer, amount, reason }, &terms, &cx)?)

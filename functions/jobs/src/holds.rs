@@ -10,6 +10,7 @@ use ledger_core::ids::{PaymentId, Tenant};
 use ledger_core::keys::{self, attr};
 use ledger_core::payment_state::PaymentState;
 use ledger_core::payments::{self, PaymentRecord};
+use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
@@ -39,7 +40,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
             let query = due.clone().after(after.take());
             let items = app.dynamo().query(&query).await?;
             for few in items.chunks(CONCURRENCY) {
-                for ended in join_all(few.iter().map(|item| expire(app, tenant, terms, item))).await {
+                for ended in join_all(few.iter().map(|item| expire(app, tenant, item))).await {
                     match ended {
                         Ok(given_back) => expired = expired.saturating_add(usize::from(given_back)),
                         Err(problem) => {
@@ -59,7 +60,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
 }
 
 /// Releases one hold; returns whether this run released it.
-async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) -> Result<bool, Problem> {
+async fn expire(app: &App, tenant: &Tenant, listed: &Item) -> Result<bool, Problem> {
     let id = listed.parsed("payment_id", PaymentId::parse)?;
     let payment = async || -> Result<PaymentRecord, Problem> {
         let item = app.dynamo().get(&keys::payment(tenant, id)).await?.ok_or_else(Problem::not_found)?;
@@ -72,10 +73,11 @@ async fn expire(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &Item) 
     }
     let claim = payments::expire::claim(tenant, &seen, app.now()).map_err(Problem::key)?;
     let debts = PayerDebts::default();
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(tenant, cx.now).await?;
         let payment = payment().await?;
         let wallet = debts.wallet(app, tenant, payment.payer).await?;
-        Ok(payments::expire::plan(tenant, (&payment, &wallet), terms, &cx)?)
+        Ok(payments::expire::plan(tenant, (&payment, &wallet), &terms, &cx)?)
     };
     let render = |payment: &PaymentRecord| ok(&PaymentDetail::from(payment));
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;

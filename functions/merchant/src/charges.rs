@@ -9,6 +9,7 @@ use ledger_core::payments::Parts;
 use ledger_core::payments::authorize::{self, Authorize};
 use ledger_core::payments::charge::{self, Charge};
 use ledger_core::payments::code::PaymentCode;
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, created};
@@ -67,8 +68,8 @@ pub(crate) async fn create(
         .with_some("capture", (!capture).then_some("false"));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let payer = LimitedAccount::new(Account::Customer(code.customer()));
-    let plan = async |cx| {
-        let terms = payer.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = payer.terms(&app, (who.tenant(), cx.now)).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = request::amount_in(&terms, &amount)?;
         if !capture {

@@ -8,6 +8,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
 use ledger_core::payments::capture::{self, Capture};
 use ledger_core::payments::void::{self, Void};
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -67,10 +68,10 @@ pub(crate) async fn capture(
     let fields = Fields::new().with_some("amount", body.amount.as_ref().map(AmountText::canonical).transpose()?);
     let (claim, admission) = CAPTURE.claim(&app, &who, key, &[&id], fields).await?;
     let debts = PayerDebts::default();
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
         let payment = own_payment(&app, &who, &claim, id).await?;
         let wallet = debts.wallet(&app, who.tenant(), payment.payer).await?;
-        let terms = app.terms(who.tenant()).await?;
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = match &body.amount {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
@@ -110,10 +111,10 @@ pub(crate) async fn void(
     let fields = Fields::new().with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = VOID.claim(&app, &who, key, &[&id], fields).await?;
     let debts = PayerDebts::default();
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
         let payment = own_payment(&app, &who, &claim, id).await?;
         let wallet = debts.wallet(&app, who.tenant(), payment.payer).await?;
-        let terms = app.terms(who.tenant()).await?;
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let reason = request::text_of(reason.as_ref())?;
         let void = Void { tenant: who.tenant(), payment: &payment, wallet: &wallet, reason: reason.as_ref() };
         Ok(void::plan(&void, &terms, &cx)?)

@@ -5,6 +5,7 @@ use axum::extract::State;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::PaymentId;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
 use ledger_runtime::app::App;
 use ledger_runtime::debts::PayerDebts;
@@ -59,7 +60,7 @@ pub(crate) async fn create(
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&payment], fields).await?;
     let debts = PayerDebts::default();
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
         let reason = request::text_of(reason.as_ref())?;
         let refund = RefundRequest {
             tenant: who.tenant(),
@@ -71,7 +72,7 @@ pub(crate) async fn create(
             terminal: None,
         };
         let planned = refund.plan(&app, &claim, &debts, &cx).await?;
-        let terms = app.terms(who.tenant()).await?;
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let refunded = (StaffAmount::Refund, &planned.receipt.amount);
         let counted = app.counted(&who.member(), &terms, refunded, &cx).await?;
         Ok(planned.and(counted))

@@ -9,6 +9,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, PaymentId};
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::card_pins::{CardPinCheck, PIN_FIELD, SentPin};
 use ledger_runtime::debts::PayerDebts;
@@ -95,8 +96,8 @@ pub(crate) async fn topup(
     let fields = Fields::new().with_amount("amount", &charge);
     let (claim, admission) = TOPUP.claim(&app, &who, key, &[&card], fields).await?;
     let payee = LimitedAccount::new(Account::Card(card));
-    let plan = async |cx| {
-        let terms = payee.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = payee.terms(&app, (who.tenant(), cx.now)).await?;
         let topup = CardTopup {
             tenant: who.tenant().clone(),
             terminal: who.id(),
@@ -160,8 +161,8 @@ pub(crate) async fn pay(
     let (claim, admission) = PAY.claim(&app, &who, key, &[&card], fields).await?;
     let payer = LimitedAccount::new(Account::Card(card));
     let pin = CardPinCheck::new(card, sent.as_ref());
-    let plan = async |cx| {
-        let terms = payer.terms(&app, who.tenant()).await?;
+    let plan = async |cx: Context| {
+        let terms = payer.terms(&app, (who.tenant(), cx.now)).await?;
         pin.of_payment(&app, &claim, &terms, &amount, &cx).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let pay = CardPay {

@@ -133,7 +133,7 @@ async fn plan(
     original: &Claim,
     cx: &Context,
 ) -> Result<Planned<ReverseReceipt>, PlanError> {
-    let terms = app.terms(who.tenant()).await?;
+    let terms = app.terms_at(who.tenant(), cx.now).await?;
     let at = terms_of(app, who).await?;
     let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
     // A marker stays valid evidence after its window has ended.

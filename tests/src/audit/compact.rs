@@ -64,6 +64,7 @@ pub fn full(pk: &str, sk: &str, row: &Item) -> Result<Item, String> {
             "cs" => ("co2_source", text.map(s)),
             "cv" => ("co2_version", text.map(s)),
             "cr" => ("co2_rate", Some(value.clone())),
+            "tv" => ("terms_version", Some(value.clone())),
             "kt" => ("idempotency_key", text.map(s)),
             "ik" => ("idempotency_key", key(value).map(Value::S)),
             "pr" => ("principal", party_of("pr")?.map(Value::S)),

@@ -16,8 +16,7 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -329,6 +328,7 @@ fn terms() -> TenantTerms {
     let asset =
         |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
     TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into(),
         co2: Co2Terms { rate: rate("0.01"), source: "bulk".to_owned(), version: "1".to_owned() },

@@ -7,7 +7,7 @@ use super::vector::Given;
 use super::{
     build_approvals, build_card_pin, build_cash, build_crediting, build_decision, build_hold, build_lanes,
     build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale, build_settlement,
-    build_staff, build_topup, build_trail,
+    build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -33,7 +33,7 @@ use ledger_core::payments::pay::Pay;
 use ledger_core::payments::refund::Refund;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
-use ledger_core::terms::{RecordVersion, TerminalTerms};
+use ledger_core::terms::{EntryTerms, TerminalTerms};
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 use ledger_core::{cards, customers, grants, tenants};
 
@@ -278,6 +278,7 @@ pub(super) fn make(
         Does::Cash(does) => return build_cash::make(world, does),
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),
         Does::Notice(does) => return build_notices::make(world, does),
+        Does::Terms(does) => return build_terms::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),
         Does::Recorded(does) => return build_recorded::make(world, does, given),
@@ -388,8 +389,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
-        due_shards: Shards::ONE,
-        records: RecordVersion::V1,
+        terms: EntryTerms::first(Shards::ONE),
     });
     Ok(Made::Draft(Draft { entry, items: vec![item] }))
 }

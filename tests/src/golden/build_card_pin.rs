@@ -74,7 +74,8 @@ pub(super) fn make(world: &World, does: &CardPinDoes, claim: Option<&Claim>) -> 
             Ok(Made::Draft(planned.draft))
         }
         CardPinDoes::Terms { above, actor } => {
-            let seen = TenantTerms::read(world.must(&keys::config(tenant))).map_err(PlanRefusal::from)?.card_pin;
+            let seen =
+                TenantTerms::read(world.must(&keys::config(tenant)), world.cx.now).map_err(PlanRefusal::from)?.card_pin;
             let to = match above.as_deref() {
                 Some(most) => CardPinTerms::above(Balance::from_stored(Asset::Ecopay, most).unwrap()).unwrap(),
                 None => CardPinTerms::NotUsed,

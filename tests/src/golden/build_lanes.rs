@@ -111,7 +111,7 @@ fn credits(world: &World, lane: u32, waiting: &[Sealable]) -> LaneCredits {
 }
 
 fn credits_of(world: &World, lane: u32, credited: impl Iterator<Item = EntryCredit>) -> LaneCredits {
-    let terms = world.get(&keys::config(&world.tenant)).map(|config| TenantTerms::read(config).unwrap());
+    let terms = world.get(&keys::config(&world.tenant)).map(|config| TenantTerms::read(config, world.cx.now).unwrap());
     let volumes = VolumeLimits::of(terms.and_then(|terms| terms.limits).as_ref());
     let mut credits = LaneCredits::new(lane).counting(volumes);
     for (merchant, key) in credits.unread(&world.tenant, credited.map(|credit| credit.merchant)) {

@@ -143,7 +143,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             return Ok(Made::Whole(made.unwrap()));
         }
         Does::TenantOpen { terms } => {
-            let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
+            let terms = TenantTerms::read(&wire::item_from_json(terms), cx.now).unwrap();
             return Ok(Made::Whole(tenants::open(tenant, &terms, cx.now).unwrap()));
         }
         Does::KeyPhase { from, to, actor } => {
@@ -164,7 +164,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::TenantLimits { holder, asset, changes, actor } => {
             let (holder, asset) = (Holder::parse(holder).unwrap(), Asset::parse(asset).unwrap());
-            let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config).unwrap());
+            let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config, cx.now).unwrap());
             let seen = terms.and_then(|terms| terms.limits);
             let changes = limit_changes(holder, &asset, changes);
             let of = (holder, &asset);
@@ -177,7 +177,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let (_, key) = tenants::limited_item(tenant, account, &asset).unwrap();
             let own = world.find(&key).map(|item| OwnLimits::read(&item, &asset).unwrap()).unwrap_or_default();
             let changes = limit_changes(Holder::of(account).unwrap(), &asset, changes);
-            let change = AccountLimitsChange { account, asset: &asset, seen: &own, changes: &changes };
+            let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config, cx.now).unwrap());
+            let of_tenant = terms.as_ref().and_then(|terms| terms.limits.as_ref());
+            let change = AccountLimitsChange { account, asset: &asset, of_tenant, seen: &own, changes: &changes };
             let planned = tenants::plan_account_limits(tenant, change, (decode::actor(actor), None), cx)?;
             return Ok(Made::Whole(Transaction::unkeyed(planned.draft.items).unwrap()));
         }

@@ -132,7 +132,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             return Ok(Made::Whole(staff::add_member(tenant, operator, &founder(person), &roles(names), cx).unwrap()));
         }
         StaffDoes::Open { terms, owners } => {
-            let terms = TenantTerms::read(&wire::item_from_json(terms)).unwrap();
+            let terms = TenantTerms::read(&wire::item_from_json(terms), world.cx.now).unwrap();
             let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();
             let opening = tenants::open(tenant, &terms, cx.now).unwrap();
             return Ok(Made::Whole(staff::with_founders(opening, tenant, &owners, cx).unwrap()));

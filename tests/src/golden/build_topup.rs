@@ -182,6 +182,7 @@ impl Records {
             clawback,
             wallet,
             spent_points: world.spent_points(),
+            terms_version: world.terms_version(),
         }
     }
 

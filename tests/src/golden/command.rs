@@ -13,6 +13,7 @@ use super::build_recorded::RecordedDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_staff::StaffDoes;
+use super::build_terms::TermsDoes;
 use super::build_trail::TrailDoes;
 use super::command_hold::{HoldDoes, Maybe};
 use super::command_job::JobAdvance;
@@ -346,6 +347,7 @@ pub enum Does {
     Cash(CashDoes),
     CardPin(CardPinDoes),
     Notice(NoticeDoes),
+    Terms(TermsDoes),
     Staff(StaffDoes),
     Approval(ApprovalDoes),
     // Requests with records of their own, in tenants that require approvals.

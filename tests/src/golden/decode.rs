@@ -20,7 +20,7 @@ use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
-use ledger_core::terms::{MerchantTerms, SpentPoints, TenantTerms};
+use ledger_core::terms::{MerchantTerms, SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::ProjectedRecord;
 use ledger_core::wallets::SeenWallet;
@@ -94,6 +94,12 @@ impl World {
         }
     }
 
+    /// The version of those terms.
+    #[must_use]
+    pub fn terms_version(&self) -> TermsVersion {
+        self.get(&keys::config(&self.tenant)).map_or(TermsVersion::FIRST, |_| self.terms().version)
+    }
+
     /// An item that must exist in the state.
     #[must_use]
     pub fn must(&self, key: &Key) -> &Item {
@@ -153,7 +159,7 @@ impl World {
     /// The tenant's terms.
     #[must_use]
     pub fn terms(&self) -> TenantTerms {
-        TenantTerms::read(self.must(&keys::config(&self.tenant))).unwrap()
+        TenantTerms::read(self.must(&keys::config(&self.tenant)), self.cx.now).unwrap()
     }
 
     /// The tenant's terms for an operation of an account. Its own limits were read if what was seen has one of its items.

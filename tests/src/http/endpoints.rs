@@ -77,6 +77,8 @@ endpoints! {
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
     AccountLimits = "post_admin_account_limits",
+    TermsChange = "post_admin_terms_changes",
+    TermsCancel = "post_admin_terms_cancellation",
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
     CounterCeiling = "post_admin_cash_room",
@@ -245,6 +247,7 @@ impl Endpoint {
             }
             Self::CardPin | Self::CardPinReset => card_pins::prepare(self, world).await,
             Self::AccountLimits => account_limits::prepare(world).await,
+            Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
             Self::TerminalOpen
             | Self::TerminalPatch
             | Self::Enrolment

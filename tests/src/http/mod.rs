@@ -22,6 +22,7 @@ pub mod settling;
 pub mod staff;
 pub mod stripe;
 pub mod tap;
+pub mod terms;
 mod tills;
 pub mod topup_rig;
 pub mod workers;

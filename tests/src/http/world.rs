@@ -102,7 +102,13 @@ impl World {
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 
-    async fn opened(host: Arc<Host>, tenant: &str, terms: &TenantTerms, legacy: Option<Model>, clock: Clock) -> Self {
+    pub(super) async fn opened(
+        host: Arc<Host>,
+        tenant: &str,
+        terms: &TenantTerms,
+        legacy: Option<Model>,
+        clock: Clock,
+    ) -> Self {
         let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
         let (dynamodb, app, counting) =
             host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;

@@ -10,13 +10,13 @@ use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, World, account_limits, host, settling, staff};
+use ledger_tests::http::{Answer, Call, World, account_limits, host, settling, staff, terms};
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 18;
+const KINDS: usize = 20;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -39,6 +39,8 @@ const fn place(command: &Command) -> usize {
         Command::CashDepositReversal { .. } => 15,
         Command::Refund(_) => 16,
         Command::CashReversal(_) => 17,
+        Command::TermsChange { .. } => 18,
+        Command::TermsCancel { .. } => 19,
     }
 }
 
@@ -86,6 +88,8 @@ async fn requests(world: &World) -> Vec<Call> {
         posts(&world.reversal_of(&shop.id, "100").await, &json!({"reason": "receipt of another"})),
         world.refunds_for(&shop.id, &paid.text("/payment_id"), "100"),
         world.takes_back(&counter, &reversed),
+        posts(terms::CHANGES, &terms::body(&json!({"points_rate": "0.02"}), terms::in_an_hour(world))),
+        posts(terms::CANCELLATION, &json!({"version": 2})),
     ]
 }
 

@@ -67,6 +67,8 @@ endpoints! {
     admin_terminals_patch = TerminalPatch,
     admin_terminals_enrolment = Enrolment,
     admin_account_limits = AccountLimits,
+    admin_terms_changes = TermsChange,
+    admin_terms_cancellation = TermsCancel,
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
     admin_cash_room = CounterCeiling,

@@ -37,6 +37,7 @@ mod scenarios;
 mod secrets;
 mod signatures;
 mod strangers;
+mod terms;
 mod texts;
 mod topup_refunds;
 mod topups;

@@ -104,8 +104,7 @@ pub fn plan(
             ],
             references: Vec::new(),
             details,
-            due_shards: terms.due_shards,
-            records: terms.records,
+            terms: terms.of_entry(),
         });
     }
     items.insert(0, decided(tenant, staff, adjustment, update));

@@ -12,7 +12,8 @@ use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
-use crate::time::BusinessDate;
+use crate::terms::{TermsChanges, TermsVersion};
+use crate::time::{BusinessDate, Timestamp};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -142,6 +143,20 @@ pub enum Command {
         /// The version of the record that was seen.
         seen: i64,
     },
+    /// Changes the tenant's terms from a stated time on.
+    TermsChange {
+        /// The fields to change, with the values that were seen.
+        changes: TermsChanges,
+        /// The time from which the version holds.
+        from: Timestamp,
+        /// The last version that had been stored.
+        seen: TermsVersion,
+    },
+    /// Cancels a version of the tenant's terms before its time.
+    TermsCancel {
+        /// The version.
+        version: TermsVersion,
+    },
     /// Changes the limits of one account so that it may do more.
     AccountLimits {
         /// The account: a customer or a card.
@@ -198,6 +213,8 @@ impl Command {
             Self::EnrolmentCode { .. } => Operation::EnrolmentCode,
             Self::StaffInvite { .. } => Operation::StaffInvite,
             Self::StaffChange { .. } => Operation::StaffChange,
+            Self::TermsChange { .. } => Operation::TermsChange,
+            Self::TermsCancel { .. } => Operation::TermsCancel,
             Self::AccountLimits { .. } => Operation::AccountLimits,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
@@ -218,6 +235,7 @@ impl Command {
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
+            Self::TermsChange { .. } | Self::TermsCancel { .. } => Permission::TermsChange,
             Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
         }
@@ -246,6 +264,8 @@ impl Command {
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. }
             | Self::AccountLimits { .. } => None,
         }
     }
@@ -288,7 +308,10 @@ impl Command {
             Self::AccountLimits { account, asset, .. } => {
                 Effect { account: Some(*account), asset: Some(asset.clone()), ..Effect::default() }
             }
-            Self::StaffInvite { .. } | Self::StaffChange { .. } => Effect::default(),
+            Self::StaffInvite { .. }
+            | Self::StaffChange { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. } => Effect::default(),
         }
     }
 
@@ -331,6 +354,11 @@ impl Command {
                 let state = state.map(|state| ("status", state.name().to_owned()));
                 [Some(("staff_id", id.to_string())), roles, accounts, state].into_iter().flatten().collect()
             }
+            Self::TermsChange { changes, from, seen: _ } => {
+                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+                vec![("terms", changes.join("; ")), ("from", from.to_string())]
+            }
+            Self::TermsCancel { version } => vec![("terms_version", version.to_string())],
             Self::AccountLimits { changes, .. } => {
                 let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
                 vec![("limits", changes.join(" "))]
@@ -366,6 +394,8 @@ impl Command {
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
             | Self::MerchantOwner { .. } => self.effect().account.into_iter().collect(),
         }
@@ -393,6 +423,8 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::Destination { .. }
             | Self::EnrolmentCode { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
             | Self::SettlementOpen { .. } => false,
         }
@@ -406,6 +438,7 @@ impl Command {
             }
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
+            Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }

@@ -17,6 +17,7 @@ use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
 use crate::staff::{MemberState, StaffMember, acting};
+use crate::tenants;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
 use std::collections::BTreeMap;
@@ -81,7 +82,8 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
     let of_draft = draft
         .items
         .into_iter()
-        .map(|item| if item.role() == Role::Audit { of_decider(item, decider.actor(), known()) } else { item });
+        .map(|item| if item.role() == Role::Audit { of_decider(item, decider.actor(), known()) } else { item })
+        .map(|item| if item.role() == Role::Terms { tenants::approved_by(item, decider.id) } else { item });
     let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
     let outside = beneficiaries.into_iter().filter_map(|account| is_outside(tenant, decider, account));
     let items =

@@ -22,9 +22,9 @@ use crate::psp::PspTerms;
 use crate::refund_rooms::{self, RefundRoom};
 use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
-use crate::tenants::{self, AccountLimitsChange};
+use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, TenantTerms, TermsSchedule, is_ahead};
 use crate::time::BusinessDate;
 use crate::transaction::{Draft, Role, TransactItem};
 
@@ -76,6 +76,7 @@ impl Command {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
             Self::StaffChange { id, .. } => vec![keys::staff_member(tenant, Employer::Operator, *id)],
+            Self::TermsChange { .. } | Self::TermsCancel { .. } => vec![keys::config(tenant)],
             Self::AccountLimits { account, asset, .. } => {
                 tenants::limited_item(tenant, *account, asset).into_iter().map(|(_, key)| key).collect()
             }
@@ -198,12 +199,37 @@ impl Command {
                 let change = StaffChange { tenant, member: &member, roles, beneficiary_of, state: *state, reason };
                 ready(staff::plan_change(change, by, cx)?.draft)
             }
+            Self::TermsChange { changes, from, seen: last } => {
+                let config = seen.must(0)?;
+                let schedule = TermsSchedule::read(config)?;
+                // The time only comes nearer: a change that is too late will never be in time.
+                let is_stale = schedule.last() != *last
+                    || changes.applied(schedule.at(cx.now)).is_none()
+                    || !is_ahead(*from, cx.now);
+                if is_stale {
+                    return Ok(Drafted::Stale);
+                }
+                let by = TermsBy { staff: by.id, actor, reason };
+                let change = TermsChange { tenant, config, changes, from: *from, by };
+                ready(tenants::plan_terms(&change, cx)?.draft)
+            }
+            Self::TermsCancel { version } => {
+                let config = seen.must(0)?;
+                let schedule = TermsSchedule::read(config)?;
+                let next = schedule.scheduled(cx.now).filter(|next| next.terms.version == *version);
+                if !next.is_some_and(|next| next.can_be_cancelled(cx.now)) {
+                    return Ok(Drafted::Stale);
+                }
+                let by = TermsBy { staff: by.id, actor, reason };
+                ready(tenants::plan_cancel_terms(tenant, config, *version, by, cx)?.draft)
+            }
             Self::AccountLimits { account, asset, changes, seen: before } => {
                 let own = OwnLimits::read(seen.must(0)?, asset)?;
                 if own != *before {
                     return Ok(Drafted::Stale);
                 }
-                let change = AccountLimitsChange { account: *account, asset, seen: &own, changes };
+                let of_tenant = seen.terms.limits.as_ref();
+                let change = AccountLimitsChange { account: *account, asset, of_tenant, seen: &own, changes };
                 ready(tenants::plan_account_limits(tenant, change, (actor, reason), cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {

@@ -14,6 +14,7 @@ use crate::permission::Staff;
 use crate::personal::FreeText;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffRole};
+use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::BusinessDate;
 use std::collections::BTreeSet;
 
@@ -97,6 +98,14 @@ impl Command {
                 item.extend(beneficiary_of.as_ref().map(|all| ("beneficiary_of".to_owned(), names(all))));
                 item.extend(state.map(|state| id("state", &state.name())));
                 item.insert(SEEN.to_owned(), Value::int(*seen));
+            }
+            Self::TermsChange { changes, from, seen } => {
+                item.extend([id("from", from)]);
+                item.insert("changes".to_owned(), changes.item());
+                item.insert(SEEN.to_owned(), Value::int(seen.number().into()));
+            }
+            Self::TermsCancel { version } => {
+                item.insert("version".to_owned(), Value::int(version.number().into()));
             }
             Self::AccountLimits { account, asset, changes, seen } => {
                 item.extend([id("account", account), id("asset", asset)]);
@@ -184,6 +193,12 @@ impl Command {
                 state: item.opt_named("state", MemberState::parse)?,
                 seen: item.int(SEEN)?,
             },
+            Kind::TermsChange => Self::TermsChange {
+                changes: TermsChanges::read(item, "changes")?,
+                from: item.timestamp("from")?,
+                seen: item.checked_int(SEEN, TermsVersion::new)?,
+            },
+            Kind::TermsCancel => Self::TermsCancel { version: item.checked_int("version", TermsVersion::new)? },
             Kind::AccountLimits => {
                 let asset = item.parsed("asset", Asset::parse)?;
                 let change = |text: &str| LimitChange::from_stored(&asset, text).ok_or(());
@@ -217,6 +232,8 @@ enum Kind {
     EnrolmentCode,
     StaffInvite,
     StaffChange,
+    TermsChange,
+    TermsCancel,
     AccountLimits,
     MerchantOwner,
 }
@@ -239,6 +256,8 @@ impl Kind {
         (Operation::EnrolmentCode, Self::EnrolmentCode),
         (Operation::StaffInvite, Self::StaffInvite),
         (Operation::StaffChange, Self::StaffChange),
+        (Operation::TermsChange, Self::TermsChange),
+        (Operation::TermsCancel, Self::TermsCancel),
         (Operation::AccountLimits, Self::AccountLimits),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];

@@ -19,8 +19,7 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    RoomTerms, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -49,6 +48,7 @@ fn terms() -> TenantTerms {
     let spec = AssetSpec::POINT;
     let asset = AssetTerms { spec: spec.clone(), cap: None, transferable: false, spendable: true };
     TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(spec.asset().clone(), asset)]),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },
@@ -359,8 +359,20 @@ fn commands() -> Vec<Command> {
             state: Some(MemberState::Active),
             seen: 4,
         },
+        Command::TermsChange {
+            changes: changes(),
+            from: Timestamp::parse("2026-12-01T00:00:00Z").unwrap(),
+            seen: TermsVersion::FIRST,
+        },
+        Command::TermsCancel { version: TermsVersion::new(2).unwrap() },
         Command::MerchantOwner { merchant, id: person, email },
     ]
+}
+
+/// One field that is set, and one that is changed.
+fn changes() -> TermsChanges {
+    let wanted = [("hold_hours", "48"), ("points_rate", "0.02")];
+    TermsChanges::plan(&terms(), &wanted.map(|(field, to)| (field.to_owned(), Some(to.to_owned()))).into()).unwrap()
 }
 
 #[test]

@@ -275,8 +275,7 @@ fn undo(
         postings,
         references: vec![Reference { partition: command.terminal.clone(), changes }],
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     Ok(Draft { entry: Some(entry), items })
 }

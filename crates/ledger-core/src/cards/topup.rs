@@ -125,8 +125,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         postings,
         references: vec![Reference { partition, changes: vec![charge.credit()] }],
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     let receipt = CardTopupReceipt {
         transaction_id: cx.transaction_id,

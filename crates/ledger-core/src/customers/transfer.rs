@@ -76,8 +76,7 @@ pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Pla
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: vec![Reference { partition: Partition::customer(tenant, *to), changes: vec![amount.credit()] }],
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     let receipt = TransferReceipt {
         transaction_id: cx.transaction_id,

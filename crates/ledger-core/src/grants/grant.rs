@@ -78,8 +78,7 @@ pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planne
         ],
         references: Vec::new(),
         details: crate::plan::memo_details(Some(reason)),
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     let receipt = GrantReceipt {
         transaction_id: cx.transaction_id,

@@ -9,6 +9,7 @@ use crate::account::{Account, Bucket};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::parse_uuid;
 use crate::keys::{Key, attr, sk};
+use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
 use std::borrow::Cow;
 use uuid::Uuid;
@@ -56,7 +57,7 @@ enum Kept {
 
 /// The attributes that have another name in the compact form: full, compact, and how the value is kept. The first row
 /// that a value fits is used. A value that fits none is kept under its full name, as it is. Rows are only added.
-const ATTRIBUTES: [(&str, &str, Kept); 22] = [
+const ATTRIBUTES: [(&str, &str, Kept); 23] = [
     (attr::CREATED_AT, "ca", Kept::Instant),
     (OPERATION, "op", Kept::Text),
     (PRINCIPAL, "pr", Kept::Party),
@@ -79,6 +80,7 @@ const ATTRIBUTES: [(&str, &str, Kept); 22] = [
     ("co2_rate", "cr", Kept::Number),
     ("co2_source", "cs", Kept::Text),
     ("co2_version", "cv", Kept::Text),
+    (TermsVersion::ATTRIBUTE, "tv", Kept::Number),
 ];
 
 /// Stands for the id of the partition key.

@@ -25,7 +25,8 @@ pub struct LimitTerms {
     account: AccountLimits,
     /// Whether a merchant above its limit of a day is suspended.
     suspends: bool,
-    version: u32,
+    /// How often they were changed; `None`: the tenant's configuration has no limits, but a version of its terms has.
+    version: Option<u32>,
 }
 
 /// What is known of an account's own limits when its operation is planned.
@@ -43,7 +44,7 @@ impl LimitTerms {
     /// Limits without a rule.
     #[must_use]
     pub fn none() -> Self {
-        Self { rules: BTreeMap::new(), account: AccountLimits::NoneAnywhere, suspends: false, version: 0 }
+        Self { rules: BTreeMap::new(), account: AccountLimits::NoneAnywhere, suspends: false, version: Some(0) }
     }
 
     /// These limits with one rule of the tenant changed.
@@ -80,7 +81,12 @@ impl LimitTerms {
 
     /// The number of changes of the tenant's limits.
     pub(crate) fn version(&self) -> u32 {
-        self.version
+        self.version.unwrap_or(0)
+    }
+
+    /// Whether the tenant's configuration has limits, which say whether accounts have limits of their own.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.version.is_some()
     }
 
     /// Whether a plan needs the account's own limits, once one made without them was stale.
@@ -123,6 +129,17 @@ impl LimitTerms {
             Some(own) => own,
             None => self.rules(holder, asset)?.get(&rule),
         }
+    }
+
+    /// The tenant's own limit of a rule; `None` if there is none.
+    #[must_use]
+    pub fn rule(&self, holder: Holder, asset: &Asset, rule: Rule) -> Option<&Balance> {
+        self.rules(holder, asset)?.get(&rule)
+    }
+
+    /// The rules of the tenant that have a limit.
+    pub fn rules_of_tenant(&self) -> impl Iterator<Item = (Holder, &Asset, Rule)> {
+        self.rules.iter().flat_map(|((holder, asset), rules)| rules.keys().map(move |rule| (*holder, asset, *rule)))
     }
 
     /// The rules of a holder in an asset.
@@ -177,7 +194,7 @@ impl LimitTerms {
             }
         }
         let account = if item.flag(ACCOUNTS)? { AccountLimits::Unread } else { AccountLimits::NoneAnywhere };
-        Ok(Self { rules, account, suspends: item.flag(SUSPENDS)?, version: item.int(VERSION)? })
+        Ok(Self { rules, account, suspends: item.flag(SUSPENDS)?, version: item.opt_int(VERSION)? })
     }
 
     /// The attribute of the tenant's configuration.
@@ -185,7 +202,7 @@ impl LimitTerms {
     pub fn item(&self) -> Item {
         let mut item = Item::from([
             (ACCOUNTS.to_owned(), Value::Bool(self.has_own_limits())),
-            (VERSION.to_owned(), Value::int(self.version.into())),
+            (VERSION.to_owned(), Value::int(self.version().into())),
         ]);
         if self.suspends {
             item.insert(SUSPENDS.to_owned(), Value::Bool(true));
@@ -203,7 +220,7 @@ impl LimitTerms {
 
     /// The attribute after a further change.
     pub(crate) fn next_item(&self) -> Item {
-        Self { version: self.version.saturating_add(1), ..self.clone() }.item()
+        Self { version: Some(self.version().saturating_add(1)), ..self.clone() }.item()
     }
 }
 

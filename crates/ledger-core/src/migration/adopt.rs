@@ -18,7 +18,7 @@ use crate::ids::{Actor, Principal, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec};
 use crate::operation::Operation;
-use crate::terms::RecordVersion;
+use crate::terms::EntryTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Entry, Provenance, Role, TransactItem};
 
@@ -121,8 +121,7 @@ fn actions(
             postings,
             references: Vec::new(),
             details: Item::new(),
-            due_shards: migration.due_shards,
-            records: RecordVersion::V1,
+            terms: EntryTerms::first(migration.due_shards),
         };
         let claim = claim(customer_ref, before(now))?;
         items.push(claim.marker((&answer()).into(), Some(entry.link())).ok()?);

@@ -73,7 +73,8 @@ impl Layout {
         if stored.contains_key(CONTRACTED_AT) {
             return stored.timestamp(CONTRACTED_AT).map(|_| Self::Split);
         }
-        let terms = TenantTerms::read(config)?;
+        // A tenant that migrates has no versions of its terms.
+        let terms = TenantTerms::of_attributes(config)?;
         match terms.records {
             RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
             // The legacy model has no place for them.

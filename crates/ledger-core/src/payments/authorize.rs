@@ -95,8 +95,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
         postings,
         references: Vec::new(),
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     let receipt = PaymentReceipt {
         payment_id: payment.id,

@@ -82,8 +82,7 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         postings: postings(command.wallet, &after)?,
         references: Vec::new(),
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt: after })
 }

@@ -123,8 +123,7 @@ impl Release<'_> {
             postings,
             references: Vec::new(),
             details,
-            due_shards: terms.due_shards,
-            records: terms.records,
+            terms: terms.of_entry(),
         };
         let receipt = PaymentRecord { state, ..payment.clone() };
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })

@@ -251,8 +251,7 @@ impl Payment<'_> {
             postings,
             references: self.references,
             details,
-            due_shards: self.terms.due_shards,
-            records: self.terms.records,
+            terms: self.terms.of_entry(),
         };
         let receipt = PaymentReceipt {
             payment_id: record.id,

@@ -136,8 +136,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
             .map(|p| Reference { partition: p.clone(), changes: changes.clone() })
             .collect(),
         details,
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
 }

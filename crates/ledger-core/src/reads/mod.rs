@@ -32,7 +32,7 @@ pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, listed_entries, listed_items, table_segment};
 pub use tenants::{
-    acts_from, approvals, audit_records, breaks_of, migration_passes, reconciliations, requests, staff_members,
+    acts_from, approvals, audit_records, breaks_of, migration_passes, reconciliations, requests, staff_members, terms,
 };
 pub use trail::{
     bindings, lane_segments, payment_items, seal_heads, sealed_days, segments, steps_of, topup_items, topup_refunds,

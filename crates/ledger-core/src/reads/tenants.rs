@@ -41,6 +41,12 @@ pub fn migration_passes(tenant: &Tenant) -> Query {
     Query::partition(&Partition::tenant(tenant), SortRange::prefix(sk::MIGRATION))
 }
 
+/// The versions of a tenant's terms, the latest first.
+#[must_use]
+pub fn terms(tenant: &Tenant) -> Query {
+    Query::partition(&Partition::tenant(tenant), SortRange::prefix(keys::TERMS)).newest_first()
+}
+
 /// The staff of an employer, largest id first, after the member `after`.
 #[must_use]
 pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {

@@ -159,6 +159,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         runs: 0,
         shards: merchant.shards,
         due_shards: terms.due_shards,
+        terms_version: terms.version,
     };
     let key = keys::settlement(tenant, merchant.id, settlement.id);
     let items = vec![

@@ -12,7 +12,7 @@ use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
-use crate::terms::{RoomTerms, SettlementTerms};
+use crate::terms::{EntryTerms, RoomTerms, SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -130,6 +130,8 @@ pub struct Settlement {
     pub shards: Shards,
     /// The number of shards of the tenant's due work.
     pub due_shards: Shards,
+    /// The version of the terms that it was opened under. Its steps are planned from what it keeps of them.
+    pub terms_version: TermsVersion,
 }
 
 impl SettlementState {
@@ -207,6 +209,11 @@ impl UndoReason {
 }
 
 impl Settlement {
+    /// What an entry of a step takes. A step changes the merchant's balance itself, so that no seal credits it.
+    pub(super) fn of_entry(&self) -> EntryTerms {
+        EntryTerms { version: self.terms_version, ..EntryTerms::first(self.due_shards) }
+    }
+
     /// Reads a stored settlement.
     ///
     /// # Errors
@@ -248,6 +255,7 @@ impl Settlement {
             runs: item.int("runs")?,
             shards: item.checked_int("shards", Shards::new)?,
             due_shards: item.checked_int("due_shards", Shards::new)?,
+            terms_version: TermsVersion::read(item)?,
         })
     }
 
@@ -277,6 +285,7 @@ impl Settlement {
         item.extend(self.settles_rooms.then(|| (SETTLES_ROOMS.to_owned(), Value::s(RoomTerms::Settled.name()))));
         item.extend(self.carried_rooms.item());
         item.extend(self.paid_before.map(|before| (PAID_BEFORE.to_owned(), Value::int(before.into()))));
+        item.extend(self.terms_version.attribute());
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
         item
     }

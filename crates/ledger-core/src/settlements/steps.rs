@@ -15,7 +15,6 @@ use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Delta, MoneyError};
 use crate::operation::Operation;
-use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Draft, Entry, TransactItem, Transaction};
 use std::collections::BTreeMap;
@@ -301,8 +300,7 @@ pub(super) fn entry(settlement: &Settlement, what: &str, postings: Vec<Posting>)
             ("settlement_id".to_owned(), Value::s(settlement.id)),
             ("merchant_id".to_owned(), Value::s(settlement.merchant)),
         ]),
-        due_shards: settlement.due_shards,
-        records: RecordVersion::V1,
+        terms: settlement.of_entry(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::Shards;
 use crate::money::{Asset, Balance, Rate, RegionalKey};
-use crate::terms::SettlementTerms;
+use crate::terms::{SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, CLOCK_SKEW, Timestamp};
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -93,6 +93,7 @@ fn settlement(state: S, totals: &[(&Asset, &str, &str, &str)]) -> Settlement {
         runs: 0,
         shards: Shards::ONE,
         due_shards: Shards::ONE,
+        terms_version: TermsVersion::FIRST,
     }
 }
 

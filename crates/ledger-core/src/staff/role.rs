@@ -56,6 +56,7 @@ const VIEWER: &[Permission] = &[
     Permission::ReconciliationRead,
     Permission::AttentionRead,
     Permission::IdempotencyRead,
+    Permission::TermsRead,
     Permission::MigrationRead,
 ];
 

@@ -2,11 +2,11 @@
 
 use super::limits::{limited_item, limits_changed};
 use crate::account::Account;
-use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
-use crate::limits::{self, LimitChange, OwnLimits};
+use crate::limits::{self, LimitChange, LimitTerms, OwnLimits};
 use crate::money::Asset;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -21,6 +21,8 @@ pub struct AccountLimitsChange<'a> {
     pub account: Account,
     /// The asset.
     pub asset: &'a Asset,
+    /// The limits of the tenant; `None` if it has none.
+    pub of_tenant: Option<&'a LimitTerms>,
     /// The limits that were read.
     pub seen: &'a OwnLimits,
     /// The rules to change.
@@ -54,17 +56,25 @@ pub fn plan_account_limits(
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<AccountLimitsReceipt>, PlanRefusal> {
-    let AccountLimitsChange { account, asset, seen, changes } = change;
+    let AccountLimitsChange { account, asset, of_tenant, seen, changes } = change;
     let (accounts, version) =
         (format!("{}.{}", limits::ATTRIBUTE, limits::ACCOUNTS), format!("{}.{}", limits::ATTRIBUTE, limits::VERSION));
-    let config = Update::new()
-        .add(version.clone(), "one", Value::int(1))
-        .set(accounts, "accounts", Value::Bool(true))
-        .set(attr::UPDATED_AT, "now", Value::s(cx.now));
+    // A version of the terms may have limits where `CONFIG` has no attribute for what accounts have of their own.
+    let is_first = of_tenant.is_some_and(|limits| !limits.is_stored());
+    let (config, has_limits) = if is_first {
+        let first =
+            Item::from([(limits::ACCOUNTS.to_owned(), Value::Bool(true)), (limits::VERSION.to_owned(), Value::int(1))]);
+        let none = Clause { condition: Condition::absent(limits::ATTRIBUTE), failure: Failure::StalePlan };
+        (Update::new().set(limits::ATTRIBUTE, "limits", Value::M(first)), none)
+    } else {
+        let update =
+            Update::new().add(version.clone(), "one", Value::int(1)).set(accounts, "accounts", Value::Bool(true));
+        (update, Clause { condition: Condition::exists(version), failure: Failure::WrongState })
+    };
+    let config = config.set(attr::UPDATED_AT, "now", Value::s(cx.now));
     // INVARIANT: an account has limits of its own only if split records alone hold the tenant's customers. The legacy model
     // has no place for them.
     let is_split = Clause { condition: split_alone(), failure: Failure::StalePlan };
-    let has_limits = Clause { condition: Condition::exists(version), failure: Failure::WrongState };
     let item = limited_item(tenant, account, asset);
     let (role, key) = item.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
     let after = changes.iter().fold(seen.clone(), OwnLimits::with);

@@ -27,7 +27,6 @@ impl ApprovalTerms {
     /// The attribute of `CONFIG`; absent for [`ApprovalTerms::NotRequired`].
     const ATTRIBUTE: &str = "approvals";
     const REQUIRED: &str = "required";
-    const GRANT_LIMITS: &str = "grant_limits";
 
     /// Whether commands of the closed list need approval.
     #[must_use]
@@ -44,6 +43,23 @@ impl ApprovalTerms {
         match self {
             Self::NotRequired => false,
             Self::Required(limits) => limits.0.get(amount.asset()).is_none_or(|limit| amount.value() > limit.value()),
+        }
+    }
+
+    /// The limits up to which grants need no approval; `None` if no grant needs one.
+    #[must_use]
+    pub const fn grant_limits(&self) -> Option<&GrantLimits> {
+        match self {
+            Self::NotRequired => None,
+            Self::Required(limits) => Some(limits),
+        }
+    }
+
+    /// As [`ApprovalTerms::grant_limits`], to be changed.
+    pub(super) const fn grant_limits_mut(&mut self) -> Option<&mut GrantLimits> {
+        match self {
+            Self::NotRequired => None,
+            Self::Required(limits) => Some(limits),
         }
     }
 
@@ -85,17 +101,24 @@ impl ApprovalTerms {
 }
 
 impl GrantLimits {
+    /// The attribute of `CONFIG`; absent if there are none.
+    pub(super) const ATTRIBUTE: &str = "grant_limits";
+
     fn read(config: &Item) -> Result<Self, ItemError> {
-        let Some(limits) = config.opt_map(ApprovalTerms::GRANT_LIMITS)? else { return Ok(Self::default()) };
+        let Some(limits) = config.opt_map(Self::ATTRIBUTE)? else { return Ok(Self::default()) };
         let limit = |name: &String| {
-            let asset = Asset::parse(name).map_err(|_| ItemError::invalid(ApprovalTerms::GRANT_LIMITS))?;
+            let asset = Asset::parse(name).map_err(|_| ItemError::invalid(Self::ATTRIBUTE))?;
             Ok((asset.clone(), limits.amount(name, asset)?))
         };
         Ok(Self(limits.keys().map(limit).collect::<Result<_, _>>()?))
     }
 
     fn attribute(&self) -> Option<(String, Value)> {
-        let limits = self.0.iter().map(|(asset, limit)| (asset.to_string(), Value::N(limit.text())));
-        (!self.0.is_empty()).then(|| (ApprovalTerms::GRANT_LIMITS.to_owned(), Value::M(limits.collect())))
+        (!self.0.is_empty()).then(|| (Self::ATTRIBUTE.to_owned(), self.value()))
+    }
+
+    /// The value of the attribute.
+    pub(super) fn value(&self) -> Value {
+        Value::M(self.0.iter().map(|(asset, limit)| (asset.to_string(), Value::N(limit.text()))).collect())
     }
 }

@@ -4,17 +4,26 @@ mod approvals;
 mod card_pin;
 mod cash;
 mod cash_bonus;
+mod fields;
 mod rooms;
+mod schedule;
 mod settlement;
 mod staff;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
 pub use crate::records::RecordVersion;
+pub use crate::terms_version::TermsVersion;
+pub use crate::transaction::EntryTerms;
 pub use approvals::{ApprovalTerms, GrantLimits};
 pub use card_pin::CardPinTerms;
 pub use cash::CashTerms;
 pub use cash_bonus::CashBonusTerms;
+pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
 pub use rooms::RoomTerms;
+pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
+pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
 pub use settlement::{Charged, SettlementTerms};
 pub use staff::StaffSource;
 pub use terminal::TerminalTerms;
@@ -41,9 +50,11 @@ pub(crate) fn split_alone() -> Condition {
     Condition::absent(MIGRATION).or(Condition::exists(format!("{MIGRATION}.{CONTRACTED_AT}")))
 }
 
-/// A tenant's configuration, its `CONFIG` item.
+/// A tenant's terms and switches at an instant, from its `CONFIG` item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantTerms {
+    /// The version of the terms.
+    pub version: TermsVersion,
     /// Whether requests must carry an idempotency key.
     pub key_phase: KeyPhase,
     /// The assets that are enabled for the tenant.
@@ -215,11 +226,17 @@ impl TenantTerms {
         self.hold_hours.unwrap_or(HoldHours::DEFAULT).duration()
     }
 
-    /// Reads the `CONFIG` item.
+    /// What an entry that is planned under these terms takes from them.
+    #[must_use]
+    pub fn of_entry(&self) -> EntryTerms {
+        EntryTerms { due_shards: self.due_shards, records: self.records, version: self.version }
+    }
+
+    /// Reads the terms in the attributes of a `CONFIG` item, whatever version follows them.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or was not written by [`TenantTerms::item`].
-    pub fn read(item: &Item) -> Result<Self, ItemError> {
+    pub(crate) fn of_attributes(item: &Item) -> Result<Self, ItemError> {
         let mut assets = BTreeMap::new();
         for (name, terms) in item.map("assets")? {
             let Value::M(terms) = terms else {
@@ -233,6 +250,7 @@ impl TenantTerms {
         let rooms = RoomTerms::read(item, cash)?;
         let staff = StaffSource::read(item)?;
         Ok(Self {
+            version: TermsVersion::read(item)?,
             key_phase: item.named("key_phase", KeyPhase::parse)?,
             assets,
             co2: Co2Terms {
@@ -291,6 +309,7 @@ impl TenantTerms {
         if let Some(limits) = &self.limits {
             item.insert(limits::ATTRIBUTE.to_owned(), Value::M(limits.item()));
         }
+        item.extend(self.version.attribute());
         item.extend(self.card_pin.item());
         item.extend(self.records.item());
         item.extend(self.cash.item());

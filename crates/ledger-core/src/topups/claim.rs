@@ -59,6 +59,7 @@ pub fn plan(
         expires_at: cx.now.plus(offered.abandoned_after),
         shards: terms.due_shards,
         records: terms.records,
+        terms_version: terms.version,
     };
     let key = keys::topup(tenant, record.id);
     let reserved = reserved.ok_or(PlanRefusal::Refused(Failure::CapExceeded))?;

@@ -17,6 +17,7 @@ use crate::money::{Amount, Asset, AssetSpec, Balance};
 use crate::operation::Operation;
 use crate::plan::PlanRefusal;
 use crate::psp::PspId;
+use crate::terms::EntryTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 use crate::wallets::earned::TakenBack;
@@ -423,8 +424,7 @@ fn entry(view: &View<'_>, moved: &Moved<'_>, state: ClawbackState, postings: Vec
         postings,
         references: Vec::new(),
         details: Item::from([("topup_id".to_owned(), Value::s(view.topup.id)), ("psp_id".to_owned(), Value::s(id))]),
-        due_shards: view.topup.shards,
-        records: view.topup.records,
+        terms: EntryTerms { version: view.terms_version, ..view.topup.of_entry() },
     }
 }
 

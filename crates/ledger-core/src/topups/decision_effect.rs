@@ -307,8 +307,7 @@ fn decided_entry(
         postings,
         references: Vec::new(),
         details,
-        due_shards: view.topup.shards,
-        records: view.topup.records,
+        terms: view.topup.of_entry(),
     }
 }
 

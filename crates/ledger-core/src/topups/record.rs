@@ -9,7 +9,7 @@ use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
-use crate::terms::RecordVersion;
+use crate::terms::{EntryTerms, RecordVersion, TermsVersion};
 use crate::time::Timestamp;
 use crate::wallets::debt::ReturningAmount;
 use std::fmt;
@@ -70,6 +70,8 @@ pub struct TopupRecord {
     pub(crate) shards: Shards,
     /// The version of the records that its request was planned with. Its later entries are of the same form.
     pub(crate) records: RecordVersion,
+    /// The version of the terms that its request was planned under: its points follow from it.
+    pub(crate) terms_version: TermsVersion,
 }
 
 impl TopupState {
@@ -137,6 +139,11 @@ impl TopupRecord {
         Some((request, PspKey::new(self.id.uuid(), Step::CancelIntent, self.cancel_epoch)))
     }
 
+    /// What an entry takes that is planned from this record.
+    pub(super) fn of_entry(&self) -> EntryTerms {
+        EntryTerms { due_shards: self.shards, records: self.records, version: self.terms_version }
+    }
+
     /// Reads a stored top-up.
     ///
     /// # Errors
@@ -162,6 +169,7 @@ impl TopupRecord {
             expires_at: item.timestamp("expires_at")?,
             shards: item.checked_int("shards", Shards::new)?,
             records: item.opt_checked_int(RecordVersion::ATTRIBUTE, RecordVersion::known)?.unwrap_or(RecordVersion::V1),
+            terms_version: TermsVersion::read(item)?,
         })
     }
 
@@ -194,6 +202,7 @@ impl TopupRecord {
         if self.records.has_compact_entries() {
             item.extend(self.records.item());
         }
+        item.extend(self.terms_version.attribute());
         item
     }
 

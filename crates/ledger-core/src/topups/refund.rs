@@ -81,6 +81,7 @@ pub fn plan(
         key: claim.key.clone(),
         created_at: cx.now,
         shards: terms.due_shards,
+        terms_version: terms.version,
     };
     let mut record = refund.item(claim);
     record.extend(memo_details(Some(command.reason)));
@@ -102,8 +103,7 @@ pub fn plan(
         postings: refund.held().into_iter().flat_map(|held| hold_postings(topup, held)).collect(),
         references: Vec::new(),
         details: details(topup, &refund),
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     Ok(PlannedCall {
         draft: Draft { entry: Some(entry), items },

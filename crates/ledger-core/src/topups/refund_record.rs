@@ -8,6 +8,7 @@ use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Delta};
 use crate::operation::Operation;
 use crate::psp::PspId;
+use crate::terms::TermsVersion;
 use crate::time::Timestamp;
 use std::fmt;
 use std::time::Duration;
@@ -71,6 +72,8 @@ pub struct TopupRefund {
     /// When it was requested.
     pub created_at: Timestamp,
     pub(super) shards: Shards,
+    /// The version of the terms that its request was planned under: what it takes back follows from it.
+    pub(super) terms_version: TermsVersion,
 }
 
 impl RefundState {
@@ -142,6 +145,7 @@ impl TopupRefund {
             key: item.parsed("idempotency_key", IdempotencyKey::parse)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             shards: item.checked_int("shards", Shards::new)?,
+            terms_version: TermsVersion::read(item)?,
         })
     }
 
@@ -166,6 +170,7 @@ impl TopupRefund {
                 item.insert(name.to_owned(), Value::N(amount.text()));
             }
         }
+        item.extend(self.terms_version.attribute());
         item
     }
 

@@ -16,7 +16,7 @@ use crate::money::Amount;
 use crate::operation::Operation;
 use crate::plan::PlanRefusal;
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, RefundStatus, Tags};
-use crate::terms::SpentPoints;
+use crate::terms::{EntryTerms, SpentPoints, TermsVersion};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use crate::wallets::{SeenWallet, debt};
@@ -40,6 +40,8 @@ pub struct View<'a> {
     pub wallet: &'a SeenWallet,
     /// The tenant's policy for points that were spent before they are taken back.
     pub spent_points: SpentPoints,
+    /// The version of the terms that the policy is of.
+    pub terms_version: TermsVersion,
 }
 
 /// What a fact means for our records.
@@ -221,8 +223,7 @@ pub(super) fn credit(topup: &TopupRecord, intent: &PspId) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::from([("topup_id".to_owned(), Value::s(topup.id)), ("psp_id".to_owned(), Value::s(intent))]),
-        due_shards: topup.shards,
-        records: topup.records,
+        terms: topup.of_entry(),
     }
 }
 
@@ -372,8 +373,7 @@ pub(super) fn entry(topup: &TopupRecord, refund: &TopupRefund, step: RefundStep,
         postings,
         references: Vec::new(),
         details: refund::details(topup, refund),
-        due_shards: topup.shards,
-        records: topup.records,
+        terms: EntryTerms { version: refund.terms_version, ..topup.of_entry() },
     }
 }
 

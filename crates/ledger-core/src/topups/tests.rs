@@ -12,8 +12,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms, TermsVersion,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -50,6 +49,7 @@ fn claim(operation: Operation) -> Claim {
 fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
     let ecopay = AssetTerms { spec: AssetSpec::ECOPAY, cap: None, transferable: true, spendable: true };
     TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
         assets: BTreeMap::from([(Asset::Ecopay, ecopay)]),
         co2: Co2Terms { rate: Rate::ZERO, source: "s".to_owned(), version: "1".to_owned() },

@@ -1,15 +1,15 @@
 //! Journal entries: all postings of a transaction, and references for the other parties' histories.
 
+use super::EntryTerms;
 use super::{Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::journal::{BONUS_DUE, COUNTED, compact};
-use crate::keys::{self, Key, Partition, Shards, Work, attr};
+use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
-use crate::records::RecordVersion;
 use crate::time::Timestamp;
 
 /// The attribute of an entry that says what credits its merchant. Without it, the entry's payment or refund is credited,
@@ -49,10 +49,8 @@ pub struct Entry {
     pub references: Vec<Reference>,
     /// Further attributes: ids of the payment or refund, the memo, rates.
     pub details: Item,
-    /// The number of shards of the due index entries of the outbox.
-    pub due_shards: Shards,
-    /// The version of the records that the transaction writes.
-    pub records: RecordVersion,
+    /// What it takes from the terms that it is planned under.
+    pub terms: EntryTerms,
 }
 
 /// Another party's view of an entry, without postings.
@@ -102,7 +100,7 @@ impl Entry {
         let mut entry = self.common(from);
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
-        let shard = keys::shard_of(self.id.uuid(), self.due_shards);
+        let shard = keys::shard_of(self.id.uuid(), self.terms.due_shards);
         let work = if self.credits_when_sealed(from.operation) {
             entry.insert(CREDITED_BY.to_owned(), Value::s(self.credited_by()));
             Work::PublishAndCredit
@@ -128,7 +126,7 @@ impl Entry {
 
     /// Puts the entry, or a reference to it, in the form that the version of the records has.
     fn put(&self, role: Role, key: Key, full: Item) -> TransactItem {
-        let item = if self.records.has_compact_entries() { compact(&key, full) } else { full };
+        let item = if self.terms.records.has_compact_entries() { compact(&key, full) } else { full };
         // An entry with this id means that the id was generated twice: a fault of the ledger.
         TransactItem::put_new(role, key, item, Failure::AlreadyExists)
     }
@@ -136,7 +134,7 @@ impl Entry {
     /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its
     /// own transaction follows.
     fn credits_when_sealed(&self, operation: Operation) -> bool {
-        self.records.credits_when_sealed()
+        self.terms.records.credits_when_sealed()
             && !Operation::MOVING_MERCHANTS.contains(&operation)
             && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
     }
@@ -155,14 +153,16 @@ impl Entry {
     }
 
     fn common(&self, from: &Provenance) -> Item {
-        Item::from([
+        let mut item = Item::from([
             ("transaction_id".to_owned(), Value::s(self.id)),
             ("operation".to_owned(), Value::s(from.operation)),
             ("principal".to_owned(), Value::s(from.principal)),
             ("actor".to_owned(), Value::s(from.actor)),
             ("idempotency_key".to_owned(), Value::s(&from.key)),
             (attr::CREATED_AT.to_owned(), Value::s(from.now)),
-        ])
+        ]);
+        item.extend(self.terms.version.attribute());
+        item
     }
 }
 

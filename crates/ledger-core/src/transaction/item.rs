@@ -46,6 +46,8 @@ pub enum Role {
     Notice,
     /// A tenant's configuration.
     Config,
+    /// A version of a tenant's terms.
+    Terms,
     /// The marker of the operation that is reversed.
     OriginalMarker,
     /// A bulk grant.
@@ -220,6 +222,14 @@ impl TransactItem {
             Action::Check => Action::Update(change(Update::new())),
             put @ Action::Put(_) => put,
         };
+        self
+    }
+
+    /// Changes the item that a put writes. Other actions stay as they are.
+    pub(crate) fn putting(mut self, change: impl FnOnce(&mut Item)) -> Self {
+        if let Action::Put(item) = &mut self.action {
+            change(item);
+        }
         self
     }
 

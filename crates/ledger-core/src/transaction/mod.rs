@@ -6,6 +6,7 @@ mod balance;
 mod classify;
 mod disclose;
 mod entry;
+mod entry_terms;
 mod item;
 mod period;
 mod projection;
@@ -19,6 +20,7 @@ pub(crate) use entry::{
     CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM, REFUND_ROOM, changes,
 };
 pub use entry::{Entry, JournalLink, Provenance, Reference};
+pub use entry_terms::EntryTerms;
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
 pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};

@@ -13,7 +13,7 @@ use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::money::{Amount, AssetSpec, Co2Kg};
 use crate::operation::Operation;
-use crate::terms::RecordVersion;
+use crate::terms::EntryTerms;
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -64,8 +64,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::new(),
-        due_shards: Shards::ONE,
-        records: RecordVersion::V1,
+        terms: EntryTerms::first(Shards::ONE),
     }
 }
 

@@ -118,6 +118,18 @@ fn problem() -> Value {
             "detail": text("What is wrong with this request, and what to do. For people; the text may change."),
             "code": {"$ref": "#/components/schemas/ProblemCode"},
             "field": text("`invalid_request`: the invalid field or parameter."),
+            "errors": {
+                "type": "array",
+                "description": "`invalid_request`: each invalid field, where an operation checks all of them.",
+                "items": {
+                    "type": "object",
+                    "required": ["field", "detail"],
+                    "properties": {
+                        "field": text("The invalid field."),
+                        "detail": text("What is wrong with it. For people; the text may change."),
+                    },
+                },
+            },
             "retry_after_ms": {
                 "type": "integer",
                 "minimum": 0,

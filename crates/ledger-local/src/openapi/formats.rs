@@ -43,7 +43,7 @@ const AMOUNTS: [&str; 33] = [
     "used",
     "authorized",
 ];
-/// Maps of amounts by asset.
+/// Maps of amounts by asset, in responses.
 const AMOUNTS_BY_ASSET: [&str; 5] = ["authorized", "changes", "paid", "refundable", "refunded"];
 /// Ids that others assign, which are not UUIDs.
 const FOREIGN: [&str; 4] = ["event_id", "key_id", "object_id", "payment_intent_id"];
@@ -79,7 +79,7 @@ fn fields(schema_name: &str, schema: &mut Value) {
         if OF_LEGACY.contains(&(schema_name, name)) {
             continue;
         }
-        if is_map(field) && AMOUNTS_BY_ASSET.contains(&name.as_str()) {
+        if is_map(field) && !is_request && AMOUNTS_BY_ASSET.contains(&name.as_str()) {
             field.insert("propertyNames".to_owned(), json!({"type": "string", "pattern": ASSET}));
             field.insert("additionalProperties".to_owned(), json!({"type": "string", "pattern": AMOUNT}));
             field.entry("examples").or_insert_with(|| json!([{"ECOPAY": "1240"}]));

@@ -1,6 +1,6 @@
 //! `tenant approvals`: requires another person's approval of the commands of an open tenant's staff.
 
-use super::{TenantError, config};
+use super::{TenantError, config, terms_of};
 use crate::operator::ledger;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, Tenant};
@@ -51,7 +51,7 @@ pub async fn require_approvals(
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let config = config(&ledger, &slug).await?;
-    let terms = TenantTerms::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))?;
+    let terms = terms_of(&config, &slug, &ledger)?;
     let limit =
         |text: &String| limit(&terms, text).ok_or_else(|| TenantError::Approvals(ApprovalsError::Limit(text.clone())));
     let limits = GrantLimits(grant_limits.iter().map(limit).collect::<Result<BTreeMap<Asset, Amount>, _>>()?);
@@ -128,7 +128,7 @@ mod tests {
         assert!(matches!(run("nowhere", &[]).await, Err(TenantError::NotOpen(_))));
         run("aoba", &["POINT=1000"]).await.unwrap();
         let item = ledger.dynamo().get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
-        let terms = TenantTerms::read(&item).unwrap();
+        let terms = TenantTerms::read(&item, ledger.clock().now()).unwrap();
         let point = |text| Amount::parse(terms.spec(&Asset::Point).unwrap(), text).unwrap();
         assert!(matches!(terms.approvals, ApprovalTerms::Required(_)));
         assert!(!terms.approvals.covers_grant(&point("1000")) && terms.approvals.covers_grant(&point("1001")));

@@ -1,13 +1,13 @@
 //! `tenant card-pin`: which payments of cards need the card's PIN.
 
-use super::{TenantError, config};
+use super::{TenantError, config, terms_without_versions};
 use crate::operator::ledger;
 use crate::terms_file;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::tenants;
-use ledger_core::terms::{CardPinTerms, TenantTerms};
+use ledger_core::terms::CardPinTerms;
 use std::time::Duration;
 
 /// The arguments of `tenant card-pin`.
@@ -38,7 +38,7 @@ pub async fn set_card_pin(
     let to = terms_file::card_pin_terms("--above", above.as_deref())?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let config = config(&ledger, &slug).await?;
-    let terms = TenantTerms::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))?;
+    let terms = terms_without_versions(&config, &slug, &ledger)?;
     let said = match &to {
         CardPinTerms::NotUsed => "no payment of a card needs a PIN".to_owned(),
         CardPinTerms::Above(most) => format!("a card's payment of more than {} yen needs its PIN", most.text()),
@@ -69,6 +69,7 @@ mod tests {
     use crate::engine::{Data, Engine, EngineConfig};
     use crate::{seed, table};
     use ledger_core::keys;
+    use ledger_core::terms::TenantTerms;
 
     #[tokio::test]
     async fn amount_of_an_open_tenant_is_set_changed_and_removed() {
@@ -85,7 +86,7 @@ mod tests {
         };
         let stored = async || {
             let item = ledger.dynamo().get(&keys::config(&aoba)).await.unwrap().unwrap();
-            TenantTerms::read(&item).unwrap().card_pin.text()
+            TenantTerms::read(&item, ledger.clock().now()).unwrap().card_pin.text()
         };
         assert_eq!(stored().await, "none");
         for (above, said) in [
@@ -102,6 +103,9 @@ mod tests {
             assert!(refused.to_string().contains("--above: "), "{above}: {refused}");
         }
         assert!(matches!(set("unopened", Some("1")).await, Err(TenantError::NotOpen(_))));
+        super::super::config::tests::schedule_terms(&ledger, &aoba).await;
+        assert!(matches!(set("aoba", Some("1")).await, Err(TenantError::Versioned(_))));
+        assert_eq!(stored().await, "none");
         engine.stop().await;
     }
 }

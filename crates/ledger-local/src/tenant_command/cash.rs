@@ -1,12 +1,11 @@
 //! `tenant cash`: makes the merchants of an open tenant owe the cash that their terminals take.
 
-use super::{TenantError, config};
+use super::{TenantError, config, terms_of};
 use crate::operator::ledger;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::tenants;
-use ledger_core::terms::TenantTerms;
 use std::time::Duration;
 
 /// The arguments of `tenant cash`.
@@ -34,7 +33,7 @@ pub async fn owe_cash(
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let config = config(&ledger, &slug).await?;
-    let terms = TenantTerms::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))?;
+    let terms = terms_of(&config, &slug, &ledger)?;
     if !terms.records.credits_when_sealed() {
         return Err(TenantError::CashBeforeSeals(slug.to_string()));
     }

@@ -1,6 +1,6 @@
 //! `tenant limits`: changes the limits of a tenant's customers, cards or staff.
 
-use super::{TenantError, config, ledger};
+use super::{TenantError, config, ledger, terms_without_versions};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::limits::{Holder, LimitChange};
@@ -56,7 +56,7 @@ pub async fn set_limits(command: &LimitsCommand) -> Result<String, TenantError> 
     let holder = Holder::parse(&command.holder).ok_or_else(|| LimitsError::Holder(command.holder.clone()))?;
     let ledger = ledger(&command.table, command.endpoint_url.as_deref()).await?;
     let config = config(&ledger, &slug).await?;
-    let terms = TenantTerms::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))?;
+    let terms = terms_without_versions(&config, &slug, &ledger)?;
     let unknown = || LimitsError::Asset(command.asset.clone());
     let asset = Asset::parse(&command.asset).map_err(|_| unknown())?;
     let changes = changes(&command.rules, holder, terms.spec(&asset).ok_or_else(unknown)?)?;
@@ -121,7 +121,7 @@ mod tests {
             })
             .await
         };
-        let terms = async || TenantTerms::read(&config(&ledger, &aoba).await.unwrap()).unwrap();
+        let terms = async || TenantTerms::read(&config(&ledger, &aoba).await.unwrap(), ledger.clock().now()).unwrap();
         let refused = |done: Result<String, TenantError>| match done {
             Err(TenantError::Limits(error)) => error,
             other => panic!("{other:?}"),
@@ -137,6 +137,10 @@ mod tests {
         assert_eq!(most(Holder::Card, "cash_topup_day").as_deref(), Some("3000"));
         assert!(matches!(refused(set(&["pay_day=x"], "customer").await), LimitsError::Rule(..)));
         assert!(matches!(refused(set(&["pay_day=1"], "shop").await), LimitsError::Holder(_)));
+        let before = terms().await;
+        super::super::config::tests::schedule_terms(&ledger, &aoba).await;
+        assert!(matches!(set(&["pay_day=1"], "customer").await, Err(TenantError::Versioned(_))));
+        assert_eq!(terms().await.fields(), before.fields());
         engine.stop().await;
     }
 }

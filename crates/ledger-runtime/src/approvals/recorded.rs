@@ -105,7 +105,7 @@ impl App {
             RequestRecord::Adjustment(_) => {
                 let items = read(&[record.key(tenant)]).await?;
                 let adjustment = Adjustment::read(items.first().ok_or(PlanError::Missing)?)?;
-                let terms = self.terms(tenant).await?;
+                let terms = self.terms_at(tenant, cx.now).await?;
                 decide::plan(tenant, decider.id, Decision::Approve, &adjustment, &terms, cx)?.draft
             }
             RequestRecord::Payout(kind, merchant, settlement, _) => {

@@ -8,6 +8,7 @@ use ledger_core::idempotency::KeyError;
 use ledger_core::migration::Unadoptable;
 use ledger_core::permission::Permission;
 use ledger_core::time::Timestamp;
+use serde_json::json;
 use std::time::Duration;
 
 /// DynamoDB's code for a call that the function's role does not permit.
@@ -25,6 +26,17 @@ impl Problem {
     /// 400: a field of the request is invalid. INVARIANT: `why` does not repeat the field's value.
     pub fn invalid_field(field: &str, why: impl std::fmt::Display) -> Self {
         Self::invalid(format!("{field}: {why}")).with("field", field)
+    }
+
+    /// 400: fields of the request are invalid. `field` is the first of them, and `errors` names each.
+    ///
+    /// INVARIANT: a reason does not repeat the field's value.
+    #[must_use]
+    pub fn invalid_fields(errors: Vec<(String, String)>) -> Self {
+        let detail = errors.iter().map(|(field, why)| format!("{field}: {why}")).collect::<Vec<_>>().join("; ");
+        let first = errors.first().map(|(field, _)| field.clone()).unwrap_or_default();
+        let each: Vec<_> = errors.into_iter().map(|(field, why)| json!({"field": field, "detail": why})).collect();
+        Self::invalid(detail).with("field", first).with("errors", each)
     }
 
     /// 400: a rule of the ledger refuses the request. Some failures have other statuses.

@@ -6,7 +6,7 @@ use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::operation::Operation;
 use ledger_core::psp::{Fact, PspId, Tags};
-use ledger_core::terms::{SpentPoints, TenantTerms};
+use ledger_core::terms::{SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::topups::{Clawback, TopupRecord, TopupRefund, View};
 use ledger_core::wallets::SeenWallet;
 use ledger_core::{keys, reads};
@@ -25,6 +25,7 @@ pub(super) struct Records {
     /// The customer's wallet.
     pub(super) wallet: SeenWallet,
     spent_points: SpentPoints,
+    terms_version: TermsVersion,
     /// The operation that makes the refund, or else the top-up, if it is in flight.
     pub(super) flight: Option<Flight>,
 }
@@ -69,6 +70,7 @@ impl Records {
             clawback: self.clawback.as_ref(),
             wallet: &self.wallet,
             spent_points: self.spent_points,
+            terms_version: self.terms_version,
         }
     }
 }
@@ -109,14 +111,17 @@ impl PspExecutor {
             Some(MarkerState::Completed { .. } | MarkerState::Reversed) | None => None,
         };
         let wallet = SeenWallet::read(found.by_ref().take(2))?;
-        let spent_points = match found.next().flatten() {
-            Some(config) => TenantTerms::read(&config)?.spent_points,
+        let (spent_points, terms_version) = match found.next().flatten() {
+            Some(config) => {
+                let terms = TenantTerms::read(&config, self.ledger.clock().now())?;
+                (terms.spent_points, terms.version)
+            }
             None if wanted.clawback.is_some() => {
                 return Err(self.ledger.broken(tenant, Operation::Clawback, "the tenant has no terms"));
             }
-            None => SpentPoints::Deduct,
+            None => (SpentPoints::Deduct, TermsVersion::FIRST),
         };
-        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, flight }))
+        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, flight }))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {

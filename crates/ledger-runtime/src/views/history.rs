@@ -33,6 +33,9 @@ pub struct HistoryView {
     /// The memo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memo: Option<String>,
+    /// The version of the operator's terms that it was planned under; absent for version 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms_version: Option<u32>,
     /// The time of the transaction.
     pub created_at: String,
 }
@@ -79,6 +82,7 @@ impl From<HistoryLine> for HistoryView {
             payment_status: line.payment_status,
             topup_id: line.topup_id,
             memo: line.memo,
+            terms_version: Some(line.terms_version.number()).filter(|number| *number > 1),
             created_at: line.created_at.to_string(),
         }
     }

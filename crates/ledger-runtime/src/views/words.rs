@@ -34,6 +34,8 @@ words! {
         | "manager";
     /// Whether a staff member may act.
     StaffStatus: "invited" | "active" | "disabled";
+    /// The status of a version of the tenant's terms.
+    TermsStatus: "in_force" | "scheduled" | "past" | "cancelled";
     /// The status of the recovery of a tenant's owners.
     RecoveryStatus: "pending" | "done" | "cancelled";
     /// Whether a staff member may act from now on.

@@ -47,6 +47,7 @@ mod settlements_admin;
 mod settlements_lanes;
 mod setup;
 mod staff;
+mod terms;
 mod topup;
 mod topup_check;
 mod topup_events;
@@ -103,6 +104,7 @@ pub fn all() -> Vec<Case> {
         customers::cases(),
         setup::cases(),
         staff::cases(),
+        terms::cases(),
         approvals::cases(),
         approvals_money::cases(),
         recorded::cases(),

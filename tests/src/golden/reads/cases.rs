@@ -308,6 +308,15 @@ fn tenants() -> Vec<Case> {
     let after = |after: Option<&str>| json!({ "tenant": "demo", "after": after });
     let breaks = |run: &str, after: Option<&str>| json!({ "tenant": "demo", "run": run, "after": after });
     vec![
+        Case {
+            world: "terms",
+            ..case(
+                "terms/all",
+                "versions by their numbers, the latest first",
+                json!({ "tenant": "demo" }),
+                &["version 10", "version 2", "version 1"],
+            )
+        },
         case("audit_records/newest", "acts, newest first", after(None), &["act 3", "act 2", "act 1"]),
         case("audit_records/after", "older than an act", after(Some(ACT_2)), &["act 1"]),
         case(

@@ -223,6 +223,9 @@ pub enum Question {
         tenant: String,
         from: String,
     },
+    Terms {
+        tenant: String,
+    },
     Reconciliations {
         tenant: String,
         after: Option<String>,
@@ -425,6 +428,7 @@ impl Question {
                 reads::requests(&slug(tenant), from.as_deref().map(at), after)
             }
             Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
+            Self::Terms { tenant } => reads::terms(&slug(tenant)),
             Self::Reconciliations { tenant, after: from } => {
                 reads::reconciliations(&slug(tenant), after(from.as_ref()))
             }

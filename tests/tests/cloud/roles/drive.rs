@@ -40,10 +40,16 @@ pub(crate) async fn everything() {
 pub(crate) async fn traffic(stage: &Stage) {
     let terms = gate::as_test(stage.world.app.terms(&stage.world.slug())).await.expect("terms");
     for endpoint in Endpoint::ALL.into_iter().filter(|endpoint| !endpoint.is_migrations()) {
-        // A tenant in migration has version 1 of the records, whose seals credit no merchant, and no account of it has limits
-        // of its own.
-        let needs_split =
-            matches!(endpoint, Endpoint::CashDeposit | Endpoint::CashDepositReversal | Endpoint::AccountLimits);
+        // A tenant in migration has version 1 of the records, whose seals credit no merchant, no account of it has limits of
+        // its own, and its terms have no versions.
+        let needs_split = matches!(
+            endpoint,
+            Endpoint::CashDeposit
+                | Endpoint::CashDepositReversal
+                | Endpoint::AccountLimits
+                | Endpoint::TermsChange
+                | Endpoint::TermsCancel
+        );
         if needs_split && !terms.records.credits_when_sealed() {
             continue;
         }
@@ -104,7 +110,7 @@ async fn views(stage: &Stage) {
     view(adjustment, staff).await;
     let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
     view(decision.header("location").expect("a location").to_owned(), staff).await;
-    for path in ["attention", "audit", "audit/seals", "idempotency/readiness"] {
+    for path in ["attention", "audit", "audit/seals", "idempotency/readiness", "terms"] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
     for resource in [format!("topup:{}", topup.id), format!("payment:{payment}")] {

@@ -17,7 +17,7 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::{self, Context};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, Tags};
-use ledger_core::terms::{MerchantTerms, SpentPoints};
+use ledger_core::terms::{MerchantTerms, SpentPoints, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::topups::{self, Routed, TopupRecord, View, route};
 use ledger_core::transaction::{Draft, Transaction};
@@ -280,7 +280,15 @@ impl Request {
         });
         let wallet = &SeenWallet::default();
         let spent_points = SpentPoints::Deduct;
-        let view = View { tenant, topup: record, refund: None, clawback: None, wallet, spent_points };
+        let view = View {
+            tenant,
+            topup: record,
+            refund: None,
+            clawback: None,
+            wallet,
+            spent_points,
+            terms_version: TermsVersion::FIRST,
+        };
         let mut effect = match route::route(&fact, &view, now).unwrap() {
             Routed::Apply(effect) => *effect,
             Routed::Behind => return Err("behind".to_owned()),

@@ -10,7 +10,7 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
-use ledger_core::terms::RecordVersion;
+use ledger_core::terms::EntryTerms;
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Verdict};
 use ledger_tests::engine::{Contents, Table};
 use ledger_tests::wire;
@@ -120,8 +120,7 @@ fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
         postings,
         references,
         details,
-        due_shards: Shards::ONE,
-        records: RecordVersion::V1,
+        terms: EntryTerms::first(Shards::ONE),
     })
 }
 

@@ -186,6 +186,7 @@ impl TopupScene {
             clawback: clawback.as_ref(),
             wallet: &wallet,
             spent_points: self.terms.spent_points,
+            terms_version: self.terms.version,
         };
         let mut effect = match route::route(fact, &view, at).unwrap() {
             Routed::Apply(effect) => *effect,
@@ -360,6 +361,7 @@ proptest! {
             clawback: None,
             wallet: &scene.wallet(),
             spent_points: terms.spent_points,
+            terms_version: terms.version,
         };
         let Ok(Routed::Apply(effect)) = route::route(&intent(IntentStatus::Succeeded), &view, now()) else {
             panic!("it applies")

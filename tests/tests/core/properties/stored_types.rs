@@ -19,7 +19,7 @@ use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
 use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
 use ledger_core::settlements::{ClosedPeriod, Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
-use ledger_core::terms::{MerchantTerms, TenantTerms};
+use ledger_core::terms::{MerchantTerms, TermsSchedule};
 use ledger_core::time::Timestamp;
 use ledger_core::topups::attention::KeptEvent;
 use ledger_core::topups::{Clawback, TopupRecord, TopupRefund};
@@ -76,7 +76,7 @@ const READERS: &[(&str, Reader)] = &[
     ("settled batch", |item| shown(read_batch(item))),
     ("settlement", |item| shown(Settlement::read(item))),
     ("settling", |item| shown(Settling::read(Some(item)))),
-    ("tenant terms", |item| shown(TenantTerms::read(item))),
+    ("tenant terms", |item| shown(TermsSchedule::read(item))),
     ("terminal", |item| shown(TerminalRecord::read(item))),
     ("topup", |item| shown(TopupRecord::read(item))),
     ("topup refund", |item| shown(TopupRefund::read(item))),

@@ -11,8 +11,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -81,6 +80,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
             assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
             TenantTerms {
+                version: TermsVersion::FIRST,
                 key_phase: KeyPhase::Mandatory,
                 assets,
                 co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },

@@ -18,8 +18,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -90,6 +89,7 @@ impl Handler {
             customer: CustomerId::new(id(1)),
             friend: CustomerId::new(id(2)),
             terms: TenantTerms {
+                version: TermsVersion::FIRST,
                 key_phase: KeyPhase::Mandatory,
                 assets,
                 co2: Co2Terms { rate: rate("0.01"), source: "estimate".to_owned(), version: "1".to_owned() },
@@ -258,6 +258,7 @@ impl Handler {
             clawback: None,
             wallet: &wallet,
             spent_points: self.terms.spent_points,
+            terms_version: self.terms.version,
         };
         let effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Apply(effect) => Some(*effect),
@@ -316,6 +317,7 @@ impl Handler {
             clawback: clawback.as_ref(),
             wallet: &wallet,
             spent_points: self.terms.spent_points,
+            terms_version: self.terms.version,
         };
         let mut effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Behind => return Plan::Nothing(FactOutcome::Behind),

@@ -109,7 +109,7 @@ fn tenant_of_a_legacy_model_is_opened_with_the_first_version_only() {
     let terms = |records| {
         let mut config = config(Value::M(good()));
         config.remove("migration");
-        TenantTerms { records, ..TenantTerms::read(&config).unwrap() }
+        TenantTerms { records, ..TenantTerms::of_attributes(&config).unwrap() }
     };
     let tenant = customer_ref().tenant;
     for (records, legacy, opened) in [

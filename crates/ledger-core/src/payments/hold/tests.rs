@@ -10,8 +10,7 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints, StaffSource, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -30,6 +29,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
     let asset =
         |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
     TenantTerms {
+        version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
         assets: [AssetSpec::ECOPAY, AssetSpec::POINT, regional()].map(asset).into(),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "s".to_owned(), version: "1".to_owned() },
@@ -176,5 +176,5 @@ fn hold_time_is_one_hour_to_thirty_days() {
     assert_eq!((terms(None).hold_for(), HoldHours::MAX.duration()), (days(7), days(30)));
     assert_eq!(terms(HoldHours::new(24)).hold_for(), days(1));
     let stored = terms(HoldHours::new(24));
-    assert_eq!(TenantTerms::read(&stored.item()).unwrap(), stored);
+    assert_eq!(TenantTerms::of_attributes(&stored.item()).unwrap(), stored);
 }

@@ -1,0 +1,15 @@
+//! The keys of the versions of a tenant's terms.
+
+use super::{Key, Partition};
+use crate::ids::Tenant;
+use crate::terms_version::TermsVersion;
+
+/// The prefix of versions. It begins with that of jobs: the reconciliation of an earlier release knows that as work of the
+/// tenant, and reports items of unknown kinds.
+pub const TERMS: &str = "JOB#terms#";
+
+/// A version of a tenant's terms. Versions sort by their numbers.
+#[must_use]
+pub fn terms(tenant: &Tenant, version: TermsVersion) -> Key {
+    Partition::tenant(tenant).item(format!("{TERMS}{:010}", version.number()))
+}

@@ -1,0 +1,424 @@
+//! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
+
+use super::{CardPinTerms, HoldHours, SettlementTerms, SpentPoints, TenantTerms, TopupTerms};
+use crate::canonical::parse_canonical;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
+use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
+use crate::personal::FreeText;
+use crate::rate::RequestRate;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// How long an unpaid top-up keeps its headroom, where the first change of a tenant's top-up terms does not say it.
+const ABANDONED_AFTER_DEFAULT: Duration = Duration::from_secs(60 * 60);
+/// The longest time that an unpaid top-up may keep its headroom, in seconds: a week.
+const ABANDONED_AFTER_MAX: u64 = 7 * 24 * 60 * 60;
+/// The longest source or version of a CO2 rate, in characters.
+const SOURCE_CHARS_MAX: usize = 140;
+/// The longest name of a term that a refusal repeats, in bytes.
+const NAME_BYTES_MAX: usize = 80;
+
+/// One of the terms of a programme.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TermsField {
+    /// The most that a customer may hold of an asset.
+    AssetCap(Asset),
+    /// Whether merchants accept an asset.
+    AssetSpendable(Asset),
+    /// Whether customers may send an asset to each other.
+    AssetTransferable(Asset),
+    /// Bonus yen per yen loaded onto a card.
+    CardBonusRate,
+    /// The most that a card may hold, in yen.
+    CardCap,
+    /// The yen above which a card's payment needs the PIN.
+    CardPinAbove,
+    /// Kg of CO2 per yen.
+    Co2Rate,
+    /// Where the CO2 rate comes from.
+    Co2Source,
+    /// The version of that source.
+    Co2Version,
+    /// The most that one request may grant of an asset without approval.
+    GrantLimit(Asset),
+    /// How long a merchant may hold a customer's money, in hours.
+    HoldHours,
+    /// A limit of accounts, of merchants or of roles.
+    Limit(Holder, Asset, Rule),
+    /// Whether a merchant above its limit of a day is suspended.
+    LimitsSuspend,
+    /// Points per yen paid.
+    PointsRate,
+    /// The tenant's requests in a second.
+    RequestsPerSecond,
+    /// Yen of fee per yen settled.
+    SettlementFeeRate,
+    /// Yen of tax per yen of fee.
+    SettlementTaxRate,
+    /// What a refund does with earned points that are spent.
+    SpentPoints,
+    /// How long an unpaid top-up keeps its headroom, in seconds.
+    TopupAbandonedAfter,
+    /// Points per yen topped up.
+    TopupPointsRate,
+}
+
+/// What is wrong with one field of a change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermsFieldError {
+    /// The name, as sent.
+    pub field: String,
+    /// What is wrong. It does not repeat the value.
+    pub why: String,
+}
+
+/// The change of one of the terms. Values are canonical texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermsFieldChange {
+    /// The field.
+    pub field: TermsField,
+    /// Its value before; `None`: it had none.
+    pub from: Option<String>,
+    /// Its value after; `None`: it is cleared.
+    pub to: Option<String>,
+}
+
+/// Changes of terms, each field once and in the order of the fields. There is at least one, and each changes its field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TermsChanges(Vec<TermsFieldChange>);
+
+impl TermsField {
+    /// The fields that every tenant has, whatever its assets and limits are.
+    const SINGLE: [(Self, &'static str); 15] = [
+        (Self::CardBonusRate, "card.bonus_rate"),
+        (Self::CardCap, "card.cap"),
+        (Self::CardPinAbove, "card.pin_above"),
+        (Self::Co2Rate, "co2.kg_per_yen"),
+        (Self::Co2Source, "co2.source"),
+        (Self::Co2Version, "co2.version"),
+        (Self::HoldHours, "hold_hours"),
+        (Self::LimitsSuspend, "limits.suspend"),
+        (Self::PointsRate, "points_rate"),
+        (Self::RequestsPerSecond, "requests_per_second"),
+        (Self::SettlementFeeRate, "settlement.fee_rate"),
+        (Self::SettlementTaxRate, "settlement.tax_rate"),
+        (Self::SpentPoints, "spent_points"),
+        (Self::TopupAbandonedAfter, "topup.abandoned_after_s"),
+        (Self::TopupPointsRate, "topup.points_rate"),
+    ];
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        if let Some((field, _)) = Self::SINGLE.into_iter().find(|(_, known)| *known == name) {
+            return Some(field);
+        }
+        let parts: Vec<&str> = name.split('.').collect();
+        let asset = |text: &str| Asset::parse(text).ok();
+        match parts.as_slice() {
+            ["assets", name, "cap"] => asset(name).map(Self::AssetCap),
+            ["assets", name, "spendable"] => asset(name).map(Self::AssetSpendable),
+            ["assets", name, "transferable"] => asset(name).map(Self::AssetTransferable),
+            ["grant_limits", name] => asset(name).map(Self::GrantLimit),
+            ["limits", holder, name, rule] => {
+                let (holder, rule) = (Holder::parse(holder)?, Rule::parse(rule)?);
+                let is_known = holder.kinds().contains(&rule.kind) && holder.periods().contains(&rule.period);
+                asset(name).filter(|_| is_known).map(|asset| Self::Limit(holder, asset, rule))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value in a tenant's terms; `None` if the field is not set.
+    #[must_use]
+    pub fn value(&self, terms: &TenantTerms) -> Option<String> {
+        let of_asset = |asset| terms.assets.get(asset);
+        match self {
+            Self::AssetCap(asset) => of_asset(asset)?.cap.as_ref().map(Amount::text),
+            Self::AssetSpendable(asset) => Some(of_asset(asset)?.spendable.to_string()),
+            Self::AssetTransferable(asset) => Some(of_asset(asset)?.transferable.to_string()),
+            Self::CardBonusRate => Some(terms.card_bonus_rate.text()),
+            Self::CardCap => Some(terms.card_cap.text()),
+            Self::CardPinAbove => terms.card_pin.is_used().then(|| terms.card_pin.text()),
+            Self::Co2Rate => Some(terms.co2.rate.text()),
+            Self::Co2Source => Some(terms.co2.source.clone()),
+            Self::Co2Version => Some(terms.co2.version.clone()),
+            Self::GrantLimit(asset) => terms.approvals.grant_limits()?.0.get(asset).map(Amount::text),
+            Self::HoldHours => terms.hold_hours.map(|hold| hold.hours().to_string()),
+            Self::Limit(holder, asset, rule) => terms.limits.as_ref()?.rule(*holder, asset, *rule).map(Balance::text),
+            Self::LimitsSuspend => terms.limits.as_ref().map(|limits| limits.suspends().to_string()),
+            Self::PointsRate => Some(terms.points_rate.text()),
+            Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
+            Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
+            Self::SettlementTaxRate => terms.settlement.as_ref().map(|settlement| settlement.tax_rate.text()),
+            Self::SpentPoints => Some(terms.spent_points.name().to_owned()),
+            Self::TopupAbandonedAfter => terms.topup.as_ref().map(|topup| topup.abandoned_after.as_secs().to_string()),
+            Self::TopupPointsRate => terms.topup.as_ref().map(|topup| topup.points_rate.text()),
+        }
+    }
+
+    /// Sets the value in a tenant's terms, or clears it. Returns what is wrong with it.
+    fn set(&self, terms: &mut TenantTerms, to: Option<&str>) -> Result<(), String> {
+        match self {
+            Self::AssetCap(asset) => {
+                let of_asset = terms.assets.get_mut(asset).ok_or(NOT_ENABLED)?;
+                of_asset.cap = to.map(|text| amount(&of_asset.spec, text)).transpose()?;
+            }
+            Self::AssetSpendable(asset) => {
+                terms.assets.get_mut(asset).ok_or(NOT_ENABLED)?.spendable = flag(must(to)?)?;
+            }
+            Self::AssetTransferable(asset) => {
+                terms.assets.get_mut(asset).ok_or(NOT_ENABLED)?.transferable = flag(must(to)?)?;
+            }
+            Self::CardBonusRate => terms.card_bonus_rate = rate(must(to)?)?,
+            Self::CardCap => terms.card_cap = amount(&AssetSpec::ECOPAY, must(to)?)?,
+            Self::CardPinAbove => {
+                terms.card_pin = match to {
+                    Some(text) => CardPinTerms::Above(balance(&AssetSpec::ECOPAY, text)?),
+                    None => CardPinTerms::NotUsed,
+                }
+            }
+            Self::Co2Rate => terms.co2.rate = rate(must(to)?)?,
+            Self::Co2Source => terms.co2.source = source(must(to)?)?,
+            Self::Co2Version => terms.co2.version = source(must(to)?)?,
+            Self::GrantLimit(asset) => {
+                let spec = terms.spec(asset).ok_or(NOT_ENABLED)?;
+                let limit = to.map(|text| amount(spec, text)).transpose()?;
+                let limits = terms.approvals.grant_limits_mut();
+                let limits = limits.ok_or("has no effect: the tenant does not require approvals")?;
+                drop(match limit {
+                    Some(limit) => limits.0.insert(asset.clone(), limit),
+                    None => limits.0.remove(asset),
+                });
+            }
+            Self::HoldHours => {
+                let hours = |text| parse_canonical(text).and_then(HoldHours::new);
+                let wrong = || format!("must be a whole number from 1 to {}", HoldHours::MAX.hours());
+                terms.hold_hours = to.map(|text| hours(text).ok_or_else(wrong)).transpose()?;
+            }
+            Self::Limit(holder, asset, rule) => {
+                let spec = terms.spec(asset).ok_or(NOT_ENABLED)?;
+                let to = match to {
+                    Some(text) => LimitValue::AtMost(balance(spec, text)?),
+                    None => LimitValue::Unlimited,
+                };
+                let limits = terms.limits.take().unwrap_or_else(LimitTerms::none);
+                terms.limits = Some(limits.with(*holder, asset, &LimitChange { rule: *rule, to }));
+            }
+            Self::LimitsSuspend => {
+                let suspends = flag(must(to)?)?;
+                terms.limits = Some(terms.limits.take().unwrap_or_else(LimitTerms::none).suspending(suspends));
+            }
+            Self::PointsRate => terms.points_rate = rate(must(to)?)?,
+            Self::RequestsPerSecond => {
+                let wrong = || format!("must be a whole number from 1 to {}", RequestRate::MAX.per_second());
+                let per_second = |text| parse_canonical(text).and_then(RequestRate::new).ok_or_else(wrong);
+                terms.requests_per_second = to.map(per_second).transpose()?;
+            }
+            Self::SettlementFeeRate => {
+                let fee_rate = rate(must(to)?)?;
+                terms.settlement.get_or_insert_with(SettlementTerms::free).fee_rate = fee_rate;
+            }
+            Self::SettlementTaxRate => {
+                let tax_rate = rate(must(to)?)?;
+                terms.settlement.get_or_insert_with(SettlementTerms::free).tax_rate = tax_rate;
+            }
+            Self::SpentPoints => {
+                terms.spent_points = SpentPoints::parse(must(to)?).ok_or("must be deduct or forgive")?;
+            }
+            Self::TopupAbandonedAfter => {
+                let wrong = || format!("must be a whole number from 1 to {ABANDONED_AFTER_MAX}");
+                let seconds = parse_canonical::<u64>(must(to)?).filter(|s| (1..=ABANDONED_AFTER_MAX).contains(s));
+                topup(terms).abandoned_after = Duration::from_secs(seconds.ok_or_else(wrong)?);
+            }
+            Self::TopupPointsRate => {
+                let points_rate = rate(must(to)?)?;
+                topup(terms).points_rate = points_rate;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for TermsField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AssetCap(asset) => write!(f, "assets.{asset}.cap"),
+            Self::AssetSpendable(asset) => write!(f, "assets.{asset}.spendable"),
+            Self::AssetTransferable(asset) => write!(f, "assets.{asset}.transferable"),
+            Self::GrantLimit(asset) => write!(f, "grant_limits.{asset}"),
+            Self::Limit(holder, asset, rule) => write!(f, "limits.{}.{asset}.{rule}", holder.name()),
+            Self::CardBonusRate
+            | Self::CardCap
+            | Self::CardPinAbove
+            | Self::Co2Rate
+            | Self::Co2Source
+            | Self::Co2Version
+            | Self::HoldHours
+            | Self::LimitsSuspend
+            | Self::PointsRate
+            | Self::RequestsPerSecond
+            | Self::SettlementFeeRate
+            | Self::SettlementTaxRate
+            | Self::SpentPoints
+            | Self::TopupAbandonedAfter
+            | Self::TopupPointsRate => {
+                let name = Self::SINGLE.iter().find(|(field, _)| field == self).map(|(_, name)| *name);
+                f.write_str(name.unwrap_or_default())
+            }
+        }
+    }
+}
+
+impl TenantTerms {
+    /// The terms of the programme that are set, by the name of the field.
+    #[must_use]
+    pub fn fields(&self) -> BTreeMap<String, String> {
+        let single = TermsField::SINGLE.into_iter().map(|(field, _)| field);
+        let of_asset = |asset: &Asset| {
+            [
+                TermsField::AssetCap(asset.clone()),
+                TermsField::AssetSpendable(asset.clone()),
+                TermsField::AssetTransferable(asset.clone()),
+                TermsField::GrantLimit(asset.clone()),
+            ]
+        };
+        let rules = self.limits.iter().flat_map(LimitTerms::rules_of_tenant);
+        let limits = rules.map(|(holder, asset, rule)| TermsField::Limit(holder, asset.clone(), rule));
+        let fields = single.chain(self.assets.keys().flat_map(of_asset)).chain(limits);
+        fields.filter_map(|field| Some((field.to_string(), field.value(self)?))).collect()
+    }
+}
+
+impl TermsChanges {
+    /// The changes that bring a tenant's terms to the wanted values; `None` clears a field. Fields that have the wanted
+    /// value already are left out.
+    ///
+    /// # Errors
+    /// Every field that is unknown or has an invalid value, or `changes` if nothing would change.
+    pub fn plan(terms: &TenantTerms, wanted: &BTreeMap<String, Option<String>>) -> Result<Self, Vec<TermsFieldError>> {
+        let (mut after, mut fields, mut errors) = (terms.clone(), Vec::new(), Vec::new());
+        for (name, to) in wanted {
+            let Some(field) = TermsField::parse(name) else {
+                errors.push(TermsFieldError { field: shown(name), why: "is no term of the programme".to_owned() });
+                continue;
+            };
+            match field.set(&mut after, to.as_deref()) {
+                Ok(()) => fields.push(field),
+                Err(why) => errors.push(TermsFieldError { field: name.clone(), why }),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        fields.sort();
+        let change = |field: TermsField| {
+            let (from, to) = (field.value(terms), field.value(&after));
+            (from != to).then_some(TermsFieldChange { field, from, to })
+        };
+        let changes: Vec<TermsFieldChange> = fields.into_iter().filter_map(change).collect();
+        if changes.is_empty() {
+            let why = "must have a field with another value than the present one".to_owned();
+            return Err(vec![TermsFieldError { field: "changes".to_owned(), why }]);
+        }
+        Ok(Self(changes))
+    }
+
+    /// The changes, in the order of the fields.
+    pub fn iter(&self) -> impl Iterator<Item = &TermsFieldChange> {
+        self.0.iter()
+    }
+
+    /// The terms with these changes; `None` if a field has another value than before the changes, or does not allow its
+    /// value any more.
+    #[must_use]
+    pub fn applied(&self, terms: &TenantTerms) -> Option<TenantTerms> {
+        let mut after = terms.clone();
+        for TermsFieldChange { field, from, to } in &self.0 {
+            if field.value(terms) != *from {
+                return None;
+            }
+            field.set(&mut after, to.as_deref()).ok()?;
+        }
+        Some(after)
+    }
+
+    /// The stored form.
+    #[must_use]
+    pub(crate) fn item(&self) -> Value {
+        let stored = |change: &TermsFieldChange| {
+            let mut item = Item::from([("field".to_owned(), Value::s(&change.field))]);
+            item.extend(change.from.as_ref().map(|from| ("from".to_owned(), Value::s(from))));
+            item.extend(change.to.as_ref().map(|to| ("to".to_owned(), Value::s(to))));
+            Value::M(item)
+        };
+        Value::L(self.0.iter().map(stored).collect())
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// [`ItemError`] if it is malformed, or names a field that this release does not know.
+    pub(crate) fn read(item: &Item, name: &str) -> Result<Self, ItemError> {
+        let changes = item.maps(name, |change| {
+            Ok(TermsFieldChange {
+                field: change.named("field", TermsField::parse)?,
+                from: change.opt_string("from")?,
+                to: change.opt_string("to")?,
+            })
+        })?;
+        let is_ordered = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.field < b.field));
+        if changes.is_empty() || !is_ordered { Err(ItemError::invalid(name)) } else { Ok(Self(changes)) }
+    }
+}
+
+impl fmt::Display for TermsFieldChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        write!(f, "{} {} -> {}", self.field, text(&self.from), text(&self.to))
+    }
+}
+
+const NOT_ENABLED: &str = "the asset is not enabled for the tenant";
+
+fn topup(terms: &mut TenantTerms) -> &mut TopupTerms {
+    terms.topup.get_or_insert(TopupTerms { points_rate: Rate::ZERO, abandoned_after: ABANDONED_AFTER_DEFAULT })
+}
+
+fn must(to: Option<&str>) -> Result<&str, String> {
+    to.ok_or_else(|| "cannot be cleared".to_owned())
+}
+
+fn rate(text: &str) -> Result<Rate, String> {
+    Rate::parse(text).map_err(|error| error.to_string())
+}
+
+fn amount(spec: &AssetSpec, text: &str) -> Result<Amount, String> {
+    Amount::parse(spec, text).map_err(|error| error.to_string())
+}
+
+/// An amount that may be zero.
+fn balance(spec: &AssetSpec, text: &str) -> Result<Balance, String> {
+    if text == "0" { Ok(Balance::zero(spec.asset().clone())) } else { Ok(amount(spec, text)?.as_balance()) }
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+fn source(text: &str) -> Result<String, String> {
+    let text = FreeText::parse(text, SOURCE_CHARS_MAX).map_err(|error| error.to_string())?;
+    Ok(text.expose().to_owned())
+}
+
+/// A name as a refusal repeats it: only one that could be of a field.
+fn shown(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '#' | '-');
+    if name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) { name.to_owned() } else { "changes".to_owned() }
+}
