@@ -6,7 +6,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion, RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TopupTerms, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
+    RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

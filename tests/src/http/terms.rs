@@ -1,6 +1,7 @@
 //! Versions of a tenant's terms, as the operator stores and cancels them.
 
-use super::endpoints::{Endpoint, Prepared, make};
+use super::endpoints::Endpoint;
+use super::prepared::{Prepared, make};
 use super::topup_rig::TestClock;
 use super::{Host, World, host};
 use crate::cloud::gate;

@@ -1,4 +1,4 @@
-//! The closed list of commands that another person must approve, and what each would do, in figures.
+//! The closed list of commands that another person must approve.
 
 use crate::account::Account;
 use crate::cards::reverse_cash::CashTopup;
@@ -179,19 +179,6 @@ pub enum Command {
     },
 }
 
-/// What a command would do, in figures.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Effect {
-    /// The account that it is about; `None` if there are many or none.
-    pub account: Option<Account>,
-    /// The asset, if it is about an amount.
-    pub asset: Option<Asset>,
-    /// The amount; for each customer, if there are many.
-    pub amount: Option<Amount>,
-    /// The number of customers, if there may be many.
-    pub count: Option<usize>,
-}
-
 impl Command {
     /// The operation that it executes.
     #[must_use]
@@ -267,105 +254,6 @@ impl Command {
             | Self::TermsChange { .. }
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. } => None,
-        }
-    }
-
-    /// What it would do, in figures.
-    #[must_use]
-    pub fn effect(&self) -> Effect {
-        let of_any = |account: Option<Account>, amount: Option<&Amount>| Effect {
-            account,
-            asset: amount.map(|amount| amount.asset().clone()),
-            amount: amount.cloned(),
-            count: None,
-        };
-        let of = |account: Account, amount| of_any(Some(account), amount);
-        let merchant = |id: &MerchantId, amount| of(Account::Merchant(*id), amount);
-        let of_owner = |owner: &TerminalOwner, amount| of_any(owner.merchant().map(Account::Merchant), amount);
-        match self {
-            Self::Grant { customer, amount } => of(Account::Customer(*customer), Some(amount)),
-            Self::BulkGrant { customers, amount } => Effect {
-                account: None,
-                asset: Some(amount.asset().clone()),
-                amount: Some(amount.clone()),
-                count: Some(customers.len()),
-            },
-            Self::CashCeiling { owner, ceiling: amount, .. } | Self::CashRoom { owner, room: amount, .. } => {
-                of_owner(owner, Some(amount))
-            }
-            Self::CashCollection { amount, .. } => of_owner(&TerminalOwner::Operator, Some(amount)),
-            Self::EnrolmentCode { owner, .. } => of_owner(owner, None),
-            Self::CounterOpen { .. } => of_owner(&TerminalOwner::Operator, None),
-            Self::RefundCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
-            Self::CashDeposit { merchant: id, amount } | Self::CashDepositReversal { merchant: id, amount, .. } => {
-                merchant(id, Some(amount))
-            }
-            Self::Refund(order) => of(order.payer, Some(&order.amount)),
-            Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
-            Self::Destination { merchant: id, .. }
-            | Self::SettlementOpen { merchant: id, .. }
-            | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
-            Self::AccountLimits { account, asset, .. } => {
-                Effect { account: Some(*account), asset: Some(asset.clone()), ..Effect::default() }
-            }
-            Self::StaffInvite { .. }
-            | Self::StaffChange { .. }
-            | Self::TermsChange { .. }
-            | Self::TermsCancel { .. } => Effect::default(),
-        }
-    }
-
-    /// What it would do beside the figures, by name. Bank accounts are masked.
-    #[must_use]
-    pub fn details(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Grant { .. }
-            | Self::BulkGrant { .. }
-            | Self::CashCeiling { .. }
-            | Self::RefundCeiling { .. }
-            | Self::CashDeposit { .. } => Vec::new(),
-            Self::CashRoom { terminal, .. }
-            | Self::CounterOpen { terminal }
-            | Self::CashCollection { terminal, .. }
-            | Self::EnrolmentCode { terminal, .. } => vec![("terminal_id", terminal.to_string())],
-            Self::CashDepositReversal { deposit, .. } => vec![("deposit_id", deposit.to_string())],
-            Self::Refund(order) => {
-                vec![("merchant_id", order.merchant.to_string()), ("payment_id", order.payment.to_string())]
-            }
-            Self::CashReversal(topup) => {
-                let merchant = topup.owner.merchant().map(|id| ("merchant_id", id.to_string()));
-                let of = [
-                    ("terminal_id", topup.terminal.to_string()),
-                    ("original_transaction_id", topup.transaction.to_string()),
-                ];
-                of.into_iter().chain(merchant).collect()
-            }
-            Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
-            Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
-            Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
-                ("staff_id", id.to_string()),
-                ("email", email.expose().to_owned()),
-                ("roles", joined(roles)),
-                ("beneficiary_of", joined(beneficiary_of)),
-            ],
-            Self::StaffChange { id, roles, beneficiary_of, state, .. } => {
-                let roles = roles.as_ref().map(|roles| ("roles", joined(roles)));
-                let accounts = beneficiary_of.as_ref().map(|accounts| ("beneficiary_of", joined(accounts)));
-                let state = state.map(|state| ("status", state.name().to_owned()));
-                [Some(("staff_id", id.to_string())), roles, accounts, state].into_iter().flatten().collect()
-            }
-            Self::TermsChange { changes, from, seen: _ } => {
-                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-                vec![("terms", changes.join("; ")), ("from", from.to_string())]
-            }
-            Self::TermsCancel { version } => vec![("terms_version", version.to_string())],
-            Self::AccountLimits { changes, .. } => {
-                let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-                vec![("limits", changes.join(" "))]
-            }
-            Self::MerchantOwner { id, email, .. } => {
-                vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]
-            }
         }
     }
 
@@ -462,8 +350,4 @@ impl Command {
 #[must_use]
 pub fn destination_digest(destination: Option<&Destination>) -> Option<String> {
     destination.map(|seen| hex::encode(Sha256::digest(seen.text())))
-}
-
-fn joined<T: ToString>(names: &BTreeSet<T>) -> String {
-    names.iter().map(ToString::to_string).collect::<Vec<_>>().join("+")
 }

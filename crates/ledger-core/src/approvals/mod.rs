@@ -5,17 +5,19 @@
 mod command;
 mod decide;
 mod draft;
+mod effect;
 mod record;
 mod recorded;
 mod recorded_decide;
 mod request;
 mod stored;
 
-pub use command::{Command, Effect, destination_digest};
+pub use command::{Command, destination_digest};
 pub use decide::{
     Approve, plan_approve, plan_approve_with_notice, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
 };
 pub use draft::{Drafted, Seen};
+pub use effect::Effect;
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};
 pub use recorded::{RecordedRequest, RequestRecord, RequestSummary};
 pub use recorded_decide::{

@@ -1,7 +1,8 @@
 //! A staff member requests a command. It is stored, and nothing is executed.
 
-use super::command::{Command, Effect};
+use super::command::Command;
 use super::draft::{Drafted, Seen};
+use super::effect::Effect;
 use super::record::Approval;
 use crate::audit::Act;
 use crate::failure::Failure;

@@ -239,7 +239,7 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 18] = [
+    const ALL: [(Operation, Self); 20] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),

@@ -19,7 +19,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};

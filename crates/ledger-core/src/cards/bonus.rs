@@ -222,8 +222,7 @@ pub fn plan(
             (BONUS_OF.to_owned(), Value::s(bonus.entry)),
             ("merchant_id".to_owned(), Value::s(bonus.merchant)),
         ]),
-        due_shards: terms.due_shards,
-        records: terms.records,
+        terms: terms.of_entry(),
     };
     let receipt = BonusReceipt { transaction_id: cx.transaction_id };
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })

@@ -10,8 +10,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The attributes of `CONFIG` that are no terms of the programme: they hold at once.
-const SWITCHES: [&str; 8] =
-    ["approvals", "cash", "due_shards", "key_phase", "records", "rooms", "staff", TermsVersion::ATTRIBUTE];
+const SWITCHES: [&str; 9] = [
+    "approvals",
+    "cash",
+    "cash_bonus",
+    "due_shards",
+    "key_phase",
+    "records",
+    "rooms",
+    "staff",
+    TermsVersion::ATTRIBUTE,
+];
 
 fn regional() -> Asset {
     Asset::Regional(RegionalKey::parse("yama").unwrap())
@@ -46,6 +55,7 @@ fn whole() -> TenantTerms {
         limits: Some(limits),
         records: RecordVersion::known(5).unwrap(),
         cash: CashTerms::OwedByMerchant,
+        cash_bonus: CashBonusTerms::WhenCovered,
         rooms: RoomTerms::Settled,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, points)]))),

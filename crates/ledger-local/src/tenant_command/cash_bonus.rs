@@ -1,12 +1,11 @@
 //! `tenant cash-bonus`: lets cash that merchants owe earn a bonus in an open tenant.
 
-use super::{TenantError, config};
+use super::{TenantError, config, terms_of};
 use crate::operator::ledger;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::operation::Operation;
 use ledger_core::tenants;
-use ledger_core::terms::TenantTerms;
 use std::time::Duration;
 
 /// The arguments of `tenant cash-bonus`.
@@ -45,7 +44,7 @@ pub async fn grant_cash_bonuses(
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let config = config(&ledger, &slug).await?;
-    let terms = TenantTerms::read(&config).map_err(|error| TenantError::Config(slug.to_string(), error))?;
+    let terms = terms_of(&config, &slug, &ledger)?;
     if !terms.rooms.are_settled() {
         return Err(CashBonusError::BeforeRooms(slug.to_string()).into());
     }

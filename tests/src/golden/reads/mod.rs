@@ -4,5 +4,6 @@
 mod arguments;
 pub mod cases;
 pub mod judge;
+mod page;
 pub mod question;
 pub mod vector;

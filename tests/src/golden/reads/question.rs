@@ -1,6 +1,7 @@
 //! A vector's question, and the requests that the core builds for it.
 
 use super::arguments::{after, at, day, id, key, keys, merchant, owner_index, partition, slug};
+pub use super::page::Page;
 use crate::wire;
 use ledger_core::ids::{ApprovalId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId};
 use ledger_core::reads::{self, Query, Request, Segment};
@@ -276,24 +277,6 @@ pub enum Question {
         from: String,
         to: String,
     },
-}
-
-/// A query's direction and limits, unless it reads everything, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Page {
-    /// The sort key after which the page begins.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<String>,
-    /// Whether the order is descending.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub newest_first: bool,
-    /// The maximum number of items.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<usize>,
-    /// The last key of the previous page: the request is for the next one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub start: Option<Json>,
 }
 
 /// The core's result for a question.

@@ -10,7 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms, RecordVersion, RoomTerms, SpentPoints, StaffSource, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms,
+    RecordVersion, RoomTerms, SpentPoints, StaffSource, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
