@@ -102,18 +102,13 @@ impl World {
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 
-    pub(super) async fn opened(
-        host: Arc<Host>,
-        tenant: &str,
-        terms: &TenantTerms,
-        legacy: Option<Model>,
-        clock: Clock,
-    ) -> Self {
-        let (stack, slug) = (host.stack(), Tenant::parse(tenant).expect("a slug"));
+    /// Opens a tenant on a host; `model` is the legacy model that it brings.
+    pub async fn opened(host: Arc<Host>, name: &str, terms: &TenantTerms, model: Option<Model>, clock: Clock) -> Self {
+        let (stack, slug) = (host.stack(), Tenant::parse(name).expect("a slug"));
         let (dynamodb, app, counting) =
             host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
         let cx = app.ledger().context(app.now()).expect("a context");
-        let config = migration::open_tenant(&slug, terms, legacy, cx.now).expect("a configuration");
+        let config = migration::open_tenant(&slug, terms, model, cx.now).expect("a configuration");
         let owners = [new_id(), new_id()];
         let config = match terms.staff {
             StaffSource::Tokens => config,
@@ -124,7 +119,7 @@ impl World {
         };
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
-        let world = Self::over((tenant, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
+        let world = Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
         Self { has_staff_records: terms.staff == StaffSource::Records, ..world }
     }
 
