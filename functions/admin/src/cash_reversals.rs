@@ -8,6 +8,7 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{TerminalId, TransactionId};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::terminals::owner_of;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
@@ -76,8 +77,8 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&terminal], fields).await?;
     let partition = Partition::terminal(who.tenant(), terminal);
     let at = [partition.profile(), partition.entry_reference(topup)];
-    let plan = async |cx| {
-        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+    let plan = async |cx: Context| {
+        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, &at).await?;
         let [Some(profile), Some(reference)] = items.as_slice() else { return Err(PlanError::Missing) };
         let topup = CashTopup::read(reference, (terminal, owner_of(profile)?))?.ok_or(PlanError::Missing)?;

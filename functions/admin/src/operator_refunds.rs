@@ -10,6 +10,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
 use ledger_core::payments::by_operator::{self, OperatorRefund, OrderedRefund};
 use ledger_core::payments::refund::RefundReceipt;
+use ledger_core::plan::Context;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -67,8 +68,8 @@ pub(crate) async fn create(
         .with("reason", reason.as_sent());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&merchant], fields).await?;
     let at = keys::payment(who.tenant(), payment);
-    let plan = async |cx| {
-        let (terms, reason) = (app.terms(who.tenant()).await?, reason.text()?);
+    let plan = async |cx: Context| {
+        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let payment = PaymentRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         if payment.merchant != merchant {

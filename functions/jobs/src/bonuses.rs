@@ -11,9 +11,9 @@ use ledger_core::idempotency::Admission;
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::settlements::{ClosedPeriod, Coverage, Settlement};
-use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::PeriodId;
 use ledger_runtime::app::App;
@@ -44,7 +44,7 @@ struct Pass {
 
 /// Grants the bonuses of merchants with a paid settlement, and returns their number. A bonus that cannot be granted does not
 /// stop the others, nor a merchant the others.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
+pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
     let began = Instant::now();
     let mut merchants = due(app, tenant).await?;
     // Each run starts with another merchant, so that no merchant waits for those whose settlements were paid before.
@@ -56,7 +56,7 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
         if began.elapsed() >= RUN_TIME_MAX {
             break;
         }
-        match of_merchant(app, (tenant, merchant), terms, began).await {
+        match of_merchant(app, (tenant, merchant), began).await {
             Ok(count) => granted = granted.saturating_add(count),
             Err(problem) => {
                 tracing::warn!(%tenant, %merchant, code = problem.code(), "cash bonuses of a merchant not all granted");
@@ -88,19 +88,14 @@ async fn due(app: &App, tenant: &Tenant) -> Result<Vec<MerchantId>, Problem> {
 
 /// Grants the bonuses of a merchant, and returns their number. Ends the merchant's due work, unless the index may still lack a
 /// bonus.
-async fn of_merchant(
-    app: &App,
-    of: (&Tenant, MerchantId),
-    terms: &TenantTerms,
-    began: Instant,
-) -> Result<usize, Problem> {
+async fn of_merchant(app: &App, of: (&Tenant, MerchantId), began: Instant) -> Result<usize, Problem> {
     let (tenant, merchant) = of;
     // The index may be behind, so the item itself is read.
     let settling = app.dynamo().get(&keys::settling(tenant, merchant)).await?;
     let coverage = Coverage::read(settling.as_ref())?;
     let Some(covered_at) = coverage.covered_at.filter(|_| coverage.is_due) else { return Ok(0) };
     let pass_began_at = app.now();
-    let pass = pass(app, of, terms, (&coverage, covered_at), began).await?;
+    let pass = pass(app, of, (&coverage, covered_at), began).await?;
     if pass.is_complete && pass_began_at >= covered_at.plus(INDEX_DELAY_MAX) {
         let done = coverage.granted(tenant, merchant, app.now()).map_err(|error| {
             tracing::error!(%tenant, %merchant, %error, "granted cash bonuses cannot be recorded");
@@ -116,7 +111,6 @@ async fn of_merchant(
 async fn pass(
     app: &App,
     of: (&Tenant, MerchantId),
-    terms: &TenantTerms,
     (coverage, covered_at): (&Coverage, Timestamp),
     began: Instant,
 ) -> Result<Pass, Problem> {
@@ -136,7 +130,7 @@ async fn pass(
             }
         }
         for few in due.chunks(CONCURRENCY) {
-            for granted in join_all(few.iter().map(|bonus| grant(app, tenant, terms, bonus))).await {
+            for granted in join_all(few.iter().map(|bonus| grant(app, tenant, bonus))).await {
                 match granted {
                     Ok(granted) => pass.granted = pass.granted.saturating_add(usize::from(granted)),
                     Err(problem) => fault = Some(problem),
@@ -199,16 +193,17 @@ async fn read(app: &App, tenant: &Tenant, bonus: &CashBonus) -> Result<Option<Ca
 }
 
 /// Grants one bonus; returns whether this run granted it. The index may list one that is granted or reversed.
-async fn grant(app: &App, tenant: &Tenant, terms: &TenantTerms, listed: &CashBonus) -> Result<bool, Problem> {
+async fn grant(app: &App, tenant: &Tenant, listed: &CashBonus) -> Result<bool, Problem> {
     let Some(seen) = read(app, tenant, listed).await? else { return Ok(false) };
     match seen.state {
         BonusState::Due => {}
         BonusState::Granted | BonusState::Reversed => return Ok(false),
     }
     let claim = seen.claim(tenant, app.now()).map_err(Problem::key)?;
-    let plan = async |cx| {
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(tenant, cx.now).await?;
         let bonus = read(app, tenant, &seen).await?.ok_or_else(Problem::not_found)?;
-        Ok(bonus::plan(tenant, &bonus, terms, &cx)?)
+        Ok(bonus::plan(tenant, &bonus, &terms, &cx)?)
     };
     let render = |receipt: &bonus::BonusReceipt| ok(&Granted { transaction_id: receipt.transaction_id.to_string() });
     let outcome = app.perform(claim, Admission::Execute, plan, render).await;

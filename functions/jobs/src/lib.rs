@@ -38,7 +38,7 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let granted = grants::run(app, tenant, terms.due_shards).await;
     let bonuses = match terms.cash_bonus {
         CashBonusTerms::Never => Ok(0),
-        CashBonusTerms::WhenCovered => bonuses::run(app, tenant, &terms).await,
+        CashBonusTerms::WhenCovered => bonuses::run(app, tenant).await,
     };
     let (expired, granted, bonuses) = (expired?, granted?, bonuses?);
     Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses })
