@@ -27,7 +27,7 @@ fn transactions(records: RecordVersion) -> impl Iterator<Item = (String, Transac
             return None;
         }
         // An account of a migrating tenant has no limits of its own: the legacy model has no place for them.
-        if ["limits/own-", "approval_approve/limits"].iter().any(|of| id.starts_with(of)) {
+        if ["limits/own-", "approval_approve/limits", "terms/account-limits"].iter().any(|of| id.starts_with(of)) {
             return None;
         }
         let Built::Transaction(transaction, _) = build(&vector.given) else { return None };
