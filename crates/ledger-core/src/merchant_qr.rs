@@ -147,12 +147,12 @@ mod tests {
         let amount = Amount::parse(&AssetSpec::finest(asset), "999999.999999").unwrap();
         let payload = payload(&tenant, merchant(), &"森".repeat(80), Some(&amount)).unwrap();
         // The specification's most is 512 characters.
-        let (mut rest, mut ids) = (payload.as_str(), Vec::new());
-        while !rest.is_empty() {
-            let length: usize = rest[2..4].parse().unwrap();
-            ids.push(&rest[..2]);
-            let end = rest.char_indices().nth(4 + length).map_or(rest.len(), |(at, _)| at);
-            rest = &rest[end..];
+        let chars: Vec<char> = payload.chars().collect();
+        let (mut rest, mut ids) = (chars.as_slice(), Vec::new());
+        while let [tens, ones, length_tens, length_ones, ..] = rest {
+            let length: usize = format!("{length_tens}{length_ones}").parse().unwrap();
+            ids.push(format!("{tens}{ones}"));
+            rest = rest.get(4 + length..).unwrap();
         }
         assert_eq!(ids, ["00", "01", "26", "52", "53", "54", "58", "59", "60", "64", "80", "63"]);
         assert!(payload.chars().count() <= 512);

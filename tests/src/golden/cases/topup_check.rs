@@ -23,7 +23,7 @@ fn cancel(id: &'static str, why: &'static str) -> Case {
 /// A top-up that is not paid and has an hour left.
 fn unpaid() -> Json {
     let until = "2026-11-21T04:00:00.000Z";
-    with(with(pending(), "expires_at", s(until)), "due_sk", s(&format!("{until}#{TOPUP}")))
+    with(with(pending(), "expires_at", s(until)), "due_sk", s(format!("{until}#{TOPUP}")))
 }
 
 fn offer(id: &'static str, why: &'static str) -> Case {
