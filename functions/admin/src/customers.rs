@@ -194,7 +194,7 @@ pub(crate) async fn limits(
 }
 
 /// A problem that names the attribute of a legacy record that cannot be read.
-fn named(error: ReadError) -> Problem {
+pub(crate) fn named(error: ReadError) -> Problem {
     match error {
         ReadError::Unadoptable(error) => Problem::legacy_record_attribute(&error),
         ReadError::Throttled | ReadError::Unavailable(_) | ReadError::Refused(_) | ReadError::Unreadable(_) => {

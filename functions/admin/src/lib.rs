@@ -1,5 +1,5 @@
 //! The operator API: staff, customers, merchants, cards, terminals, grants, adjustments, approvals, settlements, reconciliations,
-//! top-ups, attention, audit and its seals, rollout, terms, migration.
+//! payments, top-ups, transactions, attention, audit and its seals, rollout, terms, migration.
 //!
 //! Every path is under `/v1/admin`. Every change has an audit record that names its actor.
 
@@ -25,6 +25,7 @@ mod notices;
 mod operations;
 mod operator_refunds;
 mod owner_recovery;
+mod payments;
 mod payout_requests;
 mod reconciliation;
 mod refund_rooms;
@@ -33,6 +34,7 @@ mod staff;
 mod terminals;
 mod terms;
 mod topups;
+mod transactions;
 
 use axum::Extension;
 use ledger_runtime::endpoint::Routes;
@@ -47,6 +49,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::CREATE.on(customers::create))
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
+        .route(payments::GET.on(payments::get))
+        .route(transactions::OF_CUSTOMER.on(transactions::of_customer))
+        .route(transactions::OF_CARD.on(transactions::of_card))
         .route(operations::OF_CUSTOMER.on(operations::of_customer))
         .route(operations::OF_MERCHANT.on(operations::of_merchant))
         .route(operations::OF_TERMINAL.on(operations::of_terminal))

@@ -6,8 +6,9 @@ use ledger_runtime::cursor::Cursor;
 use ledger_tests::audit::{n, s, text};
 use ledger_tests::http::books::{null, set_of};
 use ledger_tests::http::migrating::phase_of;
+use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Call, Customer, Merchant, World};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -150,5 +151,43 @@ async fn lines_without_an_instant_are_not_listed() {
     for line in &whole {
         let path = format!("/v1/me/transactions/{}", line["transaction_id"].as_str().expect("an id"));
         let _ = history.world.api.send(&Call::get(&path, &other.who)).await.problem(404, "not_found");
+    }
+}
+
+#[tokio::test]
+async fn staff_lists_the_same_history_as_the_customer_and_that_of_a_card_and_gets_a_payment() {
+    let world = World::new("staff-histories").await;
+    let shop = world.merchant().await;
+    let (customer, other) = (world.customer_with("100").await, world.customer().await);
+    let card = world.card(None, "50").await;
+    for amount in ["1", "2", "3"] {
+        let _ = world.api.settle(&customer.pays(&shop, amount)).await.good();
+    }
+    let list = async |path: String, who| world.api.send(&Call::get(&path, who)).await.good().json();
+    let staff = &world.operator.who;
+    let of_customer = format!("/v1/admin/customers/{}/transactions", customer.id);
+    let own = list("/v1/me/transactions".to_owned(), &customer.who).await;
+    assert_eq!(list(of_customer.clone(), staff).await, own);
+    let ids = |page: &Value| -> Vec<String> {
+        let items = page["items"].as_array().expect("items");
+        items.iter().map(|line| line["transaction_id"].as_str().expect("an id").to_owned()).collect()
+    };
+    let first = list(format!("{of_customer}?limit=2"), staff).await;
+    let cursor = first["next_cursor"].as_str().expect("a cursor");
+    let rest = list(format!("{of_customer}?cursor={cursor}"), staff).await;
+    assert_eq!([ids(&first), ids(&rest)].concat(), ids(&own));
+    let payment = own["items"][0]["payment_id"].as_str().expect("an id");
+    let by_staff = list(format!("/v1/admin/payments/{payment}"), staff).await;
+    assert_eq!(by_staff, list(format!("/v1/merchant/payments/{payment}"), &shop.who).await);
+    let of_card = list(format!("/v1/admin/cards/{card}/transactions"), staff).await;
+    assert_eq!(of_card["items"][0]["changes"], json!({"ECOPAY": "50"}), "{of_card}");
+    let none = list(format!("/v1/admin/customers/{}/transactions", other.id), staff).await;
+    assert_eq!(none["items"], json!([]), "an account without transactions");
+    for path in ["customers/<id>/transactions", "cards/<id>/transactions", "payments/<id>"] {
+        // The id of an account of another kind, and one that does not exist.
+        for id in [&shop.id, &new_id()] {
+            let call = Call::get(&format!("/v1/admin/{path}").replace("<id>", id), staff);
+            let _ = world.api.send(&call).await.problem(404, "not_found");
+        }
     }
 }

@@ -127,6 +127,9 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/{path}/{id}"), staff).await;
     }
     view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
+    view(format!("/v1/admin/customers/{}/transactions", customer.id), staff).await;
+    view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
+    view(format!("/v1/admin/payments/{payment}"), staff).await;
     for of in [
         format!("customers/{}", customer.id),
         format!("merchants/{}", merchant.id),

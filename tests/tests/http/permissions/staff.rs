@@ -54,17 +54,20 @@ async fn reads_of_a_customer_are_on_the_trail() {
     let world = World::with_terms(host::shared(), "reads", records).await;
     let (customer, card) = (world.customer().await, world.card(None, "0").await);
     let (id, who) = staff::member(&world, "viewer").await;
-    let path = format!("/v1/admin/customers/{}", customer.id);
-    let _ = world.api.send(&Call::get(&path, &who)).await.good();
-    // What is not found is not recorded, and a card has no personal data.
-    let _ =
-        world.api.send(&Call::get(&format!("/v1/admin/customers/{}", new_id()), &who)).await.problem(404, "not_found");
-    let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}"), &who)).await.good();
+    for part in ["", "/transactions"] {
+        let _ = world.api.send(&Call::get(&format!("/v1/admin/customers/{}{part}", customer.id), &who)).await.good();
+        // What is not found is not recorded, and a card has no personal data.
+        let unknown = Call::get(&format!("/v1/admin/customers/{}{part}", new_id()), &who);
+        let _ = world.api.send(&unknown).await.problem(404, "not_found");
+        let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}{part}"), &who)).await.good();
+    }
     let books = world.check_books().await;
     let reads: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "customer_read").collect();
-    let [(_, _, read)] = reads[..] else { panic!("{reads:?}") };
-    assert_eq!(text(read, "actor"), format!("staff:{id}"));
-    assert_eq!(text(read, "subject"), format!("customer:{}", customer.id));
+    assert_eq!(reads.len(), 2, "{reads:?}");
+    for (_, _, read) in reads {
+        assert_eq!(text(read, "actor"), format!("staff:{id}"));
+        assert_eq!(text(read, "subject"), format!("customer:{}", customer.id));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

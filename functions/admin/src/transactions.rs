@@ -1,0 +1,59 @@
+//! `GET /v1/admin/customers/{id}/transactions` and `/v1/admin/cards/{id}/transactions`: the history of an account.
+
+use crate::customers;
+use axum::Json;
+use axum::extract::State;
+use ledger_core::account::Account;
+use ledger_core::ids::{CardId, CustomerId};
+use ledger_core::keys::{self, Key, Partition};
+use ledger_runtime::app::App;
+use ledger_runtime::endpoint::{Endpoint, Permission};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{Page as PageRequest, PathId};
+use ledger_runtime::views::{HistoryView, Page};
+
+pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/transactions")
+    .summary("Lists a customer's transactions, newest first.")
+    .about("The audit trail shows who read them.")
+    .permission(Permission::CustomersRead)
+    .id("customer_id", "The customer's id.")
+    .pages_of::<HistoryView>()
+    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
+    .when(Code::NotFound, "no such customer");
+
+pub(crate) async fn of_customer(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+    page: PageRequest,
+) -> Result<Json<Page<HistoryView>>, Problem> {
+    let partition = Partition::customer(who.tenant(), id);
+    require(&app, &partition.profile()).await?;
+    let lines = app.history(&partition, Account::Customer(id), page).await?;
+    customers::record_read(&app, &who, id).await?;
+    Ok(Json(lines))
+}
+
+pub(crate) const OF_CARD: Endpoint = Endpoint::get("/v1/admin/cards/{card_id}/transactions")
+    .summary("Lists a card's transactions, newest first.")
+    .permission(Permission::CardsRead)
+    .id("card_id", "The card's id.")
+    .pages_of::<HistoryView>()
+    .when(Code::NotFound, "no such card");
+
+pub(crate) async fn of_card(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CardId>,
+    page: PageRequest,
+) -> Result<Json<Page<HistoryView>>, Problem> {
+    require(&app, &keys::card(who.tenant(), id)).await?;
+    app.history(&Partition::card(who.tenant(), id), Account::Card(id), page).await.map(Json)
+}
+
+/// An account without transactions has an empty page, an account that does not exist is 404.
+async fn require(app: &App, key: &Key) -> Result<(), Problem> {
+    let found = app.dynamo().get(key).await.map_err(customers::named)?;
+    found.map(|_| ()).ok_or_else(Problem::not_found)
+}
