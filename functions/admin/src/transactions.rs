@@ -4,6 +4,8 @@ use crate::customers;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
+use ledger_core::cards::record::CardRecord;
+use ledger_core::dynamo::Item;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_runtime::app::App;
@@ -29,7 +31,7 @@ pub(crate) async fn of_customer(
     page: PageRequest,
 ) -> Result<Json<Page<HistoryView>>, Problem> {
     let partition = Partition::customer(who.tenant(), id);
-    require(&app, &partition.profile()).await?;
+    let _ = existing(&app, &partition.profile()).await?;
     let lines = app.history(&partition, Account::Customer(id), page).await?;
     customers::record_read(&app, &who, id).await?;
     Ok(Json(lines))
@@ -48,12 +50,16 @@ pub(crate) async fn of_card(
     PathId(id): PathId<CardId>,
     page: PageRequest,
 ) -> Result<Json<Page<HistoryView>>, Problem> {
-    require(&app, &keys::card(who.tenant(), id)).await?;
-    app.history(&Partition::card(who.tenant(), id), Account::Card(id), page).await.map(Json)
+    let card = CardRecord::read(&existing(&app, &keys::card(who.tenant(), id)).await?)?;
+    let lines = app.history(&Partition::card(who.tenant(), id), Account::Card(id), page).await?;
+    // What an owned card paid says as much of its owner as the owner's own transactions.
+    if let Some(owner) = card.owner {
+        customers::record_read(&app, &who, owner).await?;
+    }
+    Ok(Json(lines))
 }
 
 /// An account without transactions has an empty page, an account that does not exist is 404.
-async fn require(app: &App, key: &Key) -> Result<(), Problem> {
-    let found = app.dynamo().get(key).await.map_err(customers::named)?;
-    found.map(|_| ()).ok_or_else(Problem::not_found)
+async fn existing(app: &App, key: &Key) -> Result<Item, Problem> {
+    app.dynamo().get(key).await.map_err(customers::named)?.ok_or_else(Problem::not_found)
 }

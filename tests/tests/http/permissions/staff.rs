@@ -56,14 +56,17 @@ async fn reads_of_a_customer_are_on_the_trail() {
     let (id, who) = staff::member(&world, "viewer").await;
     for part in ["", "/transactions"] {
         let _ = world.api.send(&Call::get(&format!("/v1/admin/customers/{}{part}", customer.id), &who)).await.good();
-        // What is not found is not recorded, and a card has no personal data.
+        // What is not found is not recorded, and a card without an owner has no personal data.
         let unknown = Call::get(&format!("/v1/admin/customers/{}{part}", new_id()), &who);
         let _ = world.api.send(&unknown).await.problem(404, "not_found");
         let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}{part}"), &who)).await.good();
     }
+    // The transactions of an owned card are as personal as its owner's.
+    let owned = world.card(Some(&customer), "0").await;
+    let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{owned}/transactions"), &who)).await.good();
     let books = world.check_books().await;
     let reads: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "customer_read").collect();
-    assert_eq!(reads.len(), 2, "{reads:?}");
+    assert_eq!(reads.len(), 3, "{reads:?}");
     for (_, _, read) in reads {
         assert_eq!(text(read, "actor"), format!("staff:{id}"));
         assert_eq!(text(read, "subject"), format!("customer:{}", customer.id));
