@@ -7,7 +7,7 @@ use crate::operation::Operation;
 use crate::plan::Context;
 use crate::transaction::{BuildError, Transaction};
 
-/// Records who saw a customer's name, e-mail address and telephone number.
+/// Records who saw a customer's name, e-mail address and telephone number, or transactions.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
