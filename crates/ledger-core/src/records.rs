@@ -20,15 +20,18 @@ pub enum RecordVersion {
     V5,
     /// Markers are in the keyed form: fingerprints have a key, and responses with a one-time secret are encrypted.
     V6,
+    /// Customers, cards, terminals and top-ups have entries in the index by owner, and customers can be looked up by what
+    /// is known of them.
+    V7,
 }
 
 impl RecordVersion {
     /// The attribute of `CONFIG`.
     pub(crate) const ATTRIBUTE: &str = "records";
     /// Every version, oldest first.
-    pub const ALL: [Self; 6] = [Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6];
+    pub const ALL: [Self; 7] = [Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
     /// The newest version that this release reads and writes.
-    pub const NEWEST: Self = Self::V6;
+    pub const NEWEST: Self = Self::V7;
     /// What a tenant that does not migrate from a legacy model begins with: the newest that the release before this one
     /// reads.
     pub const AT_OPENING: Self = Self::V5;
@@ -43,6 +46,7 @@ impl RecordVersion {
             Self::V4 => 4,
             Self::V5 => 5,
             Self::V6 => 6,
+            Self::V7 => 7,
         }
     }
 
@@ -51,7 +55,7 @@ impl RecordVersion {
     pub const fn has_periods(self) -> bool {
         match self {
             Self::V1 | Self::V2 => false,
-            Self::V3 | Self::V4 | Self::V5 | Self::V6 => true,
+            Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => true,
         }
     }
 
@@ -60,7 +64,7 @@ impl RecordVersion {
     pub const fn credits_when_sealed(self) -> bool {
         match self {
             Self::V1 | Self::V2 | Self::V3 => false,
-            Self::V4 | Self::V5 | Self::V6 => true,
+            Self::V4 | Self::V5 | Self::V6 | Self::V7 => true,
         }
     }
 
@@ -69,7 +73,7 @@ impl RecordVersion {
     pub const fn has_compact_entries(self) -> bool {
         match self {
             Self::V1 | Self::V2 | Self::V3 | Self::V4 => false,
-            Self::V5 | Self::V6 => true,
+            Self::V5 | Self::V6 | Self::V7 => true,
         }
     }
 
@@ -78,7 +82,16 @@ impl RecordVersion {
     pub const fn has_keyed_markers(self) -> bool {
         match self {
             Self::V1 | Self::V2 | Self::V3 | Self::V4 | Self::V5 => false,
-            Self::V6 => true,
+            Self::V6 | Self::V7 => true,
+        }
+    }
+
+    /// Whether customers, cards, terminals and top-ups are written with what lists and searches find them by.
+    #[must_use]
+    pub const fn has_listings(self) -> bool {
+        match self {
+            Self::V1 | Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 => false,
+            Self::V7 => true,
         }
     }
 
@@ -106,7 +119,7 @@ impl RecordVersion {
     pub(crate) fn item(self) -> Item {
         match self {
             Self::V1 => Item::new(),
-            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 => {
+            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => {
                 Item::from([(Self::ATTRIBUTE.to_owned(), self.value())])
             }
         }
@@ -123,7 +136,9 @@ impl RecordVersion {
         match self {
             // An absent attribute is this version.
             Self::V1 => lower,
-            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 => Condition::absent(Self::ATTRIBUTE).or(lower),
+            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => {
+                Condition::absent(Self::ATTRIBUTE).or(lower)
+            }
         }
     }
 
@@ -147,7 +162,7 @@ mod tests {
         }
         assert_eq!(RecordVersion::V1.item(), Item::new(), "as releases before it wrote it");
         assert_eq!(RecordVersion::read(&config(Some(Value::int(1)))), Ok(RecordVersion::V1));
-        let unknown = [Value::int(0), Value::int(7), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
+        let unknown = [Value::int(0), Value::int(8), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
         for value in unknown {
             let error = RecordVersion::read(&config(Some(value.clone()))).unwrap_err();
             assert_eq!(error.attribute, "records", "{value:?}");
@@ -157,7 +172,7 @@ mod tests {
     #[test]
     fn version_is_above_lower_ones_only() {
         for to in RecordVersion::ALL {
-            for (present, number) in [(None, 1)].into_iter().chain((1..=7).map(|number| (Some(number), number))) {
+            for (present, number) in [(None, 1)].into_iter().chain((1..=8).map(|number| (Some(number), number))) {
                 let config = config(present.map(Value::int));
                 let is_above = to.is_above_the_present().holds(Some(&config));
                 assert_eq!(is_above, i64::from(to.number()) > number, "{to:?} above {present:?}");

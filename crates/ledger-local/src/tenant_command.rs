@@ -366,7 +366,9 @@ mod tests {
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V2, ..first.clone() });
         let _ = raise("aoba", 3).await.unwrap();
         assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V3, ..first.clone() });
-        for (version, records) in [(4, RecordVersion::V4), (5, RecordVersion::V5), (6, RecordVersion::V6)] {
+        for (version, records) in
+            [(4, RecordVersion::V4), (5, RecordVersion::V5), (6, RecordVersion::V6), (7, RecordVersion::V7)]
+        {
             let _ = raise("aoba", version).await.unwrap();
             assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
         }

@@ -92,7 +92,12 @@ fn ended(events: Published) -> Result<(), Problem> {
 fn opens_lanes(terms: &TenantTerms) -> bool {
     match terms.records {
         RecordVersion::V1 => false,
-        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => true,
+        RecordVersion::V2
+        | RecordVersion::V3
+        | RecordVersion::V4
+        | RecordVersion::V5
+        | RecordVersion::V6
+        | RecordVersion::V7 => true,
     }
 }
 
@@ -100,7 +105,7 @@ fn opens_lanes(terms: &TenantTerms) -> bool {
 fn seals_late(terms: &TenantTerms) -> bool {
     match terms.records {
         RecordVersion::V1 | RecordVersion::V2 => false,
-        RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => true,
+        RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 | RecordVersion::V7 => true,
     }
 }
 

@@ -78,9 +78,12 @@ impl Layout {
         match terms.records {
             RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
             // The legacy model has no place for them.
-            RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => {
-                Err(ItemError::invalid(RecordVersion::ATTRIBUTE))
-            }
+            RecordVersion::V2
+            | RecordVersion::V3
+            | RecordVersion::V4
+            | RecordVersion::V5
+            | RecordVersion::V6
+            | RecordVersion::V7 => Err(ItemError::invalid(RecordVersion::ATTRIBUTE)),
         }
     }
 }
@@ -151,7 +154,12 @@ pub fn open_tenant(
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
     match terms.records {
         RecordVersion::V1 => {}
-        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => {
+        RecordVersion::V2
+        | RecordVersion::V3
+        | RecordVersion::V4
+        | RecordVersion::V5
+        | RecordVersion::V6
+        | RecordVersion::V7 => {
             return Err(BuildError::RecordsOfLegacy);
         }
     }

@@ -28,7 +28,12 @@ pub(super) fn count(
     };
     match records {
         RecordVersion::V1 => items.push(forms::metrics(tenant, customer, change, now)),
-        RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 => {
+        RecordVersion::V2
+        | RecordVersion::V3
+        | RecordVersion::V4
+        | RecordVersion::V5
+        | RecordVersion::V6
+        | RecordVersion::V7 => {
             let is_own = |item: &TransactItem| item.is_on_balance_of(customer);
             let changed = items.iter().position(|item| is_own(item) && item.is_update());
             let at = changed.or_else(|| items.iter().position(is_own));

@@ -98,7 +98,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 settlement: None,
                 records,
                 cash: match records {
-                    RecordVersion::V5 | RecordVersion::V6 => CashTerms::OwedByMerchant,
+                    RecordVersion::V5 | RecordVersion::V6 | RecordVersion::V7 => CashTerms::OwedByMerchant,
                     RecordVersion::V1 | RecordVersion::V2 | RecordVersion::V3 | RecordVersion::V4 => {
                         CashTerms::Clearing
                     }
