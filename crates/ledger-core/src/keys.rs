@@ -11,14 +11,15 @@ use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::{EventId, PspId};
 use crate::time::Timestamp;
-use uuid::Uuid;
 
 mod audit;
 mod card;
 mod due;
+mod finding;
 mod owner;
 mod reconciliation;
 mod settlement;
+mod shards;
 mod staff;
 mod stored;
 mod terms;
@@ -27,6 +28,11 @@ mod trail;
 pub use audit::{audit, notice};
 pub use card::{card, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
+pub use finding::{
+    LISTED_SHARDS, LOOKUP, Lookup, contact_partition, customers_partition, listed_shard, lookup,
+    merchant_names_partition, named_place, names_partition, place, place_of, terminals_of_partition,
+    terminals_partition,
+};
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
 };
@@ -36,6 +42,7 @@ pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,
     settled, settlement, settling,
 };
+pub use shards::{Shards, shard_of};
 pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
     staff_member,
@@ -409,42 +416,4 @@ pub fn job(tenant: &Tenant, id: JobId) -> Key {
 #[must_use]
 pub fn rate(tenant: &Tenant, starts_at: Timestamp) -> Key {
     Partition::tenant(tenant).item(format!("RATE#{}", starts_at.seconds()))
-}
-
-/// The shard of `id`. The last bytes of a UUIDv7 are random.
-#[must_use]
-pub fn shard_of(id: Uuid, shards: Shards) -> u32 {
-    let [.., a, b, c, d] = id.into_bytes();
-    u32::from_be_bytes([a, b, c, d]).checked_rem(shards.count()).unwrap_or(0)
-}
-
-/// The number of shards of an index key: 1 to 64. It may be raised, never lowered.
-///
-/// A writer may use a smaller count while it is cached, and a record keeps the count that it was created with. Both
-/// write to shards that every later count includes. So a worker that looks for work reads all shards up to the count,
-/// and a reader that relies on the absence of an item reads the count without a cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shards(u32);
-
-impl Shards {
-    /// One shard.
-    pub const ONE: Self = Self(1);
-    /// The largest count.
-    pub const MAX: Self = Self(64);
-    /// The count for due index entries of a new tenant: 3,200 payments per second.
-    pub const DUE_DEFAULT: Self = Self(16);
-    /// The count for a new merchant: 800 payments per second.
-    pub const MERCHANT_DEFAULT: Self = Self(4);
-
-    /// A count from 1 to 64, otherwise `None`.
-    #[must_use]
-    pub fn new(count: u32) -> Option<Self> {
-        (1..=Self::MAX.0).contains(&count).then_some(Self(count))
-    }
-
-    /// The number of shards.
-    #[must_use]
-    pub fn count(self) -> u32 {
-        self.0
-    }
 }

@@ -1,13 +1,21 @@
-//! Opaque cursors of lists: a version and the id of the last item seen. A cursor names no partition, so a forged one
+//! Opaque cursors of lists: a version and the place of the last item seen. A cursor names no partition, so a forged one
 //! only moves within the client's list.
 
 use crate::problem::Problem;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ledger_core::time::Timestamp;
 use std::fmt;
 use uuid::Uuid;
 
+/// The version of cursors that hold an id.
 const VERSION: u8 = 1;
+/// The version of cursors that hold a time and an id.
+const TIMED_VERSION: u8 = 2;
+/// The version of cursors that hold a sort key.
+const PLACED_VERSION: u8 = 3;
+/// The longest sort key of a cursor, in bytes: that of an index.
+const PLACE_BYTES_MAX: usize = 1024;
 
 /// The place in a list after this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,22 +39,113 @@ impl Cursor {
     /// # Errors
     /// 400 `invalid_request` naming `cursor` for any text that [`Cursor`] did not print.
     pub fn parse(text: &str) -> Result<Self, Problem> {
-        let wrong =
-            || Problem::invalid_field("cursor", "is not a cursor of this list: use the `next_cursor` of its last page");
-        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
-        match bytes.split_first() {
-            Some((&VERSION, id)) => Uuid::from_slice(id).map(Self).map_err(|_| wrong()),
-            Some(_) | None => Err(wrong()),
-        }
+        Uuid::from_slice(&content(text, VERSION)?).map(Self).map_err(|_| wrong())
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut bytes = vec![VERSION];
-        bytes.extend_from_slice(self.0.as_bytes());
-        f.write_str(&URL_SAFE_NO_PAD.encode(bytes))
+        f.write_str(&text(VERSION, &[self.0.as_bytes()]))
     }
+}
+
+/// The place in a list by time after this time and id. Records of one millisecond are ordered by their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TimedCursor {
+    at: Timestamp,
+    id: Uuid,
+}
+
+impl TimedCursor {
+    /// Creates the cursor after the record `id` of the time `at`.
+    #[must_use]
+    pub fn after(at: Timestamp, id: Uuid) -> Self {
+        Self { at, id }
+    }
+
+    /// The time and the id of the last record that was seen.
+    #[must_use]
+    pub fn place(self) -> (Timestamp, Uuid) {
+        (self.at, self.id)
+    }
+
+    /// Parses the wire form.
+    ///
+    /// # Errors
+    /// As [`Cursor::parse`], for any text that [`TimedCursor`] did not print.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let content = content(text, TIMED_VERSION)?;
+        let (at, id) = content.split_first_chunk::<8>().ok_or_else(wrong)?;
+        let millis = i64::from_be_bytes(*at);
+        let at = Timestamp::from_millis(millis);
+        let id = Uuid::from_slice(id).map_err(|_| wrong())?;
+        if at.millis() == millis { Ok(Self { at, id }) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for TimedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(TIMED_VERSION, &[&self.at.millis().to_be_bytes(), self.id.as_bytes()]))
+    }
+}
+
+/// The place in the result of a search after this sort key. It may hold a name, so it is sent in bodies only, and its
+/// debug form has none.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PlacedCursor(String);
+
+impl PlacedCursor {
+    /// Creates the cursor after a sort key.
+    #[must_use]
+    pub fn after(place: &str) -> Self {
+        Self(place.to_owned())
+    }
+
+    /// The sort key of the last result that was seen.
+    #[must_use]
+    pub fn place(&self) -> &str {
+        &self.0
+    }
+
+    /// Parses the wire form.
+    ///
+    /// # Errors
+    /// As [`Cursor::parse`], for any text that [`PlacedCursor`] did not print.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let place = String::from_utf8(content(text, PLACED_VERSION)?).map_err(|_| wrong())?;
+        if place.is_empty() || place.len() > PLACE_BYTES_MAX { Err(wrong()) } else { Ok(Self(place)) }
+    }
+}
+
+impl fmt::Debug for PlacedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PlacedCursor")
+    }
+}
+
+impl fmt::Display for PlacedCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(PLACED_VERSION, &[self.0.as_bytes()]))
+    }
+}
+
+fn wrong() -> Problem {
+    Problem::invalid_field("cursor", "is not a cursor of this list: use the `next_cursor` of its last page")
+}
+
+/// What a cursor of this version holds.
+fn content(text: &str, version: u8) -> Result<Vec<u8>, Problem> {
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
+    match bytes.split_first() {
+        Some((of, content)) if *of == version => Ok(content.to_vec()),
+        Some(_) | None => Err(wrong()),
+    }
+}
+
+fn text(version: u8, parts: &[&[u8]]) -> String {
+    let mut bytes = vec![version];
+    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+    URL_SAFE_NO_PAD.encode(bytes)
 }
 
 #[cfg(test)]
@@ -65,6 +164,7 @@ mod tests {
         for wrong in ["", "x", "demo#customer#1", tail, longer.as_str(), padded.as_str(), other_version.as_str()] {
             assert_eq!(Cursor::parse(wrong).unwrap_err().code(), "invalid_request", "{wrong}");
         }
+        assert!(TimedCursor::parse(&text).is_err() && PlacedCursor::parse(&text).is_err());
         // With any one character replaced, a text is rejected or is the canonical form of what it parses to.
         for (at, byte) in (0..text.len()).flat_map(|at| (b' '..=b'~').map(move |byte| (at, byte))) {
             let mut bytes = text.clone().into_bytes();
@@ -73,6 +173,36 @@ mod tests {
             assert!(
                 Cursor::parse(&other).is_ok_and(|cursor| cursor.to_string() == other) || Cursor::parse(&other).is_err()
             );
+        }
+    }
+
+    #[test]
+    fn cursor_of_a_list_by_time_is_of_no_other_list() {
+        let id = Uuid::parse_str("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
+        for millis in [0, -1, 1_795_600_000_123] {
+            let cursor = TimedCursor::after(Timestamp::from_millis(millis), id);
+            assert_eq!(TimedCursor::parse(&cursor.to_string()).unwrap(), cursor);
+            assert!(Cursor::parse(&cursor.to_string()).is_err() && PlacedCursor::parse(&cursor.to_string()).is_err());
+        }
+        // Times outside of the years 0 to 9999 would be another place.
+        let mut bytes = vec![TIMED_VERSION];
+        bytes.extend_from_slice(&i64::MAX.to_be_bytes());
+        bytes.extend_from_slice(id.as_bytes());
+        let far = URL_SAFE_NO_PAD.encode(&bytes);
+        let short = URL_SAFE_NO_PAD.encode(bytes.get(..20).unwrap());
+        for wrong in ["", "x", far.as_str(), short.as_str()] {
+            assert!(TimedCursor::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn cursor_of_a_search_is_read_as_printed_and_its_debug_form_has_no_name() {
+        let cursor = PlacedCursor::after("ヤマダ#019389d2");
+        assert_eq!(PlacedCursor::parse(&cursor.to_string()).unwrap(), cursor);
+        assert_eq!(format!("{cursor:?}"), "PlacedCursor");
+        let long = PlacedCursor::after(&"a".repeat(PLACE_BYTES_MAX + 1)).to_string();
+        for wrong in ["", "AA", PlacedCursor::after("").to_string().as_str(), long.as_str()] {
+            assert!(PlacedCursor::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -16,6 +16,6 @@ pub use fields::{
     ASSET_NOT_RUN, Empty, MEMO_CHARS_MAX, ProfileBody, SentProfile, SentText, StatusBody, amount, amount_in, email, id,
     memo, name, phone, text_of, word,
 };
-pub use params::{Page, Params, ParseId, PathId, PathOf};
+pub use params::{Page, Params, ParseId, PathId, PathOf, TimedPage};
 pub use patch::PatchField;
 pub use pin::PinText;

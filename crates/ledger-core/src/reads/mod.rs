@@ -7,6 +7,7 @@
 
 mod accounts;
 mod due;
+mod finding;
 mod items;
 mod merchants;
 mod query;
@@ -26,6 +27,7 @@ pub use due::{
     notices_to_announce, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_credit,
     records_to_seal, records_to_settle, settlements_due,
 };
+pub use finding::{Times, customers, customers_named, customers_with, merchants_named, terminals, terminals_of};
 pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{lane_credits, merchant_records, merchants, periods, settled_batches, settlements};
 pub use query::Query;

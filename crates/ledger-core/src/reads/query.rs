@@ -35,7 +35,12 @@ impl Query {
 
     /// Entries of a partition of an index by owner.
     pub(super) fn by_owner(index: OwnerIndex, partition: String) -> Self {
-        Self::of(Source::Owner(index), partition, SortRange::ALL)
+        Self::by_owner_within(index, partition, SortRange::ALL)
+    }
+
+    /// Entries of a partition of an index by owner whose sort keys are in a range.
+    pub(super) fn by_owner_within(index: OwnerIndex, partition: String, range: SortRange) -> Self {
+        Self::of(Source::Owner(index), partition, range)
     }
 
     /// Items of a partition of the index `due`.

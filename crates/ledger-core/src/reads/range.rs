@@ -1,6 +1,8 @@
 //! Ranges of sort keys. INVARIANT: DynamoDB accepts every [`SortRange`]: no bound is empty, and no lower bound sorts
 //! after its upper one.
 
+use crate::time::Timestamp;
+
 /// Sorts after every character of a sort key.
 const LAST: char = '\u{10ffff}';
 
@@ -39,6 +41,12 @@ impl SortRange {
 
     pub(super) fn between(low: impl Into<String>, high: impl Into<String>) -> Self {
         Self::of(Some(low.into()), Some(high.into()))
+    }
+
+    /// Sort keys that begin with a time, of records made from `from` on and before `until`.
+    pub(super) fn made_within(from: Option<Timestamp>, until: Option<Timestamp>) -> Self {
+        // A record's sort key has its id after the time, so it sorts after the time alone.
+        Self::of(from.map(|at| at.to_string()), until.map(|at| at.to_string()))
     }
 
     /// Makes a range of optional bounds. An empty lower bound excludes no sort key, an empty upper bound excludes all.

@@ -1,7 +1,7 @@
 //! Path segments and query parameters. A path that names no possible resource is answered with 404, an unknown query
 //! parameter with 400.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, TimedCursor};
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
@@ -10,7 +10,7 @@ use ledger_core::ids::{
     AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId,
     RunId, SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
-use ledger_core::time::UtcDay;
+use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
 
 const LIMIT: &str = "limit";
@@ -46,6 +46,19 @@ pub struct Page {
     pub limit: usize,
     /// The position that the page begins after; `None` for the first page.
     pub cursor: Option<Cursor>,
+}
+
+/// `from`, `to`, `limit` and `cursor` of a list by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimedPage {
+    /// The number of items, 1 to 100.
+    pub limit: usize,
+    /// The position that the page begins after; `None` for the first page.
+    pub cursor: Option<TimedCursor>,
+    /// The first instant of the list; `None`: from the first record on.
+    pub from: Option<Timestamp>,
+    /// The first instant after the list; `None`: up to the last record.
+    pub until: Option<Timestamp>,
 }
 
 macro_rules! parse_id {
@@ -151,14 +164,38 @@ impl Params {
     /// # Errors
     /// 400 if one of them is malformed.
     pub fn page(&mut self) -> Result<Page, Problem> {
-        let limit = match self.take(LIMIT)? {
-            None => LIMIT_DEFAULT,
-            Some(text) => parse_canonical(&text)
-                .filter(|limit| (1..=LIMIT_MAX).contains(limit))
-                .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100"))?,
-        };
+        let limit = self.limit()?;
         let cursor = self.take(CURSOR)?.as_deref().map(Cursor::parse).transpose()?;
         Ok(Page { limit, cursor })
+    }
+
+    /// Takes `from`, `to`, `limit` and `cursor` of a list by time. `from` and `to` are days in Japan.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn timed_page(&mut self) -> Result<TimedPage, Problem> {
+        let limit = self.limit()?;
+        let cursor = self.take(CURSOR)?.as_deref().map(TimedCursor::parse).transpose()?;
+        let (from, to) = (self.day("from")?, self.day("to")?);
+        Ok(TimedPage { limit, cursor, from: from.map(|(start, _)| start), until: to.map(|(_, end)| end) })
+    }
+
+    fn limit(&mut self) -> Result<usize, Problem> {
+        match self.take(LIMIT)? {
+            None => Ok(LIMIT_DEFAULT),
+            Some(text) => parse_canonical(&text)
+                .filter(|limit| (1..=LIMIT_MAX).contains(limit))
+                .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100")),
+        }
+    }
+
+    /// The first instant of a day in Japan and the first one after it.
+    fn day(&mut self, name: &str) -> Result<Option<(Timestamp, Timestamp)>, Problem> {
+        let day = self.take(name)?;
+        let day = day.map(|day| {
+            BusinessDate::parse(&day).map_err(|_| Problem::invalid_field(name, "must be a date: 2026-11-21"))
+        });
+        Ok(day.transpose()?.map(BusinessDate::bounds))
     }
 
     /// Refuses parameters that have not been taken.
@@ -198,5 +235,22 @@ mod tests {
         assert_eq!(page("?a%20b=5").await.unwrap_err(), "a?b: is not a query parameter of this request");
         assert_eq!(page("?limit=5&limit=6").await.unwrap_err(), "limit: is given twice");
         assert!(page("?cursor=zzz").await.unwrap_err().starts_with("cursor: "));
+    }
+
+    #[tokio::test]
+    async fn days_of_a_list_by_time_are_those_of_japan() {
+        let timed = async |query: &str| {
+            let (mut parts, ()) = http::Request::get(format!("/x{query}")).body(()).unwrap().into_parts();
+            let mut params = Params::from_request_parts(&mut parts, &()).await.unwrap();
+            let page = params.timed_page().map_err(|problem| problem.detail().to_owned())?;
+            params.finish().map_err(|problem| problem.detail().to_owned())?;
+            Ok::<_, String>(page)
+        };
+        let page = timed("?from=2026-11-20&to=2026-11-21&limit=3").await.unwrap();
+        let at = |text: &str| Some(Timestamp::parse(text).unwrap());
+        assert_eq!((page.limit, page.cursor), (3, None));
+        assert_eq!((page.from, page.until), (at("2026-11-19T15:00:00Z"), at("2026-11-21T15:00:00Z")));
+        assert_eq!(timed("?from=yesterday").await.unwrap_err(), "from: must be a date: 2026-11-21");
+        assert_eq!(timed("?until=2026-11-21").await.unwrap_err(), "until: is not a query parameter of this request");
     }
 }
