@@ -78,6 +78,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Staff => "staff",
         Role::Person => "person",
         Role::StaffCounts => "staff_counts",
+        Role::Lookup => "lookup",
         Role::Notice => "notice",
         Role::Terms => "terms",
         Role::Denials => "denials",

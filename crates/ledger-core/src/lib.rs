@@ -11,7 +11,7 @@
 //!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `idempotency`.
-//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `wallets`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
 //!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`, `terminals`, `cash_rooms`,
 //!    `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`.
@@ -33,6 +33,7 @@ pub mod customers;
 pub mod dynamo;
 pub mod events;
 pub mod failure;
+pub mod finding;
 pub mod forms;
 pub mod grants;
 pub mod idempotency;

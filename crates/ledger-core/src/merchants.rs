@@ -4,12 +4,14 @@ use crate::audit::Act;
 use crate::crediting::VolumeExceeded;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::notices::{Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::records::RecordVersion;
 use crate::settlements::Destination;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
@@ -113,6 +115,7 @@ pub fn plan_open(
     merchant: Option<MerchantId>,
     name: &FreeText,
     shards: Shards,
+    records: RecordVersion,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
@@ -128,10 +131,13 @@ pub fn plan_open(
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
     let key = Partition::merchant(tenant, merchant).profile();
-    let items = vec![
+    let mut items = vec![
         TransactItem::put_new(Role::Profile, key, profile, Failure::AlreadyExists),
         Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}")).record(tenant, cx),
     ];
+    if records.has_listings() {
+        items.push(finding::write_merchant(tenant, merchant, name.expose()));
+    }
     Ok(planned(merchant, items, cx))
 }
 
@@ -145,8 +151,8 @@ pub fn plan_patch(
     tenant: &Tenant,
     merchant: MerchantId,
     change: MerchantChange<'_>,
-    actor: Actor,
-    reason: Option<&FreeText>,
+    records: RecordVersion,
+    (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
     let MerchantChange { name, status, destination, shards } = change;
@@ -173,7 +179,10 @@ pub fn plan_patch(
     }
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let key = Partition::merchant(tenant, merchant).profile();
-    let items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
+    let mut items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
+    if let Some(name) = name.filter(|_| records.has_listings()) {
+        items.push(finding::write_merchant(tenant, merchant, name.expose()));
+    }
     Ok(planned(merchant, items, cx))
 }
 
@@ -196,12 +205,12 @@ pub fn plan_patch_with_notice(
     tenant: &Tenant,
     merchant: MerchantId,
     change: MerchantChange<'_>,
-    actor: Actor,
-    reason: Option<&FreeText>,
+    records: RecordVersion,
+    (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
     let changes_destination = change.destination.is_some();
-    let mut planned = plan_patch(tenant, merchant, change, actor, reason, cx)?;
+    let mut planned = plan_patch(tenant, merchant, change, records, (actor, reason), cx)?;
     if changes_destination {
         planned.draft.items.extend(notice(tenant, merchant, None, cx));
     }

@@ -200,6 +200,8 @@ operations! {
     MerchantOwner = "merchant_owner",
     /// A staff member sees a customer's personal data; not keyed.
     CustomerRead = "customer_read",
+    /// A staff member lists or searches customers; not keyed.
+    CustomerSearch = "customer_search",
     /// A worker announces that an address was changed; not keyed.
     Notice = "notice",
     /// A command is stored until another person decides on it; not keyed, since the key is that of the command.

@@ -55,6 +55,9 @@ pub enum TextError {
     /// It has what looks like a payment card's number.
     #[error("must not hold a card number")]
     CardNumber,
+    /// It has a character that is no kana, letter, digit, space or sign of a name.
+    #[error("must be kana: katakana or hiragana, letters, digits, spaces and . - ' \u{30fb}")]
+    NotKana,
     /// Not an e-mail address.
     #[error("is not an e-mail address")]
     NotAnEmail,
@@ -89,6 +92,19 @@ impl FreeText {
             return Err(TextError::CardNumber);
         }
         Ok(Self(Masked::new(text.into_owned())))
+    }
+
+    /// Reads how a name is read: kana of any width, letters and digits, of at most `max` characters.
+    ///
+    /// # Errors
+    /// As [`FreeText::parse`], and [`TextError::NotKana`] for another character.
+    pub fn kana(text: &str, max: usize) -> Result<Self, TextError> {
+        let kept = Self::parse(text, max)?;
+        let is_kana =
+            |c: char| matches!(c, '\u{3041}'..='\u{309f}' | '\u{30a0}'..='\u{30ff}' | '\u{ff65}'..='\u{ff9f}');
+        let fits =
+            |c: char| is_kana(c) || c.is_ascii_alphanumeric() || matches!(c, ' ' | '\u{3000}' | '.' | '-' | '\'');
+        if kept.expose().chars().all(fits) { Ok(kept) } else { Err(TextError::NotKana) }
     }
 
     /// Reads an e-mail address: a local part, one `@`, and a domain with a dot.
@@ -162,6 +178,18 @@ mod tests {
     fn personal_data_is_not_printed() {
         let mail = FreeText::email("hanako@example.jp").unwrap();
         assert_eq!(format!("{mail:?} {}", Masked::new("0312345678")), "FreeText(***) ***");
+    }
+
+    #[test]
+    fn reading_is_kana_of_any_width() {
+        for text in ["ヤマダ　タロウ", "やまだ たろう", "ﾔﾏﾀﾞ ﾀﾛｳ", "Yamada Taro", "オー・ブライエン", "O'Brien"]
+        {
+            assert!(FreeText::kana(text, 80).is_ok(), "{text}");
+        }
+        for text in ["山田", "ヤマダ#", "ヤマダ\u{2764}", "Ｙａｍａｄａ"] {
+            assert_eq!(FreeText::kana(text, 80), Err(TextError::NotKana), "{text}");
+        }
+        assert_eq!(FreeText::kana("ヤ".repeat(81).as_str(), 80), Err(TextError::TooLong { max: 80 }));
     }
 
     #[test]

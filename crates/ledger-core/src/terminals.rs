@@ -5,12 +5,14 @@ use crate::audit::Act;
 use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::forms;
 use crate::ids::{Actor, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
+use crate::records::RecordVersion;
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
@@ -162,16 +164,20 @@ pub fn plan_open(
     tenant: &Tenant,
     terminal: Option<TerminalId>,
     merchant: MerchantId,
+    records: RecordVersion,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
     let owner = Partition::merchant(tenant, merchant).profile();
-    let items = vec![
+    let mut items = vec![
         TransactItem::check(Role::Profile, owner, vec![exists()]),
-        opened(tenant, terminal, ("merchant_id", Value::s(merchant)), cx),
+        opened((tenant, records), terminal, ("merchant_id", Value::s(merchant)), cx),
         Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
     ];
+    if records.has_listings() {
+        items.push(finding::write_terminal(tenant, terminal, merchant, cx.now));
+    }
     Ok(planned(terminal, items, cx))
 }
 
@@ -192,16 +198,21 @@ pub fn plan_counter(
     }
     let act = Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}"));
     let items = vec![
-        opened(tenant, terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
+        opened((tenant, terms.records), terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
         act.with(forms::TERMINAL_KIND, forms::COUNTER).record(tenant, cx),
     ];
     Ok(planned(terminal, items, cx))
 }
 
 /// A terminal's `PROFILE`. The attribute with its owner is written here alone.
-fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Context) -> TransactItem {
+fn opened(
+    (tenant, records): (&Tenant, RecordVersion),
+    terminal: TerminalId,
+    owner: (&str, Value),
+    cx: &Context,
+) -> TransactItem {
     let (name, owner) = owner;
-    let item = Item::from([
+    let mut item = Item::from([
         ("terminal_id".to_owned(), Value::s(terminal)),
         (name.to_owned(), owner),
         ("state".to_owned(), Value::s(Status::Active.name())),
@@ -209,6 +220,9 @@ fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Cont
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
+    if records.has_listings() {
+        item.extend(finding::terminal(tenant, terminal, cx.now));
+    }
     let key = Partition::terminal(tenant, terminal).profile();
     TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists)
 }

@@ -205,7 +205,10 @@ impl<'a> Seeder<'a> {
             let id = MerchantId::parse(id).map_err(failed)?;
             let name = text(&format!("Aoba Coffee {}", at.saturating_add(1)))?;
             let seed = Seed::new(Operation::MerchantOpen, at);
-            self.perform(seed, |cx| merchants::plan_open(tenant, Some(id), &name, shards, actor, &cx)).await?;
+            self.perform(seed, |cx| {
+                merchants::plan_open(tenant, Some(id), &name, shards, self.terms.records, actor, &cx)
+            })
+            .await?;
         }
         for (at, id) in demo.customers.iter().enumerate() {
             let open = CustomerOpen {
@@ -213,11 +216,12 @@ impl<'a> Seeder<'a> {
                 actor,
                 customer: Some(CustomerId::parse(id).map_err(failed)?),
                 name: text(&format!("Demo Customer {}", at.saturating_add(1)))?,
+                kana: None,
                 email: None,
                 phone: None,
             };
             let seed = Seed::new(Operation::CustomerOpen, at);
-            self.perform(seed, |cx| customers::open::plan(&open, &self.terms, &cx)).await?;
+            self.perform(seed, |cx| customers::open::plan(&open, &self.terms, None, &cx)).await?;
         }
         let owner = demo.customers.first().map(|id| CustomerId::parse(id)).transpose().map_err(failed)?;
         for (at, id) in demo.cards.iter().enumerate() {
@@ -230,7 +234,8 @@ impl<'a> Seeder<'a> {
         for (at, id) in demo.terminals.iter().enumerate() {
             let id = TerminalId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::TerminalOpen, at);
-            self.perform(seed, |cx| terminals::plan_open(tenant, Some(id), owner, actor, &cx)).await?;
+            self.perform(seed, |cx| terminals::plan_open(tenant, Some(id), owner, self.terms.records, actor, &cx))
+                .await?;
             self.cash_room((id, TerminalOwner::Merchant(owner)), at).await?;
         }
         Ok(())

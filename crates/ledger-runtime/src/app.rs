@@ -17,7 +17,8 @@ use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
 use ledger_core::cards::pin::PinKeys;
 use ledger_core::idempotency::{
-    Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, MarkerForm, PlannedCall, Window,
+    Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, MarkerForm, MarkerKeys, PlannedCall,
+    Window,
 };
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
@@ -305,6 +306,20 @@ impl App {
         match form {
             Ok(form) => (FormedClaim { claim, form }, Ok(())),
             Err(problem) => (claim.into(), Err(problem)),
+        }
+    }
+
+    /// The keys of what customers are looked up by; `None` if the tenant's records have no lookups.
+    ///
+    /// # Errors
+    /// 503 if the keys cannot be had: nothing may be written then, because the lookups would be missing.
+    pub async fn lookup_keys(&self, tenant: &Tenant) -> Result<Option<Arc<MarkerKeys>>, Problem> {
+        if !self.terms(tenant).await?.records.has_listings() {
+            return Ok(None);
+        }
+        match self.ledger().keyed_form().await? {
+            MarkerForm::Keyed(keys) => Ok(Some(keys)),
+            MarkerForm::Plain => Ok(None),
         }
     }
 

@@ -7,8 +7,8 @@
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `approvals`, `staff`, `debts`, `refunds`, `reads`, `readback`, `reconciliations`,
-//!    `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
+//! 5. Parts that handlers share: `endpoint`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `reads`, `readback`,
+//!    `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
 pub mod announcer;
@@ -27,6 +27,7 @@ pub mod dynamo;
 pub mod endpoint;
 pub mod entropy;
 pub mod execute;
+pub mod finding;
 pub mod gateway;
 pub mod identity;
 pub mod limits;

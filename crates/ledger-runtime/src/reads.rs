@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
+use crate::finding::ROUNDS_MAX;
 use crate::identity::{Caller, Member};
 use crate::problem::Problem;
 use crate::request;
@@ -17,6 +18,7 @@ use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::settlements::Settlement;
 use ledger_core::staff::StaffMember;
+use uuid::Uuid;
 
 impl App {
     /// The balance items of a partition.
@@ -112,6 +114,43 @@ impl App {
         let (items, next_cursor) = self.newest(vec![query], page.limit, "staff_id").await?;
         let view = |item| StaffMember::read(who.employer(), item).map(|member| StaffView::from(&member));
         Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+    }
+
+    /// A page of a tenant's merchants, the largest id first. `keep` makes the view of a record, or leaves it out. A page may
+    /// be short, and still have a cursor.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn merchants<T>(
+        &self,
+        tenant: &Tenant,
+        page: request::Page,
+        keep: impl Fn(&Item) -> Result<Option<T>, ItemError>,
+    ) -> Result<Page<T>, Problem> {
+        let mut after = page.cursor.map(Cursor::id);
+        let mut items = Vec::new();
+        for _ in 0..ROUNDS_MAX {
+            let query = reads::merchants(self.dynamo().owner_index(), tenant).newest_first();
+            let query = query.after(after.map(|id| id.to_string())).limit(page.limit.saturating_add(1));
+            let (entries, next) = self.newest(vec![query], page.limit, attr::OWNER_SK).await?;
+            let places = entries.iter().map(|entry| entry.parsed(attr::OWNER_SK, parse_uuid));
+            let places = places.collect::<Result<Vec<_>, ItemError>>()?;
+            let read: Vec<Key> =
+                places.iter().map(|id| Partition::merchant(tenant, MerchantId::new(*id)).profile()).collect();
+            let last = places.last().copied();
+            for (place, record) in places.into_iter().zip(self.dynamo().get_many(&read).await?) {
+                after = Some(place);
+                items.extend(record.as_ref().map(&keep).transpose()?.flatten());
+                if items.len() >= page.limit {
+                    let is_end = next.is_none() && last == after;
+                    return Ok(Page { items, next_cursor: after.filter(|_| !is_end).map(cursor_after) });
+                }
+            }
+            if next.is_none() {
+                return Ok(Page { items, next_cursor: None });
+            }
+        }
+        Ok(Page { items, next_cursor: after.map(cursor_after) })
     }
 
     /// A page of a merchant's settlements, newest first.
@@ -227,6 +266,10 @@ impl App {
         let found = try_join_all(queries.iter().map(|query| self.dynamo().query(query))).await?;
         Ok(cut(found.into_iter().flatten().collect(), limit, id_attribute)?)
     }
+}
+
+fn cursor_after(id: Uuid) -> String {
+    Cursor::after(id).to_string()
 }
 
 /// The newest `limit` of these items, ordered by the id in `id_attribute`, and the next cursor.

@@ -14,8 +14,8 @@ pub(crate) use body::read_body;
 pub use body::{BODY_BYTES_MAX, Json, KeyedJson, RawBody, RequestKey};
 pub use fields::{
     ASSET_NOT_RUN, Empty, MEMO_CHARS_MAX, ProfileBody, SentProfile, SentText, StatusBody, amount, amount_in, email, id,
-    memo, name, phone, text_of, word,
+    kana, memo, name, phone, text_of, word,
 };
-pub use params::{Page, Params, ParseId, PathId, PathOf, TimedPage};
+pub use params::{Page, Params, ParseId, PathId, PathOf, TimedPage, search_limit};
 pub use patch::PatchField;
 pub use pin::PinText;

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
-use ledger_core::customers::profile::{self, ProfilePatch, ProfileReceipt, Status, WalletView};
+use ledger_core::customers::profile::{self, ProfileChange, ProfilePatch, ProfileReceipt, Status, WalletView};
 use ledger_core::dynamo::ItemError;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::CustomerId;
@@ -35,6 +35,8 @@ pub(crate) struct CustomerOpenBody {
     customer_id: Option<String>,
     /// The customer's name.
     name: String,
+    /// How the name is read, in kana, if known. Kept under version 7 of the records.
+    kana: Option<String>,
     /// The e-mail address, if known.
     email: Option<String>,
     /// The telephone number, if known.
@@ -50,6 +52,10 @@ pub(crate) struct CustomerPatchBody {
     #[serde(default)]
     #[schema(value_type = String, required = false)]
     name: PatchField<String>,
+    /// How the name is read, in kana; `null` removes it. Kept under version 7 of the records.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    kana: PatchField<String>,
     /// The new e-mail address; `null` removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
@@ -102,11 +108,13 @@ pub(crate) async fn create(
     let customer = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
     let customer = customer.transpose()?;
     let name = request::name("name", &body.name);
+    let kana = body.kana.as_deref().map(|text| request::kana("kana", text));
     let email = body.email.as_deref().map(|text| request::email("email", text));
     let phone = body.phone.as_deref().map(|text| request::phone("phone", text));
     let fields = ledger_core::idempotency::Fields::new()
         .with_some("customer_id", customer)
         .with("name", name.as_sent())
+        .with_some("kana", kana.as_ref().map(SentText::as_sent))
         .with_some("email", email.as_ref().map(SentText::as_sent))
         .with_some("phone", phone.as_ref().map(SentText::as_sent));
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
@@ -116,10 +124,13 @@ pub(crate) async fn create(
             actor: who.actor(),
             customer,
             name: name.text()?,
+            kana: request::text_of(kana.as_ref())?,
             email: request::text_of(email.as_ref())?,
             phone: request::text_of(phone.as_ref())?,
         };
-        Ok(customers::open::plan(&open, &*app.terms_at(who.tenant(), cx.now).await?, &cx)?)
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
+        let lookups = app.lookup_keys(who.tenant()).await?;
+        Ok(customers::open::plan(&open, &terms, lookups.as_deref(), &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
@@ -222,7 +233,8 @@ pub(crate) async fn patch(
     let status = body.status.as_deref().map(|word| request::word("status", word, Status::parse, "active or frozen"));
     let status = status.transpose()?;
     let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
-    let (profile, fields) = ProfileBody { name: body.name, email: body.email, phone: body.phone }.read()?;
+    let (profile, fields) =
+        ProfileBody { name: body.name, kana: body.kana, email: body.email, phone: body.phone }.read()?;
     let fields = fields
         .with_some("status", status.map(Status::name))
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
@@ -264,7 +276,8 @@ impl Change<'_> {
             (None, _) | (_, None) => None,
         };
         let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
-        let change = (self.patch, previous.as_ref());
+        let lookups = app.lookup_keys(tenant).await?;
+        let change = ProfileChange { patch: self.patch, previous: previous.as_ref(), lookups: lookups.as_deref() };
         Ok(profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?)
     }
 }

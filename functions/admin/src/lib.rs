@@ -13,11 +13,13 @@ mod cash_collections;
 mod cash_deposits;
 mod cash_reversals;
 mod cash_rooms;
+mod customer_lists;
 mod customers;
 mod decisions;
 mod destination;
 mod grants;
 mod idempotency;
+mod merchant_lists;
 mod merchant_owner;
 mod merchants;
 mod migration;
@@ -31,6 +33,7 @@ mod reconciliation;
 mod refund_rooms;
 mod settlements;
 mod staff;
+mod terminal_lists;
 mod terminals;
 mod terms;
 mod topups;
@@ -46,6 +49,8 @@ use std::sync::Arc;
 /// `metrics` is the source from which metrics are read.
 pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
     Routes::new()
+        .route(customer_lists::LIST.on(customer_lists::list))
+        .route(customer_lists::SEARCH.on(customer_lists::search))
         .route(customers::CREATE.on(customers::create))
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
@@ -58,6 +63,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::PATCH.on(customers::patch))
         .route(notices::GET.on(notices::get))
         .route(account_limits::CHANGE.on(account_limits::change))
+        .route(merchant_lists::LIST.on(merchant_lists::list))
+        .route(merchant_lists::SEARCH.on(merchant_lists::search))
         .route(merchants::CREATE.on(merchants::create))
         .route(merchants::GET.on(merchants::get))
         .route(merchants::PATCH.on(merchants::patch))
@@ -91,6 +98,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(cards::GET.on(cards::get))
         .route(cards::PATCH.on(cards::patch))
         .route(cards::RESET_PIN.on(cards::reset_pin))
+        .route(terminal_lists::LIST.on(terminal_lists::list))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::GET_COUNTER.on(terminals::get_counter))

@@ -85,7 +85,10 @@ pub(crate) async fn create(
     let shards = shards(body.shards)?.unwrap_or(Shards::MERCHANT_DEFAULT);
     let fields = Fields::new().with_some("merchant_id", id).with("name", name.as_sent()).with("shards", shards.count());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(merchants::plan_open(who.tenant(), id, &name.text()?, shards, who.actor(), &cx)?);
+    let plan = async |cx| {
+        let records = app.terms(who.tenant()).await?.records;
+        Ok(merchants::plan_open(who.tenant(), id, &name.text()?, shards, records, who.actor(), &cx)?)
+    };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             created(GET.path(&[&receipt.merchant]), &MerchantChangeView::from(receipt))
@@ -166,8 +169,8 @@ pub(crate) async fn patch(
                 app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
             }
             Some(_) | None => {
-                let planned =
-                    merchants::plan_patch_with_notice(who.tenant(), id, change, who.actor(), reason.as_ref(), &cx)?;
+                let by = (who.actor(), reason.as_ref());
+                let planned = merchants::plan_patch_with_notice(who.tenant(), id, change, terms.records, by, &cx)?;
                 Ok(Requested::executed(planned))
             }
         }

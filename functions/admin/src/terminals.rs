@@ -150,10 +150,10 @@ async fn plan_open(
     cx: &Context,
 ) -> Result<Planned<Requested<TerminalReceipt>>, PlanError> {
     let (tenant, actor) = (who.tenant(), who.actor());
+    let terms = app.terms(tenant).await?;
     let planned = match registered {
-        Registered::Till(merchant) => terminals::plan_open(tenant, id, merchant, actor, cx)?,
+        Registered::Till(merchant) => terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?,
         Registered::Counter => {
-            let terms = app.terms(tenant).await?;
             let terminal = id.unwrap_or(TerminalId::new(cx.resource_id));
             if terms.approvals.are_required() {
                 let command = Command::CounterOpen { terminal };

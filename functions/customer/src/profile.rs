@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::customers::profile;
+use ledger_core::customers::profile::{self, ProfileChange};
 use ledger_core::keys::Partition;
 use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
@@ -56,7 +56,10 @@ pub(crate) async fn patch(
         } else {
             None
         };
-        Ok(profile::plan_own(who.tenant(), who.id(), (&patch, previous.as_ref()), &cx)?)
+        let lookups = app.lookup_keys(who.tenant()).await?;
+        let (previous, lookups) = (previous.as_ref(), lookups.as_deref());
+        let change = ProfileChange { patch: &patch, previous, lookups };
+        Ok(profile::plan_own(who.tenant(), who.id(), change, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)
 }

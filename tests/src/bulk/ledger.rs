@@ -75,8 +75,8 @@ impl Ledger {
         for number in 1..=merchants {
             let MerchantTerms { id, name, shards, .. } = ledger.add_merchant(number);
             let cx = ledger.cx();
-            let plan =
-                merchants::plan_open(&ledger.tenant, Some(id), &text(&name), shards, Actor::Staff(staff(1)), &cx);
+            let (records, by) = (ledger.terms.records, Actor::Staff(staff(1)));
+            let plan = merchants::plan_open(&ledger.tenant, Some(id), &text(&name), shards, records, by, &cx);
             let plan = plan.expect("it can be registered");
             ledger.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOpen);
         }
@@ -170,11 +170,12 @@ impl Ledger {
             actor: Actor::Staff(staff(1)),
             customer: None,
             name: text("Bulk"),
+            kana: None,
             email: None,
             phone: None,
         };
         let cx = self.cx();
-        let plan = customers::open::plan(&command, &self.terms, &cx).expect("it can be opened");
+        let plan = customers::open::plan(&command, &self.terms, None, &cx).expect("it can be opened");
         self.write(&plan.draft, Principal::Staff(staff(1)), Operation::CustomerOpen);
         plan.receipt.customer
     }

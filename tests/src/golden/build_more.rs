@@ -69,7 +69,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             adjustments::decide::plan(tenant, staff(by), decision, &adjustment, &world.terms(), cx)?.draft
         }
         Does::ProfilePatch { customer, change } => {
-            profile::plan_own(tenant, decode::customer(customer), (&decode::profile_patch(change), None), cx)?.draft
+            let patch = decode::profile_patch(change);
+            profile::plan_own(tenant, decode::customer(customer), decode::unread(&patch, world.lookups().as_ref()), cx)?
+                .draft
         }
         Does::CustomerPatch { customer, change, status: new, actor, reason } => {
             let customer = decode::customer(customer);
@@ -79,8 +81,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let new = new.as_deref().map(status).zip(wallet.as_ref());
             let patch = decode::profile_patch(change);
             let reason = decode::maybe_text(reason);
-            profile::plan_by_operator(tenant, customer, (&patch, None), new, decode::actor(actor), reason.as_ref(), cx)?
-                .draft
+            let lookups = world.lookups();
+            let (fields, actor) = (decode::unread(&patch, lookups.as_ref()), decode::actor(actor));
+            profile::plan_by_operator(tenant, customer, fields, new, actor, reason.as_ref(), cx)?.draft
         }
         Does::CustomerOpen { actor, name, email, phone } => {
             let command = CustomerOpen {
@@ -88,10 +91,11 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 actor: decode::actor(actor),
                 customer: None,
                 name: decode::text(name),
+                kana: None,
                 email: email.as_deref().map(|text| FreeText::email(text).unwrap()),
                 phone: phone.as_deref().map(|text| FreeText::phone(text).unwrap()),
             };
-            customers::open::plan(&command, &world.terms(), cx)?.draft
+            customers::open::plan(&command, &world.terms(), world.lookups().as_ref(), cx)?.draft
         }
         Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), cx)?.draft,
         Does::CardIssue { owner, actor } => {
@@ -108,18 +112,20 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::MerchantOpen { name, shards, actor } => {
             let shards = Shards::new(shards.parse().unwrap()).unwrap();
-            merchants::plan_open(tenant, None, &decode::text(name), shards, decode::actor(actor), cx)?.draft
+            let (name, records) = (decode::text(name), world.records());
+            merchants::plan_open(tenant, None, &name, shards, records, decode::actor(actor), cx)?.draft
         }
         Does::MerchantPatch { merchant: id, name, status, actor, reason } => {
             let id = MerchantId::parse(id).unwrap();
             let (name, reason) = (decode::maybe_text(name), decode::maybe_text(reason));
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
             let change = MerchantChange { name: name.as_ref(), status, ..MerchantChange::default() };
-            merchants::plan_patch(tenant, id, change, decode::actor(actor), reason.as_ref(), cx)?.draft
+            let by = (decode::actor(actor), reason.as_ref());
+            merchants::plan_patch(tenant, id, change, world.records(), by, cx)?.draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
-            terminals::plan_open(tenant, None, merchant, decode::actor(actor), cx)?.draft
+            terminals::plan_open(tenant, None, merchant, world.records(), decode::actor(actor), cx)?.draft
         }
         Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));

@@ -41,21 +41,26 @@ pub(super) fn make(world: &World, does: &NoticeDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let previous =
         |customer| Contact::read(&world.find(&Partition::customer(tenant, customer).profile()).unwrap()).unwrap();
+    let lookups = world.lookups();
     let draft = match does {
         NoticeDoes::Own { customer, change } => {
             let (customer, patch) = (decode::customer(customer), decode::profile_patch(change));
-            profile::plan_own(tenant, customer, (&patch, Some(&previous(customer))), cx)?.draft
+            let previous = previous(customer);
+            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), lookups: lookups.as_ref() };
+            profile::plan_own(tenant, customer, fields, cx)?.draft
         }
         NoticeDoes::ByOperator { customer, change, actor } => {
             let (customer, patch) = (decode::customer(customer), decode::profile_patch(change));
-            let change = (&patch, Some(&previous(customer)));
-            profile::plan_by_operator(tenant, customer, change, None, decode::actor(actor), None, cx)?.draft
+            let previous = previous(customer);
+            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), lookups: lookups.as_ref() };
+            profile::plan_by_operator(tenant, customer, fields, None, decode::actor(actor), None, cx)?.draft
         }
         NoticeDoes::Destination { merchant, destination, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
             let to = Destination::read(&crate::wire::item_from_json(destination)).unwrap();
             let change = MerchantChange { destination: Some(&to), ..MerchantChange::default() };
-            merchants::plan_patch_with_notice(tenant, merchant, change, decode::actor(actor), None, cx)?.draft
+            let by = (decode::actor(actor), None);
+            merchants::plan_patch_with_notice(tenant, merchant, change, world.records(), by, cx)?.draft
         }
         NoticeDoes::Announced { notice } => {
             let notice = world.must(&keys::notice(tenant, AuditId::parse(notice).unwrap()));

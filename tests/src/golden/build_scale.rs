@@ -41,7 +41,8 @@ pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
         ScaleDoes::Merchant { merchant: id, shards: count, actor } => {
             let change = MerchantChange { shards: Some(shards(count)), ..MerchantChange::default() };
             let id = MerchantId::parse(id).unwrap();
-            Made::Draft(merchants::plan_patch(tenant, id, change, decode::actor(actor), None, cx)?.draft)
+            let by = (decode::actor(actor), None);
+            Made::Draft(merchants::plan_patch(tenant, id, change, world.records(), by, cx)?.draft)
         }
         ScaleDoes::Tenant { due_shards, actor } => {
             let (to, actor) = (shards(due_shards), decode::actor(actor));

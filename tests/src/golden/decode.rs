@@ -4,15 +4,18 @@
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
 use super::written;
+use crate::declared;
 use crate::declared::keyed_form;
 use crate::engine::{Contents, PrimaryKey, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
 use ledger_core::crediting::Uncredited;
-use ledger_core::customers::profile::ProfilePatch;
+use ledger_core::customers::profile::{self, ProfilePatch};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerForm, Window};
+use ledger_core::idempotency::{
+    Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerForm, MarkerKeys, Window,
+};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{Layout, LegacyItem};
@@ -20,7 +23,7 @@ use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
-use ledger_core::terms::{MerchantTerms, SpentPoints, TenantTerms, TermsVersion};
+use ledger_core::terms::{MerchantTerms, RecordVersion, SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::ProjectedRecord;
 use ledger_core::wallets::SeenWallet;
@@ -98,6 +101,18 @@ impl World {
     #[must_use]
     pub fn terms_version(&self) -> TermsVersion {
         self.get(&keys::config(&self.tenant)).map_or(TermsVersion::FIRST, |_| self.terms().version)
+    }
+
+    /// The version of the records that the tenant writes: the first without a configuration.
+    #[must_use]
+    pub fn records(&self) -> RecordVersion {
+        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V1, |_| self.terms().records)
+    }
+
+    /// The keys of what customers are looked up by, if the tenant's records have that.
+    #[must_use]
+    pub fn lookups(&self) -> Option<MarkerKeys> {
+        self.records().has_listings().then(declared::keys)
     }
 
     /// An item that must exist in the state.
@@ -243,9 +258,16 @@ pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
     };
     ProfilePatch {
         name: maybe_text(&change.name),
+        kana: Patch::Keep,
         email: patch(&change.email, |text| FreeText::email(text).unwrap()),
         phone: patch(&change.phone, |text| FreeText::phone(text).unwrap()),
     }
+}
+
+/// A change of a profile that is planned without its contact as it was.
+#[must_use]
+pub fn unread<'a>(patch: &'a ProfilePatch, lookups: Option<&'a MarkerKeys>) -> profile::ProfileChange<'a> {
+    profile::ProfileChange { patch, previous: None, lookups }
 }
 
 /// The actor: `system`, or `<kind>:<id>`.

@@ -95,9 +95,12 @@ fn stack_exchanges_its_index_in_steps() {
         let changes = found.iter().filter(|(name, _)| !indexes.contains_key(*name)).count()
             + indexes.keys().filter(|name| !found.contains_key(*name)).count();
         assert!(changes <= 1, "{value}");
-        for (function, role) in
-            [("Merchant", "MerchantRole"), ("Crediting", "CreditingRole"), ("Reconcile", "ReconcileRole")]
-        {
+        for (function, role) in [
+            ("Admin", "AdminRole"),
+            ("Merchant", "MerchantRole"),
+            ("Crediting", "CreditingRole"),
+            ("Reconcile", "ReconcileRole"),
+        ] {
             let set = &template.properties(&format!("{function}Function"))["Environment"]["Variables"]["OWNER_INDEX"];
             assert_eq!(set, read, "{value}: {function}");
             // Functions of the deployment before are still running.

@@ -14,6 +14,7 @@ mod crediting;
 mod disclosure;
 mod expiry;
 mod faults;
+mod finding;
 mod frozen;
 mod fuzz;
 mod gate;

@@ -172,7 +172,8 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let change = MerchantChange { destination: Some(destination), ..MerchantChange::default() };
-                let draft = merchants::plan_patch(tenant, *merchant, change, actor, reason, cx)?.draft;
+                let draft =
+                    merchants::plan_patch(tenant, *merchant, change, seen.terms.records, (actor, reason), cx)?.draft;
                 let as_read = || vec![merchants::destination_as_read(profile)];
                 let items = draft.items.into_iter().map(|item| {
                     let is_merchant = item.role() == Role::Profile;

@@ -4,8 +4,10 @@
 use crate::audit::Act;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
+use crate::finding;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Actor, CustomerId, Tenant};
-use crate::keys::{Partition, attr};
+use crate::keys::{Lookup, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -24,6 +26,8 @@ pub struct CustomerOpen {
     pub customer: Option<CustomerId>,
     /// The customer's name.
     pub name: FreeText,
+    /// How the name is read.
+    pub kana: Option<FreeText>,
     /// The customer's e-mail address.
     pub email: Option<FreeText>,
     /// The customer's telephone number.
@@ -39,13 +43,15 @@ pub struct CustomerReceipt {
     pub created_at: Timestamp,
 }
 
-/// Builds the opening's transaction.
+/// Builds the opening's transaction. `lookups` are the keys of what customers are looked up by, if the tenant's records have
+/// that.
 ///
 /// # Errors
-/// Never, at present; the signature is that of every builder.
+/// [`PlanRefusal`] if the customer has kana and the tenant's records have none.
 pub fn plan(
     command: &CustomerOpen,
     terms: &TenantTerms,
+    lookups: Option<&MarkerKeys>,
     cx: &Context,
 ) -> Result<Planned<CustomerReceipt>, PlanRefusal> {
     let customer = command.customer.unwrap_or(CustomerId::new(cx.resource_id));
@@ -59,11 +65,25 @@ pub fn plan(
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    let contacts = [("email", &command.email), ("phone", &command.phone)];
-    for (attribute, contact) in contacts {
-        if let Some(contact) = contact {
-            profile.insert(attribute.to_owned(), Value::s(contact.expose()));
+    let texts = [
+        (Lookup::Email, command.email.as_ref()),
+        (Lookup::Phone, command.phone.as_ref()),
+        (Lookup::Kana, command.kana.as_ref()),
+    ];
+    for (attribute, text) in texts {
+        if let Some(text) = text {
+            profile.insert(attribute.name().to_owned(), Value::s(text.expose()));
         }
+    }
+    finding::check_kana(command.kana.is_some(), lookups)?;
+    let mut found_by = Vec::new();
+    if let Some(keys) = lookups {
+        profile.extend(finding::customer(&command.tenant, customer, cx.now));
+        let values = texts.into_iter().chain([(Lookup::Name, Some(&command.name))]);
+        let given = values.filter_map(|(lookup, text)| Some((lookup, text?)));
+        found_by.extend(given.map(|(lookup, text)| {
+            finding::write_customer(&command.tenant, customer, (lookup, Some(text.expose())), keys)
+        }));
     }
     let mut items = vec![TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists)];
     for asset in terms.assets.keys() {
@@ -76,6 +96,7 @@ pub fn plan(
         ]);
         items.push(TransactItem::put_new(Role::Payee, partition.balance(asset), balance, Failure::AlreadyExists));
     }
+    items.extend(found_by);
     let act = Act::new(command.actor, Operation::CustomerOpen, format!("customer:{customer}"));
     items.push(act.record(&command.tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: CustomerReceipt { customer, created_at: cx.now } })

@@ -3,9 +3,11 @@
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::forms::{Patch, patch_text};
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Actor, CustomerId, Tenant};
-use crate::keys::{Partition, attr, sk};
+use crate::keys::{Lookup, Partition, attr, sk};
 use crate::money::Asset;
 use crate::notices::{Contact, ContactFields, Notice, NoticeSubject};
 use crate::operation::Operation;
@@ -19,10 +21,24 @@ use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 pub struct ProfilePatch {
     /// The name.
     pub name: Option<FreeText>,
+    /// How the name is read.
+    pub kana: Patch<FreeText>,
     /// The e-mail address.
     pub email: Patch<FreeText>,
     /// The telephone number.
     pub phone: Patch<FreeText>,
+}
+
+/// A change of a profile's fields, with what it is planned from.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileChange<'a> {
+    /// The change.
+    pub patch: &'a ProfilePatch,
+    /// The contact as it was read: if the change touches it, it is on the audit trail, and a notice keeps the previous
+    /// addresses.
+    pub previous: Option<&'a Contact>,
+    /// The keys of what customers are looked up by, if the tenant's records have that.
+    pub lookups: Option<&'a MarkerKeys>,
 }
 
 /// Whether an account may be debited.
@@ -73,7 +89,7 @@ impl ProfilePatch {
     /// Whether the patch changes nothing.
     #[must_use]
     pub fn is_keep(&self) -> bool {
-        self.name.is_none() && self.email.is_keep() && self.phone.is_keep()
+        self.name.is_none() && self.kana.is_keep() && self.email.is_keep() && self.phone.is_keep()
     }
 
     /// Whether the patch may change how the customer can be reached.
@@ -101,12 +117,39 @@ impl ProfilePatch {
         if let Some(name) = &self.name {
             update = update.set("name", "name", Value::s(name.expose()));
         }
+        update = patch_text(update, Lookup::Kana.name(), &self.kana);
         update = patch_text(update, "email", &self.email);
         patch_text(update, "phone", &self.phone).set(attr::UPDATED_AT, "ua", Value::s(now)).set_if_absent(
             attr::CREATED_AT,
             "ca",
             Value::s(now),
         )
+    }
+}
+
+impl ProfileChange<'_> {
+    /// Writes the lookup items of the fields that it changes.
+    fn lookups(&self, tenant: &Tenant, customer: CustomerId) -> Result<Vec<TransactItem>, PlanRefusal> {
+        finding::check_kana(!self.patch.kana.is_keep(), self.lookups)?;
+        let Some(keys) = self.lookups else { return Ok(Vec::new()) };
+        let mut written = Vec::new();
+        let mut write = |lookup: Lookup, text: Option<&FreeText>| {
+            let value = (lookup, text.map(FreeText::expose));
+            written.push(finding::write_customer(tenant, customer, value, keys));
+        };
+        if let Some(name) = &self.patch.name {
+            write(Lookup::Name, Some(name));
+        }
+        let patches =
+            [(Lookup::Kana, &self.patch.kana), (Lookup::Email, &self.patch.email), (Lookup::Phone, &self.patch.phone)];
+        for (lookup, patch) in patches {
+            match patch {
+                Patch::Keep => {}
+                Patch::Set(text) => write(lookup, Some(text)),
+                Patch::Clear => write(lookup, None),
+            }
+        }
+        Ok(written)
     }
 }
 
@@ -123,23 +166,24 @@ impl WalletView {
     }
 }
 
-/// A customer changes their own profile. A patch without changes writes nothing. `previous` is the contact as it was read:
-/// if the patch changes it, the change is on the audit trail, and a notice keeps the previous addresses.
+/// A customer changes their own profile. A patch without changes writes nothing.
 ///
 /// # Errors
-/// Never, at present; the signature is that of every builder.
+/// [`PlanRefusal`] if it changes kana and the tenant's records have none.
 pub fn plan_own(
     tenant: &Tenant,
     customer: CustomerId,
-    (patch, previous): (&ProfilePatch, Option<&Contact>),
+    fields: ProfileChange<'_>,
     cx: &Context,
 ) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
+    let ProfileChange { patch, previous, .. } = fields;
     if patch.is_keep() {
         return Ok(planned(customer, Vec::new(), cx));
     }
     let change = ContactChange::of(patch, previous);
     let guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
     let mut items = vec![patched(tenant, customer, patch.update(cx.now), guards)];
+    items.extend(fields.lookups(tenant, customer)?);
     if let Some(change) = &change {
         let act = Act::new(Actor::Customer(customer), Operation::ProfilePatch, format!("customer:{customer}"));
         items.push(change.named(act).record(tenant, cx));
@@ -148,20 +192,20 @@ pub fn plan_own(
     Ok(planned(customer, items, cx))
 }
 
-/// The operator changes a customer: fields, and the status of the profile and all balance items at once. `previous` is as
-/// for [`plan_own`].
+/// The operator changes a customer: fields, and the status of the profile and all balance items at once.
 ///
 /// # Errors
-/// [`PlanRefusal`] if not all of the wallet's accounts were read.
+/// [`PlanRefusal`] as for [`plan_own`], and if not all of the wallet's accounts were read.
 pub fn plan_by_operator(
     tenant: &Tenant,
     customer: CustomerId,
-    (patch, previous): (&ProfilePatch, Option<&Contact>),
+    fields: ProfileChange<'_>,
     status: Option<(Status, &WalletView)>,
     actor: Actor,
     reason: Option<&FreeText>,
     cx: &Context,
 ) -> Result<Planned<ProfileReceipt>, PlanRefusal> {
+    let ProfileChange { patch, previous, .. } = fields;
     let change = ContactChange::of(patch, previous);
     let mut update = patch.update(cx.now);
     let mut guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
@@ -185,6 +229,7 @@ pub fn plan_by_operator(
         }
     }
     items.insert(0, patched(tenant, customer, update, guards));
+    items.extend(fields.lookups(tenant, customer)?);
     match &change {
         Some(change) => {
             items.push(change.named(act).record(tenant, cx));

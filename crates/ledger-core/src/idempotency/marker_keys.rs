@@ -1,4 +1,5 @@
-//! The keys of markers: they key fingerprints, and encrypt responses that have a one-time secret.
+//! The keys of markers: they key fingerprints, encrypt responses that have a one-time secret, and key the hashes of values
+//! that customers are looked up by.
 
 use chacha20poly1305::aead::{Aead, Payload};
 use chacha20poly1305::{KeyInit, XChaCha20Poly1305, XNonce};
@@ -33,6 +34,12 @@ impl KeyId {
         let is_id = (1..=KEY_ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(fits) && text != CURRENT;
         is_id.then(|| Self(text.to_owned()))
     }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 impl fmt::Display for KeyId {
@@ -65,6 +72,7 @@ struct MarkerKey {
     fingerprint: Zeroizing<[u8; 32]>,
     body: Zeroizing<[u8; 32]>,
     nonce: Zeroizing<[u8; 32]>,
+    lookup: Zeroizing<[u8; 32]>,
 }
 
 /// The keys of markers, by id. It prints only ids.
@@ -115,6 +123,11 @@ impl MarkerKeys {
         &self.current
     }
 
+    /// The ids of all keys.
+    pub fn ids(&self) -> impl Iterator<Item = &KeyId> {
+        self.keys.keys()
+    }
+
     /// Whether it has a key.
     #[must_use]
     pub fn contains(&self, id: &KeyId) -> bool {
@@ -124,6 +137,16 @@ impl MarkerKeys {
     /// HMAC-SHA256 of a canonical request; `None` without this key.
     pub(super) fn fingerprint(&self, id: &KeyId, request: &[u8]) -> Option<[u8; 32]> {
         hmac(&*self.keys.get(id)?.fingerprint, &[request])
+    }
+
+    /// HMAC-SHA256 of a value and of what it is, each with its length; `None` without this key.
+    pub(crate) fn lookup(&self, id: &KeyId, parts: &[&str]) -> Option<[u8; 32]> {
+        let mut message = Vec::new();
+        for part in parts {
+            message.extend_from_slice(&u64::try_from(part.len()).ok()?.to_be_bytes());
+            message.extend_from_slice(part.as_bytes());
+        }
+        hmac(&*self.keys.get(id)?.lookup, &[&message])
     }
 
     /// Encrypts with XChaCha20-Poly1305.
@@ -154,7 +177,12 @@ impl MarkerKey {
     /// Derives a key for each use.
     fn of(text: &[u8]) -> Option<Self> {
         let derived = |of: &str| hmac(text, &[b"ecopay-ledger marker ", of.as_bytes()]).map(Zeroizing::new);
-        Some(Self { fingerprint: derived("fingerprint")?, body: derived("body")?, nonce: derived("nonce")? })
+        Some(Self {
+            fingerprint: derived("fingerprint")?,
+            body: derived("body")?,
+            nonce: derived("nonce")?,
+            lookup: derived("lookup")?,
+        })
     }
 
     fn cipher(&self) -> Result<XChaCha20Poly1305, SealError> {

@@ -21,6 +21,12 @@ impl Key {
         Partition(self.pk.clone())
     }
 
+    /// The kind of its partition, such as `customer`; `None` if it has no tenant's form.
+    #[must_use]
+    pub fn partition_kind(&self) -> Option<&str> {
+        self.pk.split_once('#')?.1.split_once('#').map(|(kind, _)| kind)
+    }
+
     /// The customer whose partition it is in; `None` if it is another kind of partition.
     #[must_use]
     pub fn customer(&self) -> Option<CustomerId> {

@@ -32,6 +32,8 @@ pub enum Role {
     Refund,
     /// A profile.
     Profile,
+    /// An item by which a customer, merchant or terminal is looked up.
+    Lookup,
     /// A stored-value card.
     Card,
     /// The PIN of a card, with its attempts.

@@ -51,6 +51,13 @@ impl Parameter {
     pub(super) const CURSOR: Self =
         Self::in_query("cursor", "The `next_cursor` of the previous page.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
 
+    /// The first day of a list by time.
+    pub(super) const FROM: Self =
+        Self::in_query("from", "The first day, in Japan, on which what is listed was made.", Kind::Day);
+    /// The last day of a list by time.
+    pub(super) const TO: Self =
+        Self::in_query("to", "The last day, in Japan, on which what is listed was made.", Kind::Day);
+
     /// Declares a variable segment of the path.
     #[must_use]
     pub const fn in_path(name: &'static str, description: &'static str, kind: Kind) -> Self {

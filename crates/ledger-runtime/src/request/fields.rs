@@ -33,6 +33,10 @@ pub struct ProfileBody {
     #[serde(default)]
     #[schema(value_type = String, required = false)]
     pub name: PatchField<String>,
+    /// How the name is read, in kana. Kept under version 7 of the records.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub kana: PatchField<String>,
     /// The e-mail address.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
@@ -46,6 +50,7 @@ pub struct ProfileBody {
 /// A change of a profile as it was sent.
 pub struct SentProfile {
     name: Option<SentText>,
+    kana: Patch<SentText>,
     email: Patch<SentText>,
     phone: Patch<SentText>,
 }
@@ -61,17 +66,18 @@ impl ProfileBody {
             Patch::Set(text) => Some(name("name", &text)),
             Patch::Clear => return Err(Problem::invalid_field("name", "cannot be cleared")),
         };
+        let kana = self.kana.map(|text| kana("kana", &text));
         let email = self.email.map(|text| email("email", &text));
         let phone = self.phone.map(|text| phone("phone", &text));
         let mut fields = Fields::new().with_some("name", name.as_ref().map(SentText::as_sent));
-        for (field, patch) in [("email", &email), ("phone", &phone)] {
+        for (field, patch) in [("kana", &kana), ("email", &email), ("phone", &phone)] {
             fields = match patch {
                 Patch::Keep => fields,
                 Patch::Set(text) => fields.with(field, text.as_sent()),
                 Patch::Clear => fields.with_cleared(field),
             };
         }
-        Ok((SentProfile { name, email, phone }, fields))
+        Ok((SentProfile { name, kana, email, phone }, fields))
     }
 }
 
@@ -86,7 +92,12 @@ impl SentProfile {
             Patch::Set(text) => text.text().map(Patch::Set),
             Patch::Clear => Ok(Patch::Clear),
         };
-        Ok(ProfilePatch { name: text_of(self.name.as_ref())?, email: patch(&self.email)?, phone: patch(&self.phone)? })
+        Ok(ProfilePatch {
+            name: text_of(self.name.as_ref())?,
+            kana: patch(&self.kana)?,
+            email: patch(&self.email)?,
+            phone: patch(&self.phone)?,
+        })
     }
 }
 
@@ -160,6 +171,12 @@ pub fn memo(field: &'static str, text: &str) -> SentText {
 #[must_use]
 pub fn name(field: &'static str, text: &str) -> SentText {
     SentText::new(field, text, |text| FreeText::parse(text, NAME_CHARS_MAX))
+}
+
+/// How a name is read.
+#[must_use]
+pub fn kana(field: &'static str, text: &str) -> SentText {
+    SentText::new(field, text, |text| FreeText::kana(text, NAME_CHARS_MAX))
 }
 
 /// An e-mail address.

@@ -139,6 +139,20 @@ impl Page {
     }
 }
 
+/// The number of results on a page of a search, as its body has it: 1 to 100, 20 if absent.
+///
+/// # Errors
+/// 400 for another number.
+pub fn search_limit(limit: Option<u32>) -> Result<usize, Problem> {
+    limit.map_or(Ok(LIMIT_DEFAULT), |limit| within(usize::try_from(limit).ok()))
+}
+
+fn within(limit: Option<usize>) -> Result<usize, Problem> {
+    limit
+        .filter(|limit| (1..=LIMIT_MAX).contains(limit))
+        .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100"))
+}
+
 impl Params {
     /// Takes a parameter, if it was sent.
     ///
@@ -176,16 +190,23 @@ impl Params {
     pub fn timed_page(&mut self) -> Result<TimedPage, Problem> {
         let limit = self.limit()?;
         let cursor = self.take(CURSOR)?.as_deref().map(TimedCursor::parse).transpose()?;
+        let (from, until) = self.times()?;
+        Ok(TimedPage { limit, cursor, from, until })
+    }
+
+    /// Takes `from` and `to`, which are days in Japan: the first instant, and the first one after.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn times(&mut self) -> Result<(Option<Timestamp>, Option<Timestamp>), Problem> {
         let (from, to) = (self.day("from")?, self.day("to")?);
-        Ok(TimedPage { limit, cursor, from: from.map(|(start, _)| start), until: to.map(|(_, end)| end) })
+        Ok((from.map(|(start, _)| start), to.map(|(_, end)| end)))
     }
 
     fn limit(&mut self) -> Result<usize, Problem> {
         match self.take(LIMIT)? {
             None => Ok(LIMIT_DEFAULT),
-            Some(text) => parse_canonical(&text)
-                .filter(|limit| (1..=LIMIT_MAX).contains(limit))
-                .ok_or_else(|| Problem::invalid_field(LIMIT, "must be a whole number from 1 to 100")),
+            Some(text) => within(parse_canonical(&text)),
         }
     }
 

@@ -17,6 +17,9 @@ pub struct CustomerView {
     pub customer_id: String,
     /// The name.
     pub name: String,
+    /// How the name is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kana: Option<String>,
     /// The e-mail address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
@@ -104,6 +107,7 @@ impl CustomerView {
         Ok(Self {
             customer_id: item.string("customer_id")?,
             name: item.string("name")?,
+            kana: item.opt_string("kana")?,
             email: item.opt_string("email")?,
             phone: item.opt_string("phone")?,
             status: item.string("status")?,

@@ -1,7 +1,7 @@
 //! Requests, and the transactions that the builders make of them.
 
 use crate::migration::scene::Scene;
-use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
+use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::{Patch, RoomGuard};
 use ledger_core::idempotency::{
@@ -222,12 +222,14 @@ impl Request {
                 };
                 let patch = ProfilePatch {
                     name: name.then(|| free(&format!("Name {}", self.number))),
+                    kana: Patch::Keep,
                     email: patch(email, &format!("n{}@example.com", self.number)),
                     phone: patch(phone, &format!("+8131{:07}", self.number)),
                 };
                 let previous = patch.touches_contact().then(|| read[0].as_ref()).flatten();
                 let previous = previous.map(|profile| Contact::read(profile).unwrap());
-                customers::profile::plan_own(tenant, who, (&patch, previous.as_ref()), &cx).map_err(text)?.draft
+                let fields = ProfileChange { patch: &patch, previous: previous.as_ref(), lookups: None };
+                customers::profile::plan_own(tenant, who, fields, &cx).map_err(text)?.draft
             }
             Op::Freeze { who, on } => {
                 let profile = read[0].as_ref().ok_or("no such customer")?;
@@ -235,8 +237,8 @@ impl Request {
                 let wallet = WalletView::read(profile, &balances).unwrap();
                 let status = Some((if on { Status::Frozen } else { Status::Active }, &wallet));
                 let patch = ProfilePatch::default();
-                let plan =
-                    customers::profile::plan_by_operator(tenant, who, (&patch, None), status, staff(), None, &cx);
+                let fields = ProfileChange { patch: &patch, previous: None, lookups: None };
+                let plan = customers::profile::plan_by_operator(tenant, who, fields, status, staff(), None, &cx);
                 plan.map_err(text)?.draft
             }
             Op::Open { who } => {
@@ -245,10 +247,11 @@ impl Request {
                     actor: staff(),
                     customer: Some(who),
                     name: free("Opened"),
+                    kana: None,
                     email: None,
                     phone: Some(free("+81311112222")),
                 };
-                customers::open::plan(&command, terms, &cx).map_err(text)?.draft
+                customers::open::plan(&command, terms, None, &cx).map_err(text)?.draft
             }
         };
         Ok(self.seal(&draft, scene))

@@ -6,7 +6,7 @@ use ledger_core::account::{self, Account, Posting};
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
-use ledger_core::customers::profile::{ProfilePatch, Status, WalletView};
+use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, WalletView};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Marker;
@@ -22,6 +22,7 @@ use ledger_core::personal::{FreeText, Masked};
 use ledger_core::terms::{TenantTerms, TerminalTerms};
 use ledger_core::transaction::{Draft, MAX_ITEMS, Role, Transaction};
 use ledger_core::{adjustments, cards, customers, grants, payments, plan, terminals, wallets};
+use ledger_tests::declared;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use uuid::Uuid;
@@ -189,6 +190,8 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let by_staff = |operation| claim(Principal::Staff(staff(1)), operation, "k");
     let sealed = |draft: Draft, operation| seal(&draft, &by_staff(operation));
     let patch = ProfilePatch { name: Some(text("Hana")), ..ProfilePatch::default() };
+    let lookups = terms.records.has_listings().then(declared::keys);
+    let lookups = lookups.as_ref();
     let wallet = WalletView { accounts: 3, assets: terms.assets.keys().cloned().collect() };
     let bulk = grants::bulk::BulkGrant {
         tenant: tenant(),
@@ -202,6 +205,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         actor,
         customer: None,
         name: text("Hana"),
+        kana: None,
         email: None,
         phone: None,
     };
@@ -216,23 +220,19 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     };
     let pending = adjustment(Account::Customer(a), yen(amount).debit());
     let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
+    let fields = ProfileChange { patch: &patch, previous: Some(&previous), lookups };
     let (t, m) = (tenant(), merchant().id);
     let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
         sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
-        sealed(customers::open::plan(&open, terms, &cx_).unwrap().draft, Operation::CustomerOpen),
+        sealed(customers::open::plan(&open, terms, lookups, &cx_).unwrap().draft, Operation::CustomerOpen),
         sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
         sealed(reject, Operation::AdjustmentReject),
+        sealed(customers::profile::plan_own(&t, a, fields, &cx_).unwrap().draft, Operation::ProfilePatch),
         sealed(
-            customers::profile::plan_own(&t, a, (&patch, Some(&previous)), &cx_).unwrap().draft,
-            Operation::ProfilePatch,
-        ),
-        sealed(
-            customers::profile::plan_by_operator(&t, a, (&patch, Some(&previous)), frozen, actor, None, &cx_)
-                .unwrap()
-                .draft,
+            customers::profile::plan_by_operator(&t, a, fields, frozen, actor, None, &cx_).unwrap().draft,
             Operation::CustomerPatch,
         ),
         sealed(payments::code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
@@ -246,11 +246,14 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             Operation::CardAdminPatch,
         ),
         sealed(
-            merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, actor, &cx_).unwrap().draft,
+            merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, terms.records, actor, &cx_).unwrap().draft,
             Operation::MerchantOpen,
         ),
-        sealed(merchants::plan_patch(&t, m, suspend, actor, None, &cx_).unwrap().draft, Operation::MerchantPatch),
-        sealed(terminals::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
+        sealed(
+            merchants::plan_patch(&t, m, suspend, terms.records, (actor, None), &cx_).unwrap().draft,
+            Operation::MerchantPatch,
+        ),
+        sealed(terminals::plan_open(&t, None, m, terms.records, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
         sealed(
             terminals::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
             Operation::TerminalPatch,

@@ -1,6 +1,6 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, sk};
+use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, LOOKUP, sk};
 
 /// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
@@ -63,8 +63,8 @@ pub enum ItemKind {
     Settling,
     /// A terminal, with its cash room.
     Terminal,
-    /// People and devices: a profile, a one-time payment code, a card's PIN, a terminal's enrolment, the record of a
-    /// staff member.
+    /// People and devices: a profile and what it is looked up by, a one-time payment code, a card's PIN, a terminal's
+    /// enrolment, the record of a staff member.
     Profile,
     /// A line of the legacy history. The ledger's own lines repeat an entry; the others are from before the books.
     LegacyHistory,
@@ -141,6 +141,7 @@ impl ItemKind {
             ("customer" | "merchant" | "terminal" | "staff", _) if is(MARKER) => Self::Marker,
             ("customer" | "merchant", _) if is(sk::BALANCE) => Self::Balance,
             ("terminal", "PROFILE") => Self::Terminal,
+            ("customer" | "merchant" | "terminal", _) if is(LOOKUP) => Self::Profile,
             ("customer" | "merchant", "PROFILE") | ("customer", "CODE") | ("terminal", "ENROLMENT") => Self::Profile,
             ("merchant" | "tenant", "CASH_ROOM") => Self::CashRooms,
             ("terminal", _) if is(CASH_COLLECTION) => Self::CashCollection,
