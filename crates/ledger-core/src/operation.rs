@@ -202,6 +202,8 @@ operations! {
     CustomerRead = "customer_read",
     /// A staff member lists or searches customers; not keyed.
     CustomerSearch = "customer_search",
+    /// A command adds what lists and searches find records by; not keyed.
+    Reindex = "reindex",
     /// A worker announces that an address was changed; not keyed.
     Notice = "notice",
     /// A command is stored until another person decides on it; not keyed, since the key is that of the command.

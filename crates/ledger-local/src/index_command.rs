@@ -193,9 +193,11 @@ fn time_for(units: u64, units_per_second: u32) -> Duration {
 }
 
 impl Listed {
-    /// Adds a record, by its id in the index. One with an id of `bound` or above may be written while others are read.
+    /// Adds a record, by its id in the index. One with an id of `bound` or above may be written while others are read. So
+    /// may one of another list than those of merchants, whose sort keys are no ids, or whose entries move.
     fn add(&mut self, owner: String, id: &str, bound: &str) {
-        if id < bound {
+        let is_by_id = owner.split('#').nth(1).is_some_and(|kind| matches!(kind, "merchant" | "merchants"));
+        if is_by_id && id < bound {
             let count = self.counts.entry(owner).or_default();
             *count = count.saturating_add(1);
         } else {

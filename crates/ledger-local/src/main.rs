@@ -118,6 +118,15 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::Records(command) => {
             tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
+        TenantCommand::Reindex(command) => {
+            return match tenant_command::reindex(&command, print_to_stderr).await {
+                Ok((text, is_whole)) => {
+                    print(&text);
+                    if is_whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+                }
+                Err(error) => failed(&error),
+            };
+        }
         TenantCommand::Cash(command) => {
             tenant_command::owe_cash(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }

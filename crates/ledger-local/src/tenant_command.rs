@@ -7,6 +7,7 @@ mod cash;
 mod cash_bonus;
 mod config;
 mod limits;
+mod reindex;
 mod rooms;
 
 pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
@@ -14,6 +15,7 @@ pub use card_pin::{CardPinCommand, set_card_pin};
 pub use cash::{CashCommand, owe_cash};
 pub use cash_bonus::{CashBonusCommand, CashBonusError, grant_cash_bonuses};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
+pub use reindex::{ReindexCommand, ReindexError, reindex};
 pub use rooms::{RoomsCommand, settle_rooms};
 
 use self::config::{check_not_migrating, config, terms_of, terms_without_versions};
@@ -170,6 +172,9 @@ pub enum TenantError {
     /// Limits cannot be changed.
     #[error(transparent)]
     Limits(#[from] LimitsError),
+    /// Records cannot be added to the lists.
+    #[error(transparent)]
+    Reindex(#[from] ReindexError),
     /// No AWS credentials were found.
     #[error(transparent)]
     Credentials(#[from] CredentialsError),

@@ -18,7 +18,7 @@ pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config, sdk_loader};
 pub use customers::CustomerMoveError;
 pub use reads::{ReadError, Readable};
-pub use scan::{ListedPage, Scanned, ScannedCustomers};
+pub use scan::{FoundRecords, ListedPage, Scanned, ScannedCustomers};
 
 use crate::clock::Clock;
 use crate::config::Config;

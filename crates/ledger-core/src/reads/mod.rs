@@ -32,7 +32,9 @@ pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{lane_credits, merchant_records, merchants, periods, settled_batches, settlements};
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
-pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, listed_entries, listed_items, table_segment};
+pub use table::{
+    SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, listed_entries, listed_items, table_segment,
+};
 pub use tenants::{
     acts_from, approvals, audit_records, breaks_of, migration_passes, reconciliations, requests, staff_members, terms,
 };

@@ -49,6 +49,28 @@ pub fn table_segment(tenant: &Tenant, segment: &Segment) -> Request {
     })
 }
 
+/// The keys of the tenant's records in a segment that lists and searches find.
+#[must_use]
+pub fn found_records(tenant: &Tenant, segment: &Segment) -> Request {
+    let names = [("#pk", attr::PK), ("#sk", attr::SK)];
+    Request::Scan(ScanRequest {
+        index: None,
+        segment: Some((segment.number, segment.of)),
+        filter: Some("begins_with(#pk, :tenant) AND #sk IN (:profile, :card, :topup)"),
+        projection: Some("#pk, #sk"),
+        names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
+        values: Item::from([
+            (":tenant".to_owned(), Value::S(format!("{tenant}#"))),
+            (":profile".to_owned(), Value::s("PROFILE")),
+            (":card".to_owned(), Value::s("card")),
+            (":topup".to_owned(), Value::s("TOPUP")),
+        ]),
+        limit: SCAN_PAGE_ITEMS,
+        start: segment.after.clone(),
+        returns_capacity: true,
+    })
+}
+
 /// The God Records of the tenant's customers, from the item after `after` on.
 ///
 /// An item that exists when the first page is read, and still when its own page is read, is in the result.

@@ -6,7 +6,7 @@ use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
 use crate::tenant_command::{
     ApprovalsCommand, CardPinCommand, CashBonusCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand,
-    RoomsCommand, ShardsCommand,
+    ReindexCommand, RoomsCommand, ShardsCommand,
 };
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -71,6 +71,27 @@ pub enum TenantSub {
         /// Version of the records: above the present one.
         #[arg(long, value_name = "NUMBER")]
         version: u32,
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// Add what lists and searches find records by to records that were written without it, or under an earlier key: for
+    /// example `tenant reindex aoba --marker-keys keys.json --table ledger`. It may be stopped and run again.
+    Reindex {
+        /// Slug of the tenant.
+        slug: String,
+        /// File with the text of the secret of the keys of markers.
+        #[arg(long, value_name = "FILE")]
+        marker_keys: PathBuf,
+        /// Report what differs, and write nothing. Exits with 1 if something does.
+        #[arg(long)]
+        verify: bool,
+        /// Read units of the table per second.
+        #[arg(long, value_name = "UNITS", default_value_t = 1000)]
+        units_per_second: u32,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -214,6 +235,8 @@ pub enum TenantCommand {
     Limits(LimitsCommand),
     /// Raise the version of a tenant's records.
     Records(RecordsCommand),
+    /// Add a tenant's records to lists and searches.
+    Reindex(ReindexCommand),
     /// Make a tenant's merchants owe cash.
     Cash(CashCommand),
     /// Let a tenant's refunds take from rooms.
@@ -251,6 +274,16 @@ impl TenantSub {
             }
             Self::Records { slug, version, table, endpoint_url } => {
                 TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
+            }
+            Self::Reindex { slug, marker_keys, verify, units_per_second, table, endpoint_url } => {
+                TenantCommand::Reindex(ReindexCommand {
+                    slug,
+                    marker_keys,
+                    verify,
+                    units_per_second,
+                    table,
+                    endpoint_url,
+                })
             }
             Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
             Self::Rooms { slug, table, endpoint_url } => {

@@ -28,6 +28,17 @@ pub struct ScannedCustomers {
     pub next: Option<Key>,
 }
 
+/// The keys of a tenant's records that lists and searches find, on one page of a segment.
+#[derive(Clone, Debug)]
+pub struct FoundRecords {
+    /// The keys.
+    pub keys: Vec<Key>,
+    /// The read units consumed, rounded up.
+    pub units: u64,
+    /// Where the next page begins; `None` at the segment's end.
+    pub next: Option<Segment>,
+}
+
 /// What an index by owner lists, as a page of it or of the table has it.
 #[derive(Clone, Debug)]
 pub struct ListedPage {
@@ -71,6 +82,19 @@ impl Dynamo {
         let unreadable = || ReadError::Unreadable(ItemError::invalid(attr::PK));
         let next = answer.next.map(|next| convert::key_from_sdk(&convert::item_to_sdk(next)).ok_or_else(unreadable));
         Ok(ScannedCustomers { customers, next: next.transpose()? })
+    }
+
+    /// Scans a page of a segment for the keys of a tenant's records that lists and searches find.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the scan fails; the same page can be read again.
+    pub async fn found_records(&self, segment: &Segment, tenant: &Tenant) -> Result<FoundRecords, ReadError> {
+        let answer = self.ask(reads::found_records(tenant, segment)).await?;
+        Ok(FoundRecords {
+            keys: answer.items.iter().flatten().filter_map(convert::key_from_sdk).collect(),
+            units: answer.units.unwrap_or(answer.scanned),
+            next: answer.next.map(|after| segment.from(after)),
+        })
     }
 
     /// Scans a page of a segment for a tenant's items.

@@ -20,6 +20,7 @@ mod debts;
 mod decisions;
 mod deposits;
 mod entries;
+mod finding;
 mod flight;
 mod forms;
 mod forms_marker;
@@ -132,6 +133,7 @@ pub fn all() -> Vec<Case> {
         reconciliation::cases(),
         records::cases(),
         entries::cases(),
+        finding::cases(),
         markers::cases(),
         migration::cases(),
         migration_moves::cases(),

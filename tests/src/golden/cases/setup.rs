@@ -224,3 +224,17 @@ fn tenants() -> Vec<Case> {
             .ends("rejected account_missing by config"),
     ]
 }
+
+/// Merchants and terminals under version 7 of the records.
+pub(super) fn listed() -> Vec<Case> {
+    let terms = || with(config(), "records", n("7"));
+    vec![
+        merchant_open("merchant_open/records-7-opened", "The name is looked up.").on([terms()]),
+        merchant_patch("merchant_patch/records-7-renamed", "The name moves.", Some("Midori"), None)
+            .on([terms(), merchant()]),
+        merchant_patch("merchant_patch/records-7-suspended", "The name stays.", None, Some("suspended"))
+            .on([terms(), merchant()]),
+        terminal_open("terminal_open/records-7-opened", "It is listed, also among those of its merchant.")
+            .on([terms(), merchant()]),
+    ]
+}

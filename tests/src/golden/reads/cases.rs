@@ -1,5 +1,6 @@
 //! The cases of the vectors of reads: the expected items are written by hand.
 
+mod finding;
 mod merchants;
 mod trail;
 
@@ -113,6 +114,7 @@ pub fn all() -> Vec<Case> {
         merchants::of_periods(),
         merchants::of_bonuses(),
         tenants(),
+        finding::cases(),
         trail::cases(),
         table(),
     ]

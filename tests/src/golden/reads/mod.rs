@@ -3,6 +3,7 @@
 
 mod arguments;
 pub mod cases;
+pub mod finding;
 pub mod judge;
 mod page;
 pub mod question;

@@ -1,6 +1,7 @@
 //! A vector's question, and the requests that the core builds for it.
 
 use super::arguments::{after, at, day, id, key, keys, merchant, owner_index, partition, slug};
+use super::finding::FindingQuestion;
 pub use super::page::Page;
 use crate::wire;
 use ledger_core::ids::{ApprovalId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId};
@@ -277,6 +278,8 @@ pub enum Question {
         from: String,
         to: String,
     },
+    #[serde(untagged)]
+    Finding(FindingQuestion),
 }
 
 /// The core's result for a question.
@@ -310,6 +313,7 @@ impl Question {
     /// A query, or complete requests.
     fn plain(&self) -> Result<Query, Vec<Request>> {
         Ok(match self {
+            Self::Finding(question) => return question.plain(),
             Self::Item { key: of } => return Err(vec![reads::item(&key(of))]),
             Self::Items { keys: of } => return Err(reads::items(&keys(of))),
             Self::Snapshot { keys: of } => return Err(reads::snapshot(&keys(of)).into_iter().collect()),
