@@ -34,7 +34,8 @@ pub use finding::{
     terminals_partition,
 };
 pub use owner::{
-    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, crediting_sweep, merchants_partition, owner_partition,
+    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, cards_partition, crediting_sweep, merchants_partition,
+    owner_partition,
 };
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};

@@ -70,6 +70,12 @@ operations! {
     CardIssue = "card_issue",
     /// The operator changes a card.
     CardAdminPatch = "card_admin_patch",
+    /// The operator assigns a card to a customer.
+    CardAssign = "card_assign",
+    /// The operator blocks a card that is lost.
+    CardBlock = "card_block",
+    /// The operator replaces a card by another one, which gets its balance.
+    CardReplace = "card_replace",
     /// A customer sets or changes the PIN of their own card.
     CardPin = "card_pin",
     /// An attempt at a card's PIN is counted or taken back; not keyed.

@@ -12,6 +12,7 @@ use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
+use ledger_core::cards::record::CardIssue;
 use ledger_core::cash_rooms::{self, RoomChange};
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::failure::Failure;
@@ -227,7 +228,8 @@ impl<'a> Seeder<'a> {
         for (at, id) in demo.cards.iter().enumerate() {
             let id = CardId::parse(id).map_err(failed)?;
             let seed = Seed::new(Operation::CardIssue, at);
-            self.perform(seed, |cx| cards::record::plan_issue(tenant, Some(id), owner, actor, &cx)).await?;
+            let issue = CardIssue { tenant, card: Some(id), owner, expires_at: None, actor };
+            self.perform(seed, |cx| cards::record::plan_issue(&issue, self.terms.records, &cx)).await?;
         }
         let owner = demo.merchants.first().map_or("", String::as_str);
         let owner = MerchantId::parse(owner).map_err(failed)?;

@@ -103,7 +103,9 @@ impl App {
         let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
         wanted.extend(approval.command.keys(tenant));
         let mut items = self.ledger().read_for(claim, &wanted).await?;
-        let rest = items.split_off(items.len().min(1));
+        let mut rest = items.split_off(items.len().min(1));
+        let of_command = approval.command.keys(tenant);
+        self.follow_card((tenant, approval.command.returns_to()), &of_command, &mut rest).await?;
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
         let terms = self.terms_at(tenant, cx.now).await?;
         let provider = self.provider_of(&approval.command).await;
@@ -204,6 +206,7 @@ impl App {
             | Command::CashDepositReversal { .. }
             | Command::Refund(_)
             | Command::CashReversal(_)
+            | Command::CardReplace(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
@@ -224,6 +227,7 @@ impl App {
             | Command::CashDepositReversal { .. }
             | Command::Refund(_)
             | Command::CashReversal(_)
+            | Command::CardReplace(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

@@ -7,7 +7,7 @@
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `reads`, `readback`,
+//! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `reads`, `readback`,
 //!    `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
 
@@ -17,6 +17,7 @@ pub mod approvals;
 pub mod cache;
 pub mod callers;
 pub mod card_pins;
+pub mod cards;
 mod cash_bonus;
 pub mod clock;
 pub mod config;

@@ -6,6 +6,7 @@ use crate::debts::PayerDebts;
 use crate::execute::PlanError;
 use crate::request::AmountText;
 use ledger_core::account::Account;
+use ledger_core::cards::record::CardRecord;
 use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms::RoomGuard;
@@ -32,7 +33,7 @@ pub struct RefundRequest<'a> {
     pub amount: Option<&'a AmountText>,
     /// The reason.
     pub reason: Option<&'a FreeText>,
-    /// The card that must have paid, at a terminal.
+    /// The card that must have paid, at a terminal, or have replaced the one that did.
     pub card: Option<CardId>,
     /// The terminal that sees the refund in its totals.
     pub terminal: Option<TerminalId>,
@@ -53,11 +54,20 @@ impl RefundRequest<'_> {
         let items = app.ledger().read_for(claim, &[keys::payment(self.tenant, self.payment)]).await?;
         let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
         let payment = PaymentRecord::read(&item)?;
-        let paid_by_card = self.card.is_none_or(|card| payment.payer == Account::Card(card));
-        if payment.merchant != self.merchant || !paid_by_card {
+        if payment.merchant != self.merchant {
             return Err(PlanError::Missing);
         }
         let terms = app.terms_at(self.tenant, cx.now).await?;
+        let card = match payment.payer {
+            Account::Card(card) if terms.records.has_listings() => app.card_in_use(self.tenant, card).await?,
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        };
+        let in_use = card.as_ref().map(CardRecord::read).transpose()?.map(|card| card.id);
+        // The holder of a card that was replaced shows the one that replaced it.
+        let is_shown = |card| payment.payer == Account::Card(card) || in_use == Some(card);
+        if !self.card.is_none_or(is_shown) {
+            return Err(PlanError::Missing);
+        }
         let merchant = app.merchant(self.tenant, self.merchant).await?;
         // A suspended merchant's terminal can only reverse payments.
         if self.terminal.is_some() && !merchant.open {
@@ -80,6 +90,7 @@ impl RefundRequest<'_> {
             points: points.as_ref(),
             wallet: &wallet,
             reason: self.reason,
+            card: card.as_ref(),
             reference: self.terminal.map(|terminal| Partition::terminal(self.tenant, terminal)),
             room: RoomGuard::Enough,
         };

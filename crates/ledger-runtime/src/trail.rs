@@ -4,6 +4,7 @@
 use crate::app::App;
 use crate::problem::Problem;
 use ledger_core::account::Account;
+use ledger_core::cards::record::CardRecord;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, Tenant, TopupId, least_born_at};
 use ledger_core::journal::expanded;
@@ -121,7 +122,7 @@ impl App {
         if steps_only {
             found.extend(self.dynamo().query(&reads::steps_of(&partition, resource.id())).await?);
         }
-        if let (Some(home), Some((from, to))) = (Partition::account(tenant, home), span) {
+        for (home, (from, to)) in self.homes(tenant, home).await?.into_iter().zip(span.into_iter().cycle()) {
             let (from, to) = (least_born_at(from.minus(MARGIN)), least_born_at(to.plus(MARGIN)));
             let entries = reads::account_entries_between(&home, from, to).limit(ENTRIES_MAX);
             let entries = self.dynamo().query(&entries).await?;
@@ -143,6 +144,20 @@ impl App {
         }
         ordered.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(ordered.into_iter().map(|(_, item)| item).collect())
+    }
+
+    /// The partitions that have the entries of a resource of an account: of a card, those of the cards that replaced it too.
+    async fn homes(&self, tenant: &Tenant, account: Account) -> Result<Vec<Partition>, Problem> {
+        match account {
+            Account::Card(card) => {
+                let items = self.card_and_replacements(tenant, card).await?;
+                let ids = items.iter().map(|item| CardRecord::read(item).map(|card| Partition::card(tenant, card.id)));
+                Ok(ids.collect::<Result<_, _>>()?)
+            }
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => {
+                Ok(Partition::account(tenant, account).into_iter().collect())
+            }
+        }
     }
 
     /// The state of the sealing of a tenant's trail, with one day or the last hundred.

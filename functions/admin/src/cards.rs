@@ -3,11 +3,13 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::cards::pin::PinRecord;
-use ledger_core::cards::record::CardRecord;
+use ledger_core::cards::record::{CardIssue, CardRecord};
 use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
+use ledger_core::time::Timestamp;
 use ledger_core::{cards, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -27,6 +29,9 @@ pub(crate) struct CardIssueBody {
     card_id: Option<String>,
     /// The customer's id; absent for a card that is not issued to a customer.
     customer_id: Option<String>,
+    /// The time from which no terminal debits or loads the card, in UTC; absent if it does not expire.
+    #[schema(example = "2030-04-01T00:00:00.000Z")]
+    expires_at: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards")
@@ -35,6 +40,8 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards")
     .body::<CardIssueBody>()
     .created::<CardChangeView>("Issued")
     .problems(&[Code::AlreadyExists])
+    .when(Code::LimitExceeded, "the customer has 20 cards")
+    .when(Code::WrongState, "`expires_at` was sent, and the tenant's records have no expiry")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::CardIssue);
 
@@ -46,9 +53,19 @@ pub(crate) async fn create(
     let id = body.card_id.as_deref().map(|id| request::id("card_id", id, CardId::parse)).transpose()?;
     let owner = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
     let owner = owner.transpose()?;
+    let expires_at = body
+        .expires_at
+        .as_deref()
+        .map(|text| Timestamp::parse(text).map_err(|_| Problem::invalid_field("expires_at", "must be a time in UTC")));
+    let expires_at = expires_at.transpose()?;
     let fields = Fields::new().with_some("card_id", id).with_some("customer_id", owner);
+    let fields = fields.with_some("expires_at", expires_at);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| Ok(cards::record::plan_issue(who.tenant(), id, owner, who.actor(), &cx)?);
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
+        let issue = CardIssue { tenant: who.tenant(), card: id, owner, expires_at, actor: who.actor() };
+        Ok(cards::record::plan_issue(&issue, terms.records, &cx)?)
+    };
     Ok(app
         .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))
         .await)
@@ -70,7 +87,7 @@ pub(crate) async fn get(
     let mut read = app.dynamo().get_many(&wanted).await?.into_iter();
     let item = read.next().flatten().ok_or_else(Problem::not_found)?;
     let pin = PinRecord::read(read.next().flatten().as_ref())?;
-    Ok(Json(CardView { pin: pin.state(), ..CardView::from(&CardRecord::read(&item)?) }))
+    Ok(Json(CardView { pin: pin.state(), ..CardView::at(&CardRecord::read(&item)?, app.now()) }))
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")

@@ -82,7 +82,9 @@ pub(crate) async fn create(
         let items = app.ledger().read_for(&claim, &at).await?;
         let [Some(profile), Some(reference)] = items.as_slice() else { return Err(PlanError::Missing) };
         let topup = CashTopup::read(reference, (terminal, owner_of(profile)?))?.ok_or(PlanError::Missing)?;
-        let items = app.ledger().read_for(&claim, &topup.keys(who.tenant())).await?;
+        let keys = topup.keys(who.tenant());
+        let mut items = app.ledger().read_for(&claim, &keys).await?;
+        app.follow_card((who.tenant(), Some(topup.card)), &keys, &mut items).await?;
         if terms.approvals.are_required() {
             let command = Command::CashReversal(topup);
             return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;

@@ -8,6 +8,7 @@ mod adjustments;
 mod approvals;
 mod attention;
 mod audit;
+mod card_life;
 mod cards;
 mod cash_collections;
 mod cash_deposits;
@@ -95,10 +96,14 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(payout_requests::ASK_RETURN.on(payout_requests::ask_return))
         .route(payout_requests::APPROVE_RETURN.on(payout_requests::approve_return))
         .route(cards::CREATE.on(cards::create))
+        .route(card_life::LIST.on(card_life::list))
         .route(cards::GET.on(cards::get))
         .route(cards::PATCH.on(cards::patch))
         .route(cards::RESET_PIN.on(cards::reset_pin))
         .route(terminal_lists::LIST.on(terminal_lists::list))
+        .route(card_life::ASSIGN.on(card_life::assign))
+        .route(card_life::BLOCK.on(card_life::block))
+        .route(card_life::REPLACE.on(card_life::replace))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::GET_COUNTER.on(terminals::get_counter))

@@ -77,7 +77,9 @@ pub(crate) async fn create(
         }
         let amount = body.amount.as_ref().map(|text| text.to_amount(&payment.spec(&terms), "amount")).transpose()?;
         let order = OrderedRefund::of(&payment, merchant, amount)?;
-        let items = app.ledger().read_for(&claim, &order.keys(who.tenant())).await?;
+        let keys = order.keys(who.tenant());
+        let mut items = app.ledger().read_for(&claim, &keys).await?;
+        app.follow_card((who.tenant(), order.card()), &keys, &mut items).await?;
         if terms.approvals.are_required() {
             let command = Command::Refund(order);
             return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;

@@ -1,5 +1,6 @@
-//! `/v1/me/cards/{card_id}`: the customer freezes and unfreezes their own card, and sets its PIN.
+//! `/v1/me/cards`: the customer's cards. The customer freezes and unfreezes one of them, and sets its PIN.
 
+use axum::Json;
 use axum::extract::State;
 use ledger_core::cards;
 use ledger_core::cards::pin::PinRecord;
@@ -17,9 +18,22 @@ use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{KeyedJson, PathId, PinText};
-use ledger_runtime::views::{CardChangeView, words};
+use ledger_runtime::views::{CardChangeView, CardView, Page, words};
 use serde::Deserialize;
 use utoipa::ToSchema;
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/cards")
+    .summary("Lists the customer's cards.")
+    .about("All of them, at most 20. A card that was replaced is not among them.")
+    .open()
+    .ok::<Page<CardView>>("The cards");
+
+pub(crate) async fn list(State(app): State<App>, who: Customer) -> Result<Json<Page<CardView>>, Problem> {
+    let cards = app.cards_of(who.tenant(), who.id()).await?.unwrap_or_default();
+    let now = app.now();
+    let items = cards.iter().map(|card| CardView { customer_id: None, ..CardView::at(card, now) }).collect();
+    Ok(Json(Page { items, next_cursor: None }))
+}
 
 /// A change of one of the customer's cards.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -32,6 +32,7 @@ pub fn router() -> Routes {
         .route(topups::CREATE.on(topups::create))
         .route(topups::GET.on(topups::get))
         .route(topups::CANCEL.on(topups::cancel))
+        .route(cards::LIST.on(cards::list))
         .route(cards::PATCH.on(cards::patch))
         .route(cards::SET_PIN.on(cards::set_pin))
         .route(payment_code::CREATE.on(payment_code::create))

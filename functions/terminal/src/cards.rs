@@ -15,7 +15,7 @@ use ledger_runtime::views::CardView;
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/cards/{card_id}")
     .summary("Returns a card's balance and status.")
-    .about("The response never has the card's `customer_id`.")
+    .about("The response never has the card's `customer_id` or `replaced_by`.")
     .open()
     .id("card_id", "The card's id.")
     .ok::<CardView>("The card")
@@ -27,6 +27,6 @@ pub(crate) async fn get(
     PathId(id): PathId<CardId>,
 ) -> Result<Json<CardView>, Problem> {
     let item = app.dynamo().get(&keys::card(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
-    let view = CardView::from(&CardRecord::read(&item)?);
-    Ok(Json(CardView { customer_id: None, ..view }))
+    let view = CardView::at(&CardRecord::read(&item)?, app.now());
+    Ok(Json(CardView { customer_id: None, replaced_by: None, ..view }))
 }

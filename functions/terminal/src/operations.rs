@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use ledger_core::account::Account;
 use ledger_core::cards;
 use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, ReversedBy, Seen};
 use ledger_core::idempotency::{
@@ -150,9 +151,11 @@ async fn plan(
             let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or(PlanError::Missing)?;
             payment = Some(PaymentRecord::read(&item)?);
         }
-        if !read.counted.is_empty() {
-            card = app.limited_items(who.tenant(), link.home).await?.pop();
-        }
+        card = match link.home {
+            Account::Card(id) if terms.records.has_listings() => app.card_in_use(who.tenant(), id).await?,
+            home if !read.counted.is_empty() => app.limited_items(who.tenant(), home).await?.pop(),
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        };
         bonus = app.cash_bonus(who.tenant(), who.owner(), &read).await?;
         entry = Some(read);
     }

@@ -126,10 +126,15 @@ pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
     let mut named = BTreeSet::new();
     for record in records(audit) {
         let payment = audit.row(record.pk, "PAYMENT").ok_or_else(|| format!("{record} has no payment"))?;
-        let home = format!("{}#{}", audit.tenant, payment.text("payer")?.replace(':', "#"));
+        let mut home = format!("{}#{}", audit.tenant, payment.text("payer")?.replace(':', "#"));
         let sk = format!("TXN#{}", record.text("transaction_id")?);
-        let key = (home.as_str(), sk.as_str());
-        let Some(entry) = entries.get(&key) else { return Err(format!("{record} has no entry {home} {sk}")) };
+        // What is returned to a card that was replaced has its entry at the one that replaced it.
+        while !entries.contains_key(&(home.as_str(), sk.as_str())) {
+            let next = audit.row(&home, "card").and_then(|card| card.opt_text("replaced_by"));
+            let Some(next) = next else { return Err(format!("{record} has no entry {home} {sk}")) };
+            home = format!("{}#card#{next}", audit.tenant);
+        }
+        let Some(entry) = entries.get(&(home.as_str(), sk.as_str())) else { continue };
         let merchant = format!("merchant:{}", record.text("merchant_id")?);
         let posted: BTreeMap<_, _> = to_merchants(entry)
             .into_iter()

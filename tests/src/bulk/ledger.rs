@@ -235,6 +235,7 @@ impl Ledger {
             points: Some(&points),
             wallet: &wallets::SeenWallet::default(),
             reason: None,
+            card: None,
             reference: None,
             room: RoomGuard::Enough,
         };

@@ -5,9 +5,9 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_approvals, build_card_pin, build_cash, build_crediting, build_decision, build_hold, build_lanes,
-    build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale, build_settlement,
-    build_staff, build_terms, build_topup, build_trail,
+    build_approvals, build_card_life, build_card_pin, build_cash, build_crediting, build_decision, build_hold,
+    build_lanes, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale,
+    build_settlement, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -17,7 +17,7 @@ use ledger_core::cards::pay::CardPay;
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::cards::topup::CardTopup;
 use ledger_core::customers::transfer::Transfer;
-use ledger_core::dynamo::Attributes;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
@@ -35,7 +35,7 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
 use ledger_core::terms::{EntryTerms, TerminalTerms};
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
-use ledger_core::{cards, customers, grants, tenants};
+use ledger_core::{cards, customers, grants};
 
 /// The result of a command.
 pub enum Built {
@@ -188,6 +188,7 @@ pub(super) fn make(
                 points: points.as_ref(),
                 wallet: &wallet,
                 reason: reason.as_ref(),
+                card: card_of(world, payment.payer),
                 reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
                 room: forms::RoomGuard::Enough,
             };
@@ -276,6 +277,7 @@ pub(super) fn make(
         Does::Reconcile(does) => return build_reconcile::make(world, does),
         Does::Scale(does) => return build_scale::make(world, does),
         Does::Cash(does) => return build_cash::make(world, does),
+        Does::CardLife(does) => return build_card_life::make(world, does),
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),
         Does::Notice(does) => return build_notices::make(world, does),
         Does::Terms(does) => return build_terms::make(world, does),
@@ -316,8 +318,7 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
         None => Seen::Nothing,
     };
-    let home = entry.as_ref().filter(|entry| !entry.counted.is_empty()).and(link).map(|link| link.home);
-    let card = home.and_then(|home| tenants::limited_item(tenant, home, &Asset::Ecopay)).map(|(_, key)| key);
+    let home = entry.as_ref().and(link).map(|link| link.home);
     let bonus = entry.as_ref().filter(|entry| entry.bonus_due.is_some()).map(|entry| {
         let merchant = MerchantId::parse(merchant).unwrap();
         CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, entry.id))).unwrap()
@@ -328,11 +329,19 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         at: &at(world, merchant),
         original,
         seen,
-        card: card.and_then(|key| world.get(&key)),
+        card: home.and_then(|home| card_of(world, home)),
         bonus: bonus.as_ref(),
         by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)
+}
+
+/// The item of the card that gets what is returned to an account.
+fn card_of(world: &World, account: Account) -> Option<&Item> {
+    match account {
+        Account::Card(card) => world.card_in_use(card),
+        Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+    }
 }
 
 /// Builds a form alone, in an entry against the tenant's account `adjustments`.

@@ -157,7 +157,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         CashDoes::GrantBonus { merchant, topup } => {
             let (merchant, topup) = (MerchantId::parse(merchant).unwrap(), TransactionId::parse(topup).unwrap());
             let bonus = CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, topup))).unwrap();
-            Ok(Made::Draft(bonus::plan(tenant, &bonus, &world.terms(), cx)?.draft))
+            Ok(Made::Draft(bonus::plan(tenant, (&bonus, world.card_in_use(bonus.card)), &world.terms(), cx)?.draft))
         }
         CashDoes::BonusesGranted { merchant } => {
             let merchant = MerchantId::parse(merchant).unwrap();

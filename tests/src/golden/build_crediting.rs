@@ -5,8 +5,7 @@ use super::decode::World;
 use crate::holders;
 use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::ids::MerchantId;
-use ledger_core::keys::{self, Partition};
-use ledger_core::terms::RecordVersion;
+use ledger_core::keys::Partition;
 use ledger_core::transaction::FIRST_PERIOD;
 use serde::{Deserialize, Serialize};
 
@@ -37,14 +36,13 @@ pub(super) fn make(world: &World, merchant: &str, step: &CreditingStep) -> Made 
         holders::of_merchant(tenant, merchant, (fence.parse().unwrap(), period), now)
     };
     // A state without terms is of a tenant that writes the first version.
-    let version = || world.get(&keys::config(tenant)).map_or(RecordVersion::V1, |_| world.terms().records);
     let whole = match step {
         CreditingStep::Take {} => match CreditedMerchant::take(tenant, merchant, seen().as_ref(), now).unwrap() {
             Some((_, transaction)) => transaction,
             None => return Made::Nothing,
         },
         CreditingStep::Credit { fence } => {
-            let batch = held(fence).batch(&world.uncredited(merchant), version(), now).unwrap();
+            let batch = held(fence).batch(&world.uncredited(merchant), world.records(), now).unwrap();
             match batch {
                 Some(batch) => batch.transaction().clone(),
                 None => return Made::Nothing,

@@ -9,6 +9,7 @@ use crate::wire;
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::adjustments::request::AdjustmentRequest;
+use ledger_core::cards::record::CardIssue;
 use ledger_core::crediting::VolumeExceeded;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
@@ -99,8 +100,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), cx)?.draft,
         Does::CardIssue { owner, actor } => {
-            let owner = owner.as_deref().map(decode::customer);
-            cards::record::plan_issue(tenant, None, owner, decode::actor(actor), cx)?.draft
+            let (owner, actor) = (owner.as_deref().map(decode::customer), decode::actor(actor));
+            let issue = CardIssue { tenant, card: None, owner, expires_at: None, actor };
+            cards::record::plan_issue(&issue, world.records(), cx)?.draft
         }
         Does::CardOwnStatus { customer, card: id, status: new } => {
             let (customer, id) = (decode::customer(customer), CardId::parse(id).unwrap());

@@ -2,6 +2,7 @@
 //! given, so that a command always builds the same request.
 
 use super::build_approvals::ApprovalDoes;
+use super::build_card_life::CardLifeDoes;
 use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
@@ -345,6 +346,7 @@ pub enum Does {
     Hold(HoldDoes),
     Scale(ScaleDoes),
     Cash(CashDoes),
+    CardLife(CardLifeDoes),
     CardPin(CardPinDoes),
     Notice(NoticeDoes),
     Terms(TermsDoes),

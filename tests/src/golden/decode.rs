@@ -97,6 +97,12 @@ impl World {
         }
     }
 
+    /// The version of the records under the terms; the first if the state has no terms.
+    #[must_use]
+    pub fn records(&self) -> RecordVersion {
+        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V1, |_| self.terms().records)
+    }
+
     /// The version of those terms.
     #[must_use]
     pub fn terms_version(&self) -> TermsVersion {

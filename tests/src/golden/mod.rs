@@ -4,6 +4,7 @@
 mod balances;
 pub mod build;
 pub mod build_approvals;
+pub mod build_card_life;
 pub mod build_card_pin;
 pub mod build_cash;
 pub mod build_crediting;
@@ -38,6 +39,7 @@ pub mod judge;
 pub mod manifest;
 mod meanings;
 mod meanings_approvals;
+mod meanings_card_life;
 mod meanings_card_pin;
 mod meanings_cash;
 mod meanings_limits;

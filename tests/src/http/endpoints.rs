@@ -7,7 +7,8 @@ use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
-    Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_pins, parked, staff, tills,
+    Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, parked, staff,
+    tills,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
@@ -73,6 +74,9 @@ endpoints! {
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
     CardPinReset = "post_admin_cards_card_id_pin_reset",
+    CardAssign = "post_admin_cards_card_id_assign",
+    CardBlock = "post_admin_cards_card_id_block",
+    CardReplace = "post_admin_cards_card_id_replace",
     TerminalOpen = "post_admin_terminals",
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
@@ -246,6 +250,7 @@ impl Endpoint {
                 change(world, &path, &frozen()).with_other("status", "active")
             }
             Self::CardPin | Self::CardPinReset => card_pins::prepare(self, world).await,
+            Self::CardAssign | Self::CardBlock | Self::CardReplace => card_life::prepare(self, world).await,
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
             Self::TerminalOpen

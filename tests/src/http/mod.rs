@@ -6,6 +6,7 @@ pub mod approvals;
 pub mod books;
 pub mod breaks;
 pub mod call;
+mod card_life;
 mod card_pins;
 pub mod contract;
 pub mod endpoints;

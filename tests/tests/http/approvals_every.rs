@@ -5,7 +5,7 @@ use futures::future::join_all;
 use ledger_core::approvals::Command;
 use ledger_core::ids::ApprovalId;
 use ledger_core::migration::{Model, Phase};
-use ledger_core::terms::CashTerms;
+use ledger_core::terms::{CashTerms, RecordVersion};
 use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::{decides, required};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 20;
+const KINDS: usize = 21;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -41,6 +41,7 @@ const fn place(command: &Command) -> usize {
         Command::CashReversal(_) => 17,
         Command::TermsChange { .. } => 18,
         Command::TermsCancel { .. } => 19,
+        Command::CardReplace(_) => 20,
     }
 }
 
@@ -63,6 +64,7 @@ async fn requests(world: &World) -> Vec<Call> {
     let reversed = world.api.settle(&load("100")).await.good().text("/transaction_id");
     let paid = world.api.settle(&world.customer_with("300").await.pays(&shop, "300")).await.good();
     let new_shop = world.operator("/v1/admin/merchants", &json!({"name": "Aoba Tea"})).await.text("/merchant_id");
+    let (loaded, fresh) = (world.card(Some(&customer), "0").await, world.card(None, "0").await);
     let (member, _) = staff::member(world, "viewer").await;
     let mut grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "300", "reason": "spring"});
     let single = posts("/v1/admin/grants", &grant);
@@ -90,6 +92,7 @@ async fn requests(world: &World) -> Vec<Call> {
         world.takes_back(&counter, &reversed),
         posts(terms::CHANGES, &terms::body(&json!({"points_rate": "0.02"}), terms::in_an_hour(world))),
         posts(terms::CANCELLATION, &json!({"version": 2})),
+        posts(&format!("/v1/admin/cards/{loaded}/replace"), &json!({"new_card_id": fresh})),
     ]
 }
 
@@ -99,6 +102,7 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
     let world = World::with_terms(host::shared(), "approvals-every", |terms| {
         required(terms);
         terms.cash = CashTerms::OwedByMerchant;
+        terms.records = RecordVersion::V7;
         terms.limits = Some(rules);
     })
     .await;

@@ -9,6 +9,7 @@ mod attention;
 mod audit;
 mod callers;
 mod card_pins;
+mod cards;
 mod compact;
 mod crediting;
 mod disclosure;

@@ -10,7 +10,7 @@ use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Entry, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
 use crate::{forms, keys};
 
 /// A decision.
@@ -82,6 +82,7 @@ pub fn plan(
             forms::debit(tenant, Role::Payer, account, &size, cx.now)
         } else {
             forms::credit(tenant, Role::Payee, account, &size, cx.now)
+                .map(|item| item.guarded_also(Vec::from_iter(in_use(account, terms))))
         };
         items.extend(posted.map(|item| match &adjustment.finding {
             Some(answered) => forms::correction(item, answered.seen, answered.compared_at, cx.now),
@@ -122,6 +123,14 @@ pub fn plan(
         decided_at: cx.now,
     };
     Ok(Planned { draft: Draft { entry, items }, receipt })
+}
+
+/// Requires of a card that no other has its place: what is credited to it would stay there.
+fn in_use(account: Account, terms: &TenantTerms) -> Option<Clause> {
+    match account {
+        Account::Card(_) if terms.records.has_listings() => Some(forms::card_not_replaced(Failure::WrongState)),
+        Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+    }
 }
 
 fn decided(tenant: &Tenant, staff: StaffId, adjustment: &Adjustment, update: Update) -> TransactItem {

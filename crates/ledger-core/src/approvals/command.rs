@@ -1,8 +1,9 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
+use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::ids::{CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
@@ -168,6 +169,8 @@ pub enum Command {
         /// The limits that were seen.
         seen: OwnLimits,
     },
+    /// Replaces a card by another one.
+    CardReplace(ReplacedCard),
     /// Sets the first owner of a merchant.
     MerchantOwner {
         /// The merchant.
@@ -203,6 +206,7 @@ impl Command {
             Self::TermsChange { .. } => Operation::TermsChange,
             Self::TermsCancel { .. } => Operation::TermsCancel,
             Self::AccountLimits { .. } => Operation::AccountLimits,
+            Self::CardReplace(_) => Operation::CardReplace,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
     }
@@ -224,6 +228,7 @@ impl Command {
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
             Self::TermsChange { .. } | Self::TermsCancel { .. } => Permission::TermsChange,
             Self::AccountLimits { .. } => Permission::LimitsChange,
+            Self::CardReplace(_) => Permission::CardsManage,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
         }
     }
@@ -243,6 +248,7 @@ impl Command {
             | Self::CashDepositReversal { .. }
             | Self::Refund(_)
             | Self::CashReversal(_)
+            | Self::CardReplace(_)
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -257,6 +263,35 @@ impl Command {
         }
     }
 
+    /// The card among its [`Command::keys`] to which it returns something: if the card was replaced, the command is planned from
+    /// the item of the card that replaced it last.
+    #[must_use]
+    pub fn returns_to(&self) -> Option<CardId> {
+        match self {
+            Self::Refund(order) => order.card(),
+            Self::CashReversal(topup) => Some(topup.card),
+            Self::Grant { .. }
+            | Self::BulkGrant { .. }
+            | Self::CashCeiling { .. }
+            | Self::RefundCeiling { .. }
+            | Self::CashDeposit { .. }
+            | Self::CashDepositReversal { .. }
+            | Self::CounterOpen { .. }
+            | Self::CashCollection { .. }
+            | Self::CashRoom { .. }
+            | Self::Destination { .. }
+            | Self::SettlementOpen { .. }
+            | Self::EnrolmentCode { .. }
+            | Self::StaffInvite { .. }
+            | Self::StaffChange { .. }
+            | Self::TermsChange { .. }
+            | Self::TermsCancel { .. }
+            | Self::AccountLimits { .. }
+            | Self::CardReplace(_)
+            | Self::MerchantOwner { .. } => None,
+        }
+    }
+
     /// The accounts whose owners may not decide on it.
     #[must_use]
     pub fn beneficiaries(&self) -> Vec<Account> {
@@ -268,6 +303,11 @@ impl Command {
             Self::CashReversal(topup) => {
                 let merchant = topup.owner.merchant().map(Account::Merchant);
                 [Account::Card(topup.card)].into_iter().chain(merchant).collect()
+            }
+            // The holder of the other card gets the balance.
+            Self::CardReplace(of) => {
+                let owner = of.owner.map(Account::Customer);
+                [Account::Card(of.card), Account::Card(of.by)].into_iter().chain(owner).collect()
             }
             Self::Grant { .. }
             | Self::CashCeiling { .. }
@@ -304,6 +344,7 @@ impl Command {
             | Self::RefundCeiling { .. }
             | Self::Refund(_)
             | Self::CashReversal(_)
+            | Self::CardReplace(_)
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CashDepositReversal { .. }
@@ -328,6 +369,7 @@ impl Command {
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
             Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
             Self::AccountLimits { account, .. } => account.to_string(),
+            Self::CardReplace(of) => Account::Card(of.card).to_string(),
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }

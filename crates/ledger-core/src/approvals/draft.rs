@@ -1,6 +1,7 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest};
+use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
@@ -71,6 +72,7 @@ impl Command {
             }
             Self::Refund(order) => order.keys(tenant),
             Self::CashReversal(topup) => topup.keys(tenant),
+            Self::CardReplace(of) => of.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -232,6 +234,13 @@ impl Command {
                 let of_tenant = seen.terms.limits.as_ref();
                 let change = AccountLimitsChange { account: *account, asset, of_tenant, seen: &own, changes };
                 ready(tenants::plan_account_limits(tenant, change, (actor, reason), cx)?.draft)
+            }
+            Self::CardReplace(of) => {
+                if of.has_other_owner(seen.item(0))? {
+                    return Ok(Drafted::Stale);
+                }
+                let replacement = CardReplacement { tenant, actor, of: *of, reason };
+                ready(replace::plan(&replacement, seen.items, seen.terms, cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

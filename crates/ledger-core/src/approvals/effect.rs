@@ -52,6 +52,7 @@ impl Command {
             }
             Self::Refund(order) => of(order.payer, Some(&order.amount)),
             Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
+            Self::CardReplace(replaced) => of(Account::Card(replaced.card), None),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -112,6 +113,10 @@ impl Command {
             Self::AccountLimits { changes, .. } => {
                 let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
                 vec![("limits", changes.join(" "))]
+            }
+            Self::CardReplace(replaced) => {
+                let owner = replaced.owner.map(|owner| ("customer_id", owner.to_string()));
+                [("new_card_id", replaced.by.to_string())].into_iter().chain(owner).collect()
             }
             Self::MerchantOwner { id, email, .. } => {
                 vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]

@@ -2,6 +2,7 @@
 
 use super::command::Command;
 use crate::account::Account;
+use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
@@ -112,6 +113,10 @@ impl Command {
                 item.insert("limits".to_owned(), Value::L(changes.iter().map(Value::s).collect()));
                 item.extend(seen.text().map(|seen| id(SEEN, &seen)));
             }
+            Self::CardReplace(ReplacedCard { card, by, owner }) => {
+                item.extend([id("card_id", card), id("new_card_id", by)]);
+                item.extend(owner.as_ref().map(|owner| id(SEEN, owner)));
+            }
             Self::MerchantOwner { merchant, id: person, email } => {
                 item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
             }
@@ -207,6 +212,11 @@ impl Command {
                 let seen = seen.ok_or_else(|| ItemError::invalid(SEEN))?;
                 Self::AccountLimits { account: item.parsed("account", Account::parse)?, asset, changes, seen }
             }
+            Kind::CardReplace => Self::CardReplace(ReplacedCard {
+                card: item.parsed("card_id", CardId::parse)?,
+                by: item.parsed("new_card_id", CardId::parse)?,
+                owner: item.opt_parsed(SEEN, CustomerId::parse)?,
+            }),
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
@@ -235,11 +245,12 @@ enum Kind {
     TermsChange,
     TermsCancel,
     AccountLimits,
+    CardReplace,
     MerchantOwner,
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 20] = [
+    const ALL: [(Operation, Self); 21] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -259,6 +270,7 @@ impl Kind {
         (Operation::TermsChange, Self::TermsChange),
         (Operation::TermsCancel, Self::TermsCancel),
         (Operation::AccountLimits, Self::AccountLimits),
+        (Operation::CardReplace, Self::CardReplace),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];
 

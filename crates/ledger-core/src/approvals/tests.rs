@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::account::Account;
+use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
@@ -315,6 +316,8 @@ fn commands() -> Vec<Command> {
         card: CardId::new(Uuid::from_u128(26)),
         amount: yen("1000"),
     };
+    let replaced =
+        |owner| ReplacedCard { card: CardId::new(Uuid::from_u128(26)), by: CardId::new(Uuid::from_u128(27)), owner };
     vec![
         grant(),
         Command::BulkGrant { customers: vec![customer(), CustomerId::new(Uuid::from_u128(3))], amount: points("1") },
@@ -366,6 +369,8 @@ fn commands() -> Vec<Command> {
             seen: TermsVersion::FIRST,
         },
         Command::TermsCancel { version: TermsVersion::new(2).unwrap() },
+        Command::CardReplace(replaced(None)),
+        Command::CardReplace(replaced(Some(customer()))),
         Command::MerchantOwner { merchant, id: person, email },
     ]
 }

@@ -2,6 +2,7 @@
 //!
 //! A merchant could otherwise load cards with cash that it never pays, and be paid the bonus.
 
+use super::returning::ReturnAccount;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -23,6 +24,10 @@ pub(crate) const BONUS_OF: &str = "bonus_of";
 const ENTRY: &str = "entry_id";
 const STATE: &str = "state";
 const GRANTED_BY: &str = "granted_by";
+/// The attributes with the card that got the bonus, and the one that it was taken back from, if the card was replaced.
+pub(crate) const GRANTED_TO: &str = "granted_to";
+/// See [`GRANTED_TO`].
+pub(crate) const TAKEN_FROM: &str = "taken_from";
 
 /// A stored bonus.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,8 +154,14 @@ impl CashBonus {
     }
 
     /// Marks the bonus as reversed, in the transaction that reverses the top-up.
-    pub(super) fn reversed(&self, tenant: &Tenant, by: TransactionId, now: Timestamp) -> TransactItem {
-        self.moved(tenant, BonusState::Reversed, ("reversed_by", by), now)
+    pub(super) fn reversed(
+        &self,
+        tenant: &Tenant,
+        (by, from): (TransactionId, &ReturnAccount),
+        now: Timestamp,
+    ) -> TransactItem {
+        let moved = self.moved(tenant, BonusState::Reversed, ("reversed_by", by), now);
+        at_replacement(moved, TAKEN_FROM, from)
     }
 
     /// The postings that take the bonus back from the card; none if it was not granted.
@@ -195,14 +206,22 @@ fn inverse(posting: Posting) -> Posting {
     Posting { delta: posting.delta.inverse(), ..posting }
 }
 
+fn at_replacement(item: TransactItem, attribute: &'static str, card: &ReturnAccount) -> TransactItem {
+    match card.replacement() {
+        Some(card) => item.changing(|update| update.set(attribute, attribute, Value::s(card))),
+        None => item,
+    }
+}
+
 /// Builds the transaction that grants a bonus: the card, the bonus and the journal entry. A frozen card is credited, as by a
-/// refund; the card's cap does not limit a bonus. The caller has read that the cash is covered.
+/// refund; the card's cap does not limit a bonus. `card` is the item of the card that replaced the bonus's last, or of itself.
+/// The caller has read that the cash is covered.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the bonus is not due.
 pub fn plan(
     tenant: &Tenant,
-    bonus: &CashBonus,
+    (bonus, card): (&CashBonus, Option<&Item>),
     terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<BonusReceipt>, PlanRefusal> {
@@ -210,18 +229,27 @@ pub fn plan(
         BonusState::Due => {}
         BonusState::Granted | BonusState::Reversed => return Err(PlanRefusal::Refused(Failure::WrongState)),
     }
-    let home = Account::Card(bonus.card);
-    let mut items = Vec::from_iter(forms::credit(tenant, Role::Card, home, &bonus.amount, cx.now));
-    items.push(bonus.moved(tenant, BonusState::Granted, (GRANTED_BY, cx.transaction_id), cx.now));
+    let to = ReturnAccount::of(Account::Card(bonus.card), card, terms.records)?;
+    let home = to.account();
+    let items = Vec::from_iter(forms::credit(tenant, Role::Card, home, &bonus.amount, cx.now));
+    let items = items.into_iter().map(|item| item.guarded_also(Vec::from_iter(to.guard())));
+    let granted = bonus.moved(tenant, BonusState::Granted, (GRANTED_BY, cx.transaction_id), cx.now);
+    let items = items.chain([at_replacement(granted, GRANTED_TO, &to)]).collect();
     let entry = Entry {
         id: cx.transaction_id,
         home,
-        postings: bonus.postings().into(),
+        postings: bonus
+            .postings()
+            .map(|posting| Posting { account: to.in_place_of(posting.account), ..posting })
+            .into(),
         references: Vec::new(),
         details: Item::from([
             (BONUS_OF.to_owned(), Value::s(bonus.entry)),
             ("merchant_id".to_owned(), Value::s(bonus.merchant)),
-        ]),
+        ])
+        .into_iter()
+        .chain(to.detail())
+        .collect(),
         terms: terms.of_entry(),
     };
     let receipt = BonusReceipt { transaction_id: cx.transaction_id };

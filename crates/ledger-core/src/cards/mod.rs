@@ -1,9 +1,13 @@
-//! Prepaid cards at terminals: the record, the PIN, top-up, its bonus, payment and reversal.
+//! Prepaid cards at terminals: the record, its life, lists of cards, the PIN, top-up, its bonus, payment and reversal.
 
 pub mod bonus;
+pub mod life;
+pub mod listing;
 pub mod pay;
 pub mod pin;
 pub mod record;
+pub mod replace;
+pub mod returning;
 pub mod reverse;
 pub mod reverse_cash;
 pub mod topup;

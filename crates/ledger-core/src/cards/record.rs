@@ -1,5 +1,6 @@
-//! Stored-value cards: issuing one, and freezing and unfreezing it.
+//! Stored-value cards: the record, issuing one, and freezing and unfreezing it.
 
+use super::listing;
 use crate::audit::Act;
 use crate::customers::profile::{Status, set_frozen};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -11,11 +12,84 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
-/// The one stored state of a card: in use, frozen or not.
-pub(crate) const CARD_ACTIVE: &str = "active";
+/// The attribute with the card that replaced a card.
+pub(super) const REPLACED_BY: &str = "replaced_by";
+/// The attribute with the number of replacements before a card.
+pub(super) const REPLACEMENTS: &str = "replacements";
+
+/// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardState {
+    /// It can be used, with or without an owner.
+    Active,
+    /// It is lost: no terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.
+    Blocked,
+    /// Another card has its place, and gets what is returned to it. Final.
+    Replaced,
+}
+
+/// What a card's state, its freeze and its expiry amount to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardStatus {
+    /// It can be used.
+    Active,
+    /// Its owner or the operator has frozen it.
+    Frozen,
+    /// It is lost.
+    Blocked,
+    /// Its time is over.
+    Expired,
+    /// Another card has its place.
+    Replaced,
+}
+
+impl CardState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Blocked, Self::Replaced];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::Replaced => "replaced",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+impl CardStatus {
+    /// Every status.
+    pub const ALL: [Self; 5] = [Self::Active, Self::Frozen, Self::Blocked, Self::Expired, Self::Replaced];
+
+    /// The stable name, in responses.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Frozen => "frozen",
+            Self::Blocked => "blocked",
+            Self::Expired => "expired",
+            Self::Replaced => "replaced",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+}
 
 /// A stored card.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,12 +100,33 @@ pub struct CardRecord {
     pub owner: Option<CustomerId>,
     /// The balance, in yen.
     pub balance: Balance,
-    /// Always `active`.
-    pub state: String,
+    /// The stored state.
+    pub state: CardState,
     /// Whether its owner or the operator has frozen it.
     pub frozen: bool,
     /// When it was issued.
     pub created_at: Timestamp,
+    /// From when no terminal debits or loads it; `None`: it does not expire.
+    pub expires_at: Option<Timestamp>,
+    /// The card that replaced it.
+    pub replaced_by: Option<CardId>,
+    /// The number of cards that were replaced one by another before it.
+    pub replacements: i64,
+}
+
+/// A card to be issued.
+#[derive(Clone, Debug)]
+pub struct CardIssue<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Its id; `None`: a new one is generated.
+    pub card: Option<CardId>,
+    /// The customer who gets it, if one does.
+    pub owner: Option<CustomerId>,
+    /// From when it cannot be used.
+    pub expires_at: Option<Timestamp>,
+    /// Who issues it.
+    pub actor: Actor,
 }
 
 /// What a response says about a card that was issued or changed.
@@ -40,9 +135,18 @@ pub struct CardReceipt {
     /// The card.
     pub card: CardId,
     /// The new status, if it was changed.
-    pub status: Option<Status>,
+    pub status: Option<CardStatus>,
     /// When it was issued or changed.
     pub at: Timestamp,
+}
+
+impl From<Status> for CardStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => Self::Active,
+            Status::Frozen => Self::Frozen,
+        }
+    }
 }
 
 impl CardRecord {
@@ -55,47 +159,87 @@ impl CardRecord {
             id: item.parsed("card_id", CardId::parse)?,
             owner: item.opt_parsed("owner", CustomerId::parse)?,
             balance: item.balance(attr::BALANCE, Asset::Ecopay)?,
-            state: item.string("state")?,
+            state: item.named("state", CardState::parse)?,
             frozen: item.contains_key(attr::FROZEN) || item.contains_key(attr::FROZEN_BY_OWNER),
             created_at: item.timestamp(attr::CREATED_AT)?,
+            expires_at: item.opt_timestamp(forms::EXPIRES_AT)?,
+            replaced_by: item.opt_parsed(REPLACED_BY, CardId::parse)?,
+            replacements: item.opt_int(REPLACEMENTS)?.unwrap_or_default(),
         })
     }
 
-    /// `frozen`, or the stored state.
+    /// The status at an instant: what stops the card for longest comes first.
     #[must_use]
-    pub fn status(&self) -> &str {
-        if self.frozen { Status::Frozen.name() } else { &self.state }
+    pub fn status(&self, now: Timestamp) -> CardStatus {
+        match self.state {
+            CardState::Replaced => CardStatus::Replaced,
+            CardState::Blocked => CardStatus::Blocked,
+            CardState::Active if self.is_expired(now) => CardStatus::Expired,
+            CardState::Active if self.frozen => CardStatus::Frozen,
+            CardState::Active => CardStatus::Active,
+        }
+    }
+
+    /// Whether its time is over.
+    #[must_use]
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|at| at <= now)
     }
 }
 
-/// Issues a card, with or without an owner. An owner's wallet must exist.
+/// Issues a card, with or without an owner. An owner's wallet must exist, and have fewer than [`listing::CARDS_MAX`] cards.
 ///
 /// # Errors
-/// Never, at present; the signature is that of every builder.
+/// [`PlanRefusal`] if the card shall expire and the tenant's records have no expiry, or it would be expired already.
 pub fn plan_issue(
-    tenant: &Tenant,
-    card: Option<CardId>,
-    owner: Option<CustomerId>,
-    actor: Actor,
+    command: &CardIssue<'_>,
+    records: RecordVersion,
     cx: &Context,
 ) -> Result<Planned<CardReceipt>, PlanRefusal> {
+    let CardIssue { tenant, card, owner, expires_at, actor } = command;
     let card = card.unwrap_or(CardId::new(cx.resource_id));
+    let mut items = Vec::new();
+    if let Some(owner) = owner {
+        let profile = keys::Partition::customer(tenant, *owner).profile();
+        items.push(if records.has_listings() {
+            listing::link(tenant, *owner, card, cx.now)
+        } else {
+            TransactItem::check(Role::Profile, profile, vec![exists()])
+        });
+    }
+    let item = issued(tenant, (card, *owner, *expires_at), records, cx.now)?;
+    items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
+    items.push(Act::new(*actor, Operation::CardIssue, format!("card:{card}")).record(tenant, cx));
+    Ok(planned(card, None, items, cx))
+}
+
+/// The item of a card that is issued.
+pub(super) fn issued(
+    tenant: &Tenant,
+    (card, owner, expires_at): (CardId, Option<CustomerId>, Option<Timestamp>),
+    records: RecordVersion,
+    now: Timestamp,
+) -> Result<Item, PlanRefusal> {
     let mut item = Item::from([
         ("card_id".to_owned(), Value::s(card)),
         (attr::BALANCE.to_owned(), Value::int(0)),
-        ("state".to_owned(), Value::s(CARD_ACTIVE)),
-        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
-        (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
+        ("state".to_owned(), Value::s(CardState::Active.name())),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(now)),
     ]);
-    let mut items = Vec::new();
-    if let Some(owner) = owner {
-        item.insert("owner".to_owned(), Value::s(owner));
-        let profile = keys::Partition::customer(tenant, owner).profile();
-        items.push(TransactItem::check(Role::Profile, profile, vec![exists()]));
+    item.extend(owner.map(|owner| ("owner".to_owned(), Value::s(owner))));
+    if records.has_listings() {
+        item.extend(listing::listed(tenant, card));
+    } else if expires_at.is_some() {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
-    items.push(Act::new(actor, Operation::CardIssue, format!("card:{card}")).record(tenant, cx));
-    Ok(planned(card, None, items, cx))
+    if let Some(at) = expires_at {
+        if at <= now {
+            return Err(PlanRefusal::Invalid { field: "expires_at", why: "must be later than now" });
+        }
+        item.insert(forms::EXPIRES_AT.to_owned(), Value::s(at));
+    }
+    Ok(item)
 }
 
 /// A customer freezes or unfreezes their own card. Only the operator can lift the operator's freeze.
@@ -119,7 +263,7 @@ pub fn plan_own_status(
         }
     };
     let items = vec![status_update(tenant, card, update, clauses, cx)];
-    Ok(planned(card, Some(status), items, cx))
+    Ok(planned(card, Some(status.into()), items, cx))
 }
 
 /// The operator freezes or unfreezes a card. The owner's freeze is not changed.
@@ -140,7 +284,7 @@ pub fn plan_status(
     let clauses = vec![exists(), forms::card_active()];
     let update = set_frozen(Update::new(), status, actor);
     let items = vec![status_update(tenant, card, update, clauses, cx), act.record(tenant, cx)];
-    Ok(planned(card, Some(status), items, cx))
+    Ok(planned(card, Some(status.into()), items, cx))
 }
 
 fn status_update(tenant: &Tenant, card: CardId, update: Update, clauses: Vec<Clause>, cx: &Context) -> TransactItem {
@@ -148,6 +292,11 @@ fn status_update(tenant: &Tenant, card: CardId, update: Update, clauses: Vec<Cla
     TransactItem::update(Role::Card, keys::card(tenant, card), update, clauses)
 }
 
-fn planned(card: CardId, status: Option<Status>, items: Vec<TransactItem>, cx: &Context) -> Planned<CardReceipt> {
+pub(super) fn planned(
+    card: CardId,
+    status: Option<CardStatus>,
+    items: Vec<TransactItem>,
+    cx: &Context,
+) -> Planned<CardReceipt> {
     Planned { draft: Draft { entry: None, items }, receipt: CardReceipt { card, status, at: cx.now } }
 }

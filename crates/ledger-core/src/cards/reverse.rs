@@ -3,6 +3,7 @@
 //! cash top-ups, later too.
 
 use super::bonus::{BONUS_OF, BonusState, CashBonus};
+use super::returning::ReturnAccount;
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -42,7 +43,8 @@ pub struct CardReverse<'a> {
     pub original: &'a Claim,
     /// What was read under the original's key.
     pub seen: Seen<'a>,
-    /// The card's item as it was read, if the original counted toward limits.
+    /// The item of the original's card, or of the card that replaced it last; `None` only if the original counted toward no
+    /// limits and the tenant's records have no lists of cards.
     pub card: Option<&'a Item>,
     /// The bonus as it was read, if one was due for the original.
     pub bonus: Option<&'a CashBonus>,
@@ -201,6 +203,9 @@ fn undo(
     payment: Option<&PaymentRecord>,
     cx: &Context,
 ) -> Result<Draft, PlanRefusal> {
+    let named = original.postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
+    let named = named.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+    let card = ReturnAccount::of(named, command.card, terms.records)?;
     let mut postings = Vec::new();
     let mut items = Vec::new();
     for posting in &original.postings {
@@ -210,7 +215,10 @@ fn undo(
     if let Some(bonus) = bonus {
         // A granted bonus is taken back with the charge: the card must hold both.
         postings.extend(bonus.taken_back());
-        items.push(bonus.reversed(command.tenant, cx.transaction_id, cx.now));
+        items.push(bonus.reversed(command.tenant, (cx.transaction_id, &card), cx.now));
+    }
+    for posting in &mut postings {
+        posting.account = card.in_place_of(posting.account);
     }
     let own = postings.iter().filter(|posting| posting.account.has_balance_item());
     for ((account, _), delta) in crate::account::net(own.map(|p| ((p.account, p.delta.asset().clone()), &p.delta)))? {
@@ -220,6 +228,7 @@ fn undo(
         let settled =
             forms::settle(command.tenant, Role::Card, account, (out, in_), Failure::Insufficient, false, cx.now);
         let counted = original.counted.get(delta.asset());
+        let settled = settled.map(|settled| settled.guarded_also(Vec::from_iter(card.guard())));
         items.extend(settled.map(|settled| match counted {
             Some(counted) => limits::uncount(settled, counted, command.card),
             None => settled,
@@ -239,8 +248,7 @@ fn undo(
         let merchant = command.at.owner().merchant().ok_or(PlanRefusal::Refused(Failure::WrongState))?;
         items.push(room.taken((command.tenant, merchant), guard, cx.now));
     }
-    let home = postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
-    let home = home.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+    let home = card.account();
     let mut changes: Vec<Delta> = postings.iter().filter(|p| p.account == home).map(|p| p.delta.clone()).collect();
     let mut details = Item::from([
         ("reverses".to_owned(), Value::s(original.id)),
@@ -264,6 +272,7 @@ fn undo(
         items.push(forms::give_cash_room_back(&command.terminal, owner, (&charge, guard), cx.now));
         details.insert(CASH.to_owned(), Value::s(cash));
     }
+    details.extend(card.detail());
     details.extend(room.iter().map(TakenRoom::attribute));
     details.extend(bonus.map(|bonus| (BONUS_OF.to_owned(), Value::s(bonus.entry))));
     if let Some(payment) = payment {

@@ -92,8 +92,8 @@ impl CashTopup {
         }))
     }
 
-    /// The items that the reversal is planned from: the marker, the entry, the card, and of a till its merchant and the
-    /// bonus on the cash.
+    /// The items that the reversal is planned from: the marker, the entry, the card (or the one that replaced it last), and of
+    /// a till its merchant and the bonus on the cash.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let (principal, operation) = (Principal::Terminal(self.terminal), Operation::CardTopup);
@@ -162,7 +162,7 @@ pub fn plan(
         at: &at,
         original: &original,
         seen: Seen::Marker(&marker, Some(&entry), None),
-        card: card.as_ref().filter(|_| !entry.counted.is_empty()),
+        card: card.as_ref(),
         bonus: bonus.as_ref(),
         by: ReversedBy::Operator,
     };

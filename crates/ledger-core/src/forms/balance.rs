@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Partition, attr};
 use crate::money::{Amount, Asset, Delta};
+use crate::records::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
@@ -163,6 +164,21 @@ pub(crate) fn card_active() -> Clause {
         condition: Condition::compare("state", Cmp::Eq, "active", Value::s("active")),
         failure: Failure::WrongState,
     }
+}
+
+/// The attribute of a card with the time from which it cannot be used.
+pub(crate) const EXPIRES_AT: &str = "expires_at";
+
+/// Requires that a card has not expired; `None` if the records have no expiry.
+pub(crate) fn card_in_date(records: RecordVersion, now: Timestamp) -> Option<Clause> {
+    let later = Condition::compare(EXPIRES_AT, Cmp::Gt, "at", Value::s(now));
+    let condition = Condition::absent(EXPIRES_AT).or(later);
+    records.has_listings().then_some(Clause { condition, failure: Failure::WrongState })
+}
+
+/// Requires that a card was not replaced by another.
+pub(crate) fn card_not_replaced(failure: Failure) -> Clause {
+    Clause { condition: Condition::is_not("state", "replaced", Value::s("replaced")), failure }
 }
 
 pub(super) fn spendable(account: Account) -> Vec<Clause> {

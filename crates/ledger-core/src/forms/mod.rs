@@ -12,7 +12,7 @@ mod patch;
 mod refund_room;
 
 pub(crate) use approval::pending_of_another;
-pub(crate) use balance::{card_active, check_balance, holds, not_frozen};
+pub(crate) use balance::{EXPIRES_AT, card_active, card_in_date, card_not_replaced, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub(crate) use cash_room::{
     CASH_OUTSTANDING, CASH_ROOM, CASH_ROOM_AT, COUNTER, COVERED, TERMINAL_KIND, UNALLOTTED,

@@ -1,9 +1,9 @@
-//! The indexes by owner: which merchant an item is of, and which merchants a tenant has.
+//! The indexes by owner: which merchant an item is of, and which merchants and cards a tenant has.
 
 use super::{Key, Partition};
 use crate::ids::{MerchantId, Tenant};
 
-/// The index that lists a merchant's payments and refunds, and a tenant's merchants.
+/// The index that lists a merchant's payments and refunds, and a tenant's merchants and cards.
 ///
 /// It holds keys alone, none of which changes: an item's entry is written once, however often the item changes.
 pub const INDEX_BY_OWNER_KEYS: &str = "by_owner_keys";
@@ -50,6 +50,12 @@ pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Str
 #[must_use]
 pub fn merchants_partition(tenant: &Tenant) -> String {
     format!("{tenant}#merchants#0")
+}
+
+/// The partition of an index by owner that lists a tenant's cards of one shard.
+#[must_use]
+pub fn cards_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#cards#{shard}")
 }
 
 /// The start of the next sweep over a tenant's merchants.

@@ -8,7 +8,7 @@ use crate::audit::Act;
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::forms::RoomGuard;
-use crate::ids::{Actor, MerchantId, PaymentId, Tenant};
+use crate::ids::{Actor, CardId, MerchantId, PaymentId, Tenant};
 use crate::keys::{self, Key, Partition};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
@@ -66,9 +66,20 @@ impl OrderedRefund {
         let mut keys = vec![keys::payment(tenant, self.payment), Partition::merchant(tenant, self.merchant).profile()];
         match self.payer {
             Account::Customer(customer) => keys.extend(SeenWallet::keys(tenant, customer)),
-            Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => {}
+            Account::Card(card) => keys.push(keys::card(tenant, card)),
+            Account::Merchant(_) | Account::Tenant(_) => {}
         }
         keys
+    }
+
+    /// The card that it is made to, if a card paid. The item of that card among those of [`OrderedRefund::keys`] is replaced
+    /// by that of the card which replaced it.
+    #[must_use]
+    pub fn card(&self) -> Option<CardId> {
+        match self.payer {
+            Account::Card(card) => Some(card),
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        }
     }
 }
 
@@ -85,12 +96,17 @@ pub fn plan(
 ) -> Result<Planned<RefundReceipt>, PlanRefusal> {
     let OperatorRefund { tenant, actor, order, reason } = command;
     let missing = || PlanRefusal::Refused(Failure::AccountMissing);
-    let [Some(payment), Some(merchant), wallet @ ..] = items else { return Err(missing()) };
+    let [Some(payment), Some(merchant), of_payer @ ..] = items else { return Err(missing()) };
     let (payment, merchant) = (PaymentRecord::read(payment)?, MerchantTerms::read(merchant)?);
     if payment.merchant != order.merchant || payment.payer != order.payer {
         return Err(missing());
     }
-    let wallet = SeenWallet::read(wallet.iter().cloned())?;
+    let (wallet, card) = match payment.payer {
+        Account::Card(_) => (SeenWallet::default(), of_payer.first().and_then(Option::as_ref)),
+        Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => {
+            (SeenWallet::read(of_payer.iter().cloned())?, None)
+        }
+    };
     let points = wallet.get(&Asset::Point).map(|seen| &seen.available);
     let earned_by_wallet = payment.points_earned.is_some() && matches!(payment.payer, Account::Customer(_));
     if earned_by_wallet && points.is_none() {
@@ -104,6 +120,7 @@ pub fn plan(
         points,
         wallet: &wallet,
         reason: Some(reason),
+        card,
         reference: None,
         // INVARIANT: room and outstanding change by the same, so their sum stays the ceiling, and what a paid settlement
         // covers returns the room as for each refund.

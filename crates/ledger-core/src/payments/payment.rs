@@ -17,7 +17,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::Timestamp;
-use crate::transaction::{Draft, Entry, Planned, Reference, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
 use std::collections::BTreeMap;
 
 const MORE_THAN_THE_AMOUNT: &str = "the parts are more than the amount";
@@ -205,6 +205,14 @@ impl Payment<'_> {
         }
     }
 
+    /// Requires of a card that it has not expired.
+    fn in_date(&self, now: Timestamp) -> Vec<Clause> {
+        match self.payer {
+            Account::Card(_) => Vec::from_iter(forms::card_in_date(self.terms.records, now)),
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => Vec::new(),
+        }
+    }
+
     pub(crate) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         if !self.merchant.open {
             return Err(PlanRefusal::Refused(Failure::WrongState));
@@ -222,6 +230,7 @@ impl Payment<'_> {
             postings.push(Posting::new(merchant, amount.credit()));
             if *asset != Asset::Point {
                 let debit = forms::debit(self.tenant, Role::Payer, self.payer, amount, cx.now);
+                let debit = debit.map(|debit| debit.guarded_also(self.in_date(cx.now)));
                 items.extend(debit.map(|debit| uses.count(debit, amount)).transpose()?);
             }
         }

@@ -10,6 +10,7 @@ use super::record::{PaymentRecord, refundable_attribute, return_work};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
+use crate::cards::returning::ReturnAccount;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, RoomGuard};
@@ -44,6 +45,8 @@ pub struct Refund<'a> {
     pub wallet: &'a SeenWallet,
     /// The reason.
     pub reason: Option<&'a FreeText>,
+    /// If a card paid: the item of the card that replaced it last, or of itself. It gets the refund.
+    pub card: Option<&'a Item>,
     /// Another party that gets a reference to the entry, with the payer's changes.
     pub reference: Option<crate::keys::Partition>,
     /// What it requires of the merchant's refund room, in tenants whose refunds take room.
@@ -93,6 +96,7 @@ struct Division {
 /// [`PlanRefusal`] if nothing or less than the amount is left to refund.
 pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
     let payment = command.payment;
+    let to = ReturnAccount::of(payment.payer, command.card, terms.records)?;
     let division = divide(command, terms)?;
     let rest = division.left.values().all(|left| left.as_amount().is_none());
     let state = payment.state.moved(if rest { Move::RefundRest } else { Move::RefundPart })?;
@@ -109,15 +113,15 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         payment_state: state,
         created_at: cx.now,
     };
-    let postings = postings(command, &division)?;
-    let mut items = balances(command, &division, cx.now)?;
+    let postings = postings(command, &to, &division)?;
+    let mut items = balances(command, &to, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
     let room = TakenRoom::of(terms.rooms, division.parts.values())?;
     items.push(refund_record(command, &receipt, (terms.records, room.as_ref())));
     items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), command.room, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
-    let own = postings.iter().filter(|posting| posting.account == payment.payer);
+    let own = postings.iter().filter(|posting| posting.account == to.account());
     let changes: Vec<Delta> =
         crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();
     let mut details = crate::plan::memo_details(command.reason);
@@ -126,9 +130,10 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
     details.insert("co2".to_owned(), Value::N(co2.inverse().text()));
     details.extend(room.iter().map(TakenRoom::attribute));
+    details.extend(to.detail());
     let entry = Entry {
         id: cx.transaction_id,
-        home: payment.payer,
+        home: to.account(),
         postings,
         references: command
             .reference
@@ -238,8 +243,8 @@ fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Divis
     Ok(())
 }
 
-fn postings(command: &Refund<'_>, division: &Division) -> Result<Vec<Posting>, PlanRefusal> {
-    let payer = command.payment.payer;
+fn postings(command: &Refund<'_>, to: &ReturnAccount, division: &Division) -> Result<Vec<Posting>, PlanRefusal> {
+    let payer = to.account();
     let merchant = Account::Merchant(command.payment.merchant);
     let issued = Account::Tenant(TenantAccount::PointsIssued);
     let mut postings = Vec::new();
@@ -278,8 +283,13 @@ impl Division {
 }
 
 /// The payer's balance items: what is refunded, less what is taken back. A freeze stops neither.
-fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result<Vec<TransactItem>, PlanRefusal> {
-    let payer = command.payment.payer;
+fn balances(
+    command: &Refund<'_>,
+    to: &ReturnAccount,
+    division: &Division,
+    now: Timestamp,
+) -> Result<Vec<TransactItem>, PlanRefusal> {
+    let payer = to.account();
     let mut items = Vec::new();
     for (asset, part) in &division.parts {
         let returned_part = match asset {
@@ -288,7 +298,8 @@ fn balances(command: &Refund<'_>, division: &Division, now: Timestamp) -> Result
             Asset::Jcredit | Asset::Regional(_) => Some(part.clone()),
         };
         if let Some(returned_part) = returned_part {
-            items.extend(command.wallet.return_amount(command.tenant, Role::Payee, payer, &returned_part, now)?);
+            let item = command.wallet.return_amount(command.tenant, Role::Payee, payer, &returned_part, now)?;
+            items.extend(item.map(|item| item.guarded_also(Vec::from_iter(to.guard()))));
         }
     }
     let points = (division.points.from_points.as_ref(), division.returned.as_ref());

@@ -1,4 +1,4 @@
-//! Queries of merchants, their records and their settlements.
+//! Queries of merchants, their records and their settlements, and of the tenant's cards.
 
 use super::accounts::newest;
 use super::query::Query;
@@ -20,6 +20,12 @@ pub fn merchants(index: OwnerIndex, tenant: &Tenant) -> Query {
 #[must_use]
 pub fn merchant_records(index: OwnerIndex, tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
     Query::by_owner(index, keys::owner_partition(tenant, merchant, shard))
+}
+
+/// The keys of the tenant's cards of a shard, by id. One that was just written may be missing.
+#[must_use]
+pub fn cards(index: OwnerIndex, tenant: &Tenant, shard: u32) -> Query {
+    Query::by_owner(index, keys::cards_partition(tenant, shard))
 }
 
 /// The merchant's settlements, newest first, after the settlement `after`.

@@ -29,7 +29,7 @@ pub use due::{
 };
 pub use finding::{Times, customers, customers_named, customers_with, merchants_named, terminals, terminals_of};
 pub use items::{KEYS_MAX, item, items, snapshot};
-pub use merchants::{lane_credits, merchant_records, merchants, periods, settled_batches, settlements};
+pub use merchants::{cards, lane_credits, merchant_records, merchants, periods, settled_batches, settlements};
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{

@@ -7,6 +7,7 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
 use ledger_core::merchants;
 use ledger_core::terms::MerchantTerms;
+use ledger_core::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -51,7 +52,7 @@ pub struct CardView {
     pub card_id: String,
     /// The balance, in yen.
     pub balance: String,
-    /// `active`, `frozen` or a later state.
+    /// `active`, `frozen`, `blocked` after a loss, `expired` or `replaced`.
     pub status: String,
     /// The customer that the card belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,16 +63,22 @@ pub struct CardView {
     pub pin: Option<&'static str>,
     /// The time at which the card was issued.
     pub created_at: String,
+    /// The time from which no terminal debits or loads the card; absent if it does not expire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// The card that replaced this one, to its owner and the operator's staff.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
 }
 
-/// A change of a card's status.
+/// A change of a card.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct CardChangeView {
     /// The card's id.
     pub card_id: String,
-    /// `active` or `frozen`.
+    /// The new status, if it was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<words::AccountStatus>)]
+    #[schema(value_type = Option<words::CardChangedTo>)]
     pub status: Option<&'static str>,
     /// The time of the change.
     pub updated_at: String,
@@ -141,15 +148,19 @@ impl From<&ProfileReceipt> for CustomerChangeView {
     }
 }
 
-impl From<&CardRecord> for CardView {
-    fn from(card: &CardRecord) -> Self {
+impl CardView {
+    /// Shows a card as it is at an instant.
+    #[must_use]
+    pub fn at(card: &CardRecord, now: Timestamp) -> Self {
         Self {
             card_id: card.id.to_string(),
             balance: card.balance.text(),
-            status: card.status().to_owned(),
+            status: card.status(now).name().to_owned(),
             customer_id: card.owner.map(|owner| owner.to_string()),
             pin: None,
             created_at: card.created_at.to_string(),
+            expires_at: card.expires_at.map(|at| at.to_string()),
+            replaced_by: card.replaced_by.map(|card| card.to_string()),
         }
     }
 }

@@ -25,6 +25,8 @@ words! {
     AccountStatus: "active" | "frozen";
     /// The kind of a terminal that is registered.
     TerminalKind: "till" | "counter";
+    /// The status of a card after a change of it.
+    CardChangedTo: "active" | "frozen" | "blocked";
     /// Whether a card's PIN can be used.
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.

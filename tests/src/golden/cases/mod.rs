@@ -6,6 +6,7 @@ mod approvals;
 mod approvals_money;
 mod attention;
 mod bonuses;
+mod card_life;
 mod card_pins;
 mod card_reverse;
 mod cards;
@@ -92,6 +93,7 @@ pub fn all() -> Vec<Case> {
         refund::cases(),
         refund_points::cases(),
         cards::cases(),
+        card_life::cases(),
         card_reverse::cases(),
         cash::cases(),
         counters::cases(),

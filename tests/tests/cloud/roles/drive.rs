@@ -47,6 +47,9 @@ pub(crate) async fn traffic(stage: &Stage) {
             Endpoint::CashDeposit
                 | Endpoint::CashDepositReversal
                 | Endpoint::AccountLimits
+                | Endpoint::CardAssign
+                | Endpoint::CardBlock
+                | Endpoint::CardReplace
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel
         );
@@ -93,7 +96,7 @@ async fn views(stage: &Stage) {
         let _ = world.api.send(&Call::get(&path, who)).await.good();
     };
     let own = &customer.who;
-    for path in ["", "/balances", "/limits", "/transactions"] {
+    for path in ["", "/balances", "/cards", "/limits", "/transactions"] {
         view(format!("/v1/me{path}"), own).await;
     }
     view(format!("/v1/me/transactions/{}", pay.1), own).await;
@@ -110,7 +113,7 @@ async fn views(stage: &Stage) {
     view(adjustment, staff).await;
     let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
     view(decision.header("location").expect("a location").to_owned(), staff).await;
-    for path in ["attention", "audit", "audit/seals", "idempotency/readiness", "terms"] {
+    for path in ["attention", "audit", "audit/seals", "cards", "idempotency/readiness", "terms"] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
     for resource in [format!("topup:{}", topup.id), format!("payment:{payment}")] {

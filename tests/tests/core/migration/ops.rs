@@ -198,6 +198,7 @@ impl Request {
                     amount: part.as_ref(),
                     points: points.as_ref(),
                     reason: None,
+                    card: None,
                     reference: None,
                     room: RoomGuard::Enough,
                 };

@@ -149,6 +149,7 @@ impl Shop {
             amount: amount.as_ref(),
             points: Some(&Balance::from_stored(Asset::Point, &available["POINT"].to_string()).unwrap()),
             reason: None,
+            card: None,
             reference: None,
             room: RoomGuard::Enough,
         };

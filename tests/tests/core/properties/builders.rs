@@ -7,7 +7,7 @@ use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::customers::profile::{ProfileChange, ProfilePatch, Status, WalletView};
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Marker;
 use ledger_core::ids::{Actor, AdjustmentId, JobId, Principal, TransactionId};
@@ -29,6 +29,18 @@ use uuid::Uuid;
 
 fn text(of: &str) -> FreeText {
     FreeText::parse(of, 140).unwrap()
+}
+
+/// The item of the card, with an amount that covers every reversal.
+fn item_of_card() -> Item {
+    let at = Value::s("2026-11-20T03:00:00.000Z");
+    Item::from([
+        ("card_id".to_owned(), Value::s(card())),
+        ("balance".to_owned(), Value::int(1_000_000)),
+        ("state".to_owned(), Value::s("active")),
+        ("created_at".to_owned(), at.clone()),
+        ("updated_at".to_owned(), at),
+    ])
 }
 
 fn pay(number: u128, split: Split, terms: &TenantTerms) -> Transaction {
@@ -75,6 +87,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
                 amount: wanted.as_ref(),
                 points: Some(&held),
                 reason: Some(&text("why")),
+                card: None,
                 reference: None,
                 room: RoomGuard::Enough,
             };
@@ -108,7 +121,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             at: &TerminalTerms::Till(merchant()),
             original: &by_terminal(operation),
             seen: Seen::Marker(&marker, Some(&entry(original).unwrap()), payment.as_ref()),
-            card: None,
+            card: Some(&item_of_card()),
             bonus: None,
             by: ReversedBy::Terminal,
         };
@@ -222,6 +235,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
     let fields = ProfileChange { patch: &patch, previous: Some(&previous), lookups };
     let (t, m) = (tenant(), merchant().id);
+    let issue = cards::record::CardIssue { tenant: &t, card: None, owner: Some(a), expires_at: None, actor };
     let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
@@ -236,7 +250,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             Operation::CustomerPatch,
         ),
         sealed(payments::code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
-        sealed(cards::record::plan_issue(&t, None, Some(a), actor, &cx_).unwrap().draft, Operation::CardIssue),
+        sealed(cards::record::plan_issue(&issue, terms.records, &cx_).unwrap().draft, Operation::CardIssue),
         sealed(
             cards::record::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft,
             Operation::CardPatch,

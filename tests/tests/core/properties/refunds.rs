@@ -79,6 +79,7 @@ impl Shop {
             amount: amount.as_ref(),
             points: Some(&Balance::from_stored(Asset::Point, &points).unwrap()),
             reason: None,
+            card: None,
             reference: None,
             room: RoomGuard::Enough,
         };

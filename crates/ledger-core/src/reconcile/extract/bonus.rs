@@ -4,9 +4,10 @@
 use super::journal::ReadEntry;
 use super::{Observation, Observations, StoredItem, nums};
 use crate::account::{Account, TenantAccount};
-use crate::cards::bonus::{BONUS_OF, CashBonus};
+use crate::cards::bonus::{BONUS_OF, CashBonus, GRANTED_TO, TAKEN_FROM};
+use crate::cards::returning::INSTEAD_OF;
 use crate::dynamo::{Attributes, ItemError};
-use crate::ids::{MerchantId, TransactionId};
+use crate::ids::{CardId, MerchantId, TransactionId};
 use crate::keys::{CASH_BONUS, attr};
 use crate::money::Asset;
 use crate::operation::Operation;
@@ -20,14 +21,18 @@ pub(super) fn bonus(at: &StoredItem<'_>) -> Observations {
     let bonus = CashBonus::read(at.item)?;
     at.check_key("entry_id", format!("{}#{}", bonus.merchant, bonus.entry), at.after(CASH_BONUS))?;
     let card = Account::Card(bonus.card);
-    let named = |id: TransactionId| {
+    let named = |(id, home): (TransactionId, Account)| {
         let by = format!("cash_bonus:{}", bonus.entry);
-        let reference = EntryFact::Reference { by, home: Some(card), merchant: Some(bonus.merchant), claim: None };
+        let reference = EntryFact::Reference { by, home: Some(home), merchant: Some(bonus.merchant), claim: None };
         at.fact(GroupFact::Entry(id, reference))
     };
+    // An entry that was written after the card was replaced is of the card that replaced it.
+    let home =
+        |attribute| Ok::<_, ItemError>(at.item.opt_parsed(attribute, CardId::parse)?.map_or(card, Account::Card));
     let reversed_by = at.item.opt_parsed("reversed_by", TransactionId::parse)?;
+    let entries = [(Some(bonus.entry), card), (bonus.granted_by, home(GRANTED_TO)?), (reversed_by, home(TAKEN_FROM)?)];
     let mut observed: Vec<Observation> =
-        [Some(bonus.entry), bonus.granted_by, reversed_by].into_iter().flatten().map(named).collect();
+        entries.into_iter().filter_map(|(id, home)| Some((id?, home))).map(named).collect();
     let part = BonusPart::Recorded { state: bonus.state, was_granted: bonus.granted_by.is_some() };
     let fact = BonusFact { part, merchant: bonus.merchant, card, amount: Num(bonus.amount.value()) };
     observed.push(at.fact(GroupFact::Entry(bonus.entry, EntryFact::Bonus(fact))));
@@ -38,7 +43,8 @@ pub(super) fn bonus(at: &StoredItem<'_>) -> Observations {
 pub(super) fn of_entry(at: &StoredItem<'_>, of: &ReadEntry) -> Result<Option<Observation>, ItemError> {
     let fact = |id, part, amount| {
         let merchant = at.item.parsed("merchant_id", MerchantId::parse)?;
-        let fact = BonusFact { part, merchant, card: of.home, amount };
+        let card = at.item.opt_parsed(INSTEAD_OF, CardId::parse)?.map_or(of.home, Account::Card);
+        let fact = BonusFact { part, merchant, card, amount };
         Ok(Some(at.fact(GroupFact::Entry(id, EntryFact::Bonus(fact)))))
     };
     if let Some(due) = &of.entry.bonus_due {

@@ -2,7 +2,7 @@
 
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
-use crate::cards::record::CARD_ACTIVE;
+use crate::cards::record::CardState;
 use crate::crediting::merchant_delta;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
@@ -34,7 +34,7 @@ pub(super) fn card(at: &StoredItem<'_>) -> Observations {
     let account = Account::Card(CardId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?);
     let mut observed = vec![stored(at, account, Asset::Ecopay, BalanceItem::Own, at.item)];
     // Its balance counts in every state.
-    if let Err(error) = at.item.named("state", |state| (state == CARD_ACTIVE).then_some(())) {
+    if let Err(error) = at.item.named("state", CardState::parse) {
         observed.push(at.unreadable(&error));
     }
     Ok(observed)

@@ -1,0 +1,97 @@
+//! What cards are found by: the tenant's list of cards, and the cards of a customer.
+
+use super::record::CardRecord;
+use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{CardId, CustomerId, Tenant};
+use crate::keys::{self, Partition, Shards, attr};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Role, TransactItem, exists};
+
+/// The most cards of one customer. A replaced card is none of them.
+pub const CARDS_MAX: i64 = 20;
+
+/// The attribute of a customer's `PROFILE` with the number of the customer's cards.
+const CARDS: &str = "cards";
+/// What the name of an attribute that names a card of the customer begins with. The card's id follows.
+const CARD: &str = "card_";
+
+/// The attributes with which a card is in the tenant's list.
+#[must_use]
+pub fn listed(tenant: &Tenant, card: CardId) -> [(String, Value); 2] {
+    let shard = keys::shard_of(card.uuid(), Shards::CARDS);
+    [
+        (attr::OWNER_PK.to_owned(), Value::S(keys::cards_partition(tenant, shard))),
+        (attr::OWNER_SK.to_owned(), Value::s(card)),
+    ]
+}
+
+/// The cards that a customer's `PROFILE` names, in the order of their ids. Cards that were issued before the tenant's
+/// records had lists are not among them.
+///
+/// # Errors
+/// [`ItemError`] if a name is malformed.
+pub fn cards_of(profile: &Item) -> Result<Vec<CardId>, ItemError> {
+    let named = profile.keys().filter_map(|name| name.strip_prefix(CARD));
+    named.map(|id| CardId::parse(id).map_err(|_| ItemError::invalid(CARD))).collect()
+}
+
+/// Names a card in its owner's `PROFILE`. Fails with `AccountMissing` if the wallet does not exist, and with
+/// `LimitExceeded` if it has [`CARDS_MAX`] cards.
+pub(super) fn link(tenant: &Tenant, owner: CustomerId, card: CardId, now: Timestamp) -> TransactItem {
+    let update = named(Update::new(), card, now).add(CARDS, "one", Value::int(1));
+    TransactItem::update(
+        Role::Profile,
+        Partition::customer(tenant, owner).profile(),
+        update,
+        vec![exists(), has_room()],
+    )
+}
+
+/// Names a card in the place of the one that it replaces. `profile` is the owner's as it was read.
+pub(super) fn link_instead(
+    tenant: &Tenant,
+    owner: CustomerId,
+    (old, card): (CardId, CardId),
+    profile: &Item,
+    now: Timestamp,
+) -> TransactItem {
+    let name = format!("{CARD}{old}");
+    if !profile.contains_key(&name) {
+        let absent = Clause { condition: Condition::absent(name), failure: Failure::StalePlan };
+        return link(tenant, owner, card, now).guarded_also(vec![absent]);
+    }
+    let present = Clause { condition: Condition::exists(name.clone()), failure: Failure::StalePlan };
+    let update = named(Update::new(), card, now).remove(name);
+    TransactItem::update(Role::Profile, Partition::customer(tenant, owner).profile(), update, vec![exists(), present])
+}
+
+fn named(update: Update, card: CardId, now: Timestamp) -> Update {
+    update.set(format!("{CARD}{card}"), "now", Value::s(now))
+}
+
+fn has_room() -> Clause {
+    let fewer = Condition::compare(CARDS, Cmp::Lt, "cards_max", Value::int(CARDS_MAX));
+    Clause { condition: Condition::absent(CARDS).or(fewer), failure: Failure::LimitExceeded }
+}
+
+/// Whether a card is one that a request asks for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CardFilter {
+    /// The status at the time of the request.
+    pub status: Option<super::record::CardStatus>,
+    /// The earliest time of issue.
+    pub from: Option<Timestamp>,
+    /// The latest time of issue, exclusive.
+    pub to: Option<Timestamp>,
+}
+
+impl CardFilter {
+    /// Whether a card passes the filter.
+    #[must_use]
+    pub fn admits(&self, card: &CardRecord, now: Timestamp) -> bool {
+        self.status.is_none_or(|status| card.status(now) == status)
+            && self.from.is_none_or(|from| card.created_at >= from)
+            && self.to.is_none_or(|to| card.created_at < to)
+    }
+}

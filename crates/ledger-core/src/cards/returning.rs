@@ -1,0 +1,90 @@
+//! The card that gets what is returned to a card: itself, or the last of those that replaced it.
+
+use super::record::{CardRecord, CardState, REPLACED_BY};
+use crate::account::Account;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::forms;
+use crate::ids::CardId;
+use crate::plan::PlanRefusal;
+use crate::terms::RecordVersion;
+use crate::transaction::Clause;
+
+/// The most cards that replace one another in a row, so that following them takes few reads.
+pub const REPLACEMENTS_MAX: i64 = 8;
+
+/// The attribute of an entry that posts to a card in the place of another: the other card.
+pub(crate) const INSTEAD_OF: &str = "instead_of";
+
+/// The account to which something is returned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReturnAccount {
+    account: Account,
+    /// The account that it would be without a replacement.
+    named: Account,
+    records: RecordVersion,
+}
+
+/// The card that replaced the card of an item; `None` if none did.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn successor(card: &Item) -> Result<Option<CardId>, ItemError> {
+    card.opt_parsed(REPLACED_BY, CardId::parse)
+}
+
+impl ReturnAccount {
+    /// The account in the place of `named`. `card` is the item of the card that replaced it last, or of itself.
+    ///
+    /// # Errors
+    /// [`PlanRefusal`] if it is a card that was not read, or one that was replaced since.
+    pub(crate) fn of(named: Account, card: Option<&Item>, records: RecordVersion) -> Result<Self, PlanRefusal> {
+        let account = match named {
+            // No card of records without lists is replaced.
+            Account::Card(_) if records.has_listings() => {
+                let card = card.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+                let card = CardRecord::read(card)?;
+                match card.state {
+                    CardState::Active | CardState::Blocked => Account::Card(card.id),
+                    CardState::Replaced => return Err(PlanRefusal::Refused(Failure::StalePlan)),
+                }
+            }
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => named,
+        };
+        Ok(Self { account, named, records })
+    }
+
+    /// The account.
+    pub(crate) fn account(&self) -> Account {
+        self.account
+    }
+
+    /// The account in the place of `account`, which is another one only for the account that was named.
+    pub(crate) fn in_place_of(&self, account: Account) -> Account {
+        if account == self.named { self.account } else { account }
+    }
+
+    /// Requires that a card has not been replaced since.
+    pub(crate) fn guard(&self) -> Option<Clause> {
+        match self.account {
+            Account::Card(_) if self.records.has_listings() => Some(forms::card_not_replaced(Failure::StalePlan)),
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        }
+    }
+
+    /// What an entry says of the card that was replaced.
+    pub(crate) fn detail(&self) -> Option<(String, Value)> {
+        match self.named {
+            Account::Card(card) if self.named != self.account => Some((INSTEAD_OF.to_owned(), Value::s(card))),
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        }
+    }
+
+    /// The card that it is, if it is in the place of another.
+    pub(crate) fn replacement(&self) -> Option<CardId> {
+        match self.account {
+            Account::Card(card) if self.named != self.account => Some(card),
+            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Builds what the operator does with a card after it was issued, and the issue of a card that expires.
+
+use super::build::{Made, NoPlan};
+use super::command_hold::Maybe;
+use super::decode::{self, World};
+use ledger_core::cards::life::{plan_assign, plan_block};
+use ledger_core::cards::record::{CardIssue, plan_issue};
+use ledger_core::cards::replace::{self, CardReplacement, ReplacedCard};
+use ledger_core::cards::returning::successor;
+use ledger_core::dynamo::Item;
+use ledger_core::ids::CardId;
+use ledger_core::keys;
+use ledger_core::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A command.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
+pub enum CardLifeDoes {
+    Issue { owner: Maybe<String>, expires_at: String, actor: String },
+    Assign { card: String, customer: String, actor: String, reason: Maybe<String> },
+    Block { card: String, actor: String, reason: Maybe<String> },
+    Replace { card: String, by: String, owner: Maybe<String>, actor: String, reason: Maybe<String> },
+}
+
+impl World {
+    /// The item of a card, or of the card that replaced it last.
+    #[must_use]
+    pub fn card_in_use(&self, card: CardId) -> Option<&Item> {
+        let item = self.get(&keys::card(&self.tenant, card))?;
+        match successor(item).unwrap() {
+            Some(next) => self.card_in_use(next),
+            None => Some(item),
+        }
+    }
+}
+
+pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
+    let (tenant, terms, cx) = (&world.tenant, world.terms(), &world.cx);
+    let draft = match does {
+        CardLifeDoes::Issue { owner, expires_at, actor } => {
+            let issue = CardIssue {
+                tenant,
+                card: None,
+                owner: owner.as_deref().map(decode::customer),
+                expires_at: Some(Timestamp::parse(expires_at).unwrap()),
+                actor: decode::actor(actor),
+            };
+            plan_issue(&issue, terms.records, cx)?.draft
+        }
+        CardLifeDoes::Assign { card, customer, actor, reason } => {
+            let (of, reason) = ((CardId::parse(card).unwrap(), decode::customer(customer)), decode::maybe_text(reason));
+            plan_assign(tenant, of, (decode::actor(actor), reason.as_ref()), &terms, cx)?.draft
+        }
+        CardLifeDoes::Block { card, actor, reason } => {
+            let (card, reason) = (CardId::parse(card).unwrap(), decode::maybe_text(reason));
+            plan_block(tenant, card, (decode::actor(actor), reason.as_ref()), &terms, cx)?.draft
+        }
+        CardLifeDoes::Replace { card, by, owner, actor, reason } => {
+            let of = ReplacedCard {
+                card: CardId::parse(card).unwrap(),
+                by: CardId::parse(by).unwrap(),
+                owner: owner.as_deref().map(decode::customer),
+            };
+            let reason = decode::maybe_text(reason);
+            let items: Vec<Option<Item>> = of.keys(tenant).iter().map(|key| world.get(key).cloned()).collect();
+            let command = CardReplacement { tenant, actor: decode::actor(actor), of, reason: reason.as_ref() };
+            replace::plan(&command, &items, &terms, cx)?.draft
+        }
+    };
+    Ok(Made::Draft(draft))
+}
