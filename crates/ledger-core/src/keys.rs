@@ -26,7 +26,7 @@ mod terms;
 mod trail;
 
 pub use audit::{audit, notice};
-pub use card::{card, card_pin};
+pub use card::{card, card_batch, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
 pub use finding::{
     LISTED_SHARDS, LOOKUP, Lookup, contact_partition, customers_partition, listed_shard, lookup,

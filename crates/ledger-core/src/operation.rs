@@ -70,6 +70,8 @@ operations! {
     CardIssue = "card_issue",
     /// The operator changes a card.
     CardAdminPatch = "card_admin_patch",
+    /// The operator issues many cards; the worker's part is not keyed.
+    CardBatch = "card_batch",
     /// The operator assigns a card to a customer.
     CardAssign = "card_assign",
     /// The operator blocks a card that is lost.

@@ -1,19 +1,19 @@
 //! `/v1/admin/cards`: lists cards, assigns one to a customer, blocks one that is lost, and replaces it.
 
 use crate::approvals;
+use crate::cards::current_terms;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::listing::CardFilter;
-use ledger_core::cards::record::{CardRecord, CardStatus};
+use ledger_core::cards::record::{CardReceipt, CardRecord, CardStatus};
 use ledger_core::cards::replace::{self, CardReplacement, CardReplacementReceipt, ReplacedCard};
-use ledger_core::idempotency::{Claim, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::terms::TenantTerms;
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
@@ -22,7 +22,7 @@ use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Params, PathId, SentText};
-use ledger_runtime::views::{CardChangeView, CardView, Page};
+use ledger_runtime::views::{CardChangeView, CardView, Page, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -119,13 +119,25 @@ pub(crate) struct CardBlockBody {
     reason: Option<String>,
 }
 
+/// A card that was blocked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CardBlockedView {
+    /// The card's id.
+    card_id: String,
+    /// `blocked`.
+    #[schema(value_type = words::CardBlockedStatus)]
+    status: &'static str,
+    /// The time of the change.
+    updated_at: String,
+}
+
 pub(crate) const BLOCK: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/block")
     .summary("Blocks a card that is lost.")
     .about("No terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.")
     .permission(Permission::CardsManage)
     .id("card_id", "The card's id.")
     .body::<CardBlockBody>()
-    .ok::<CardChangeView>("Blocked")
+    .ok::<CardBlockedView>("Blocked")
     .when(Code::WrongState, "the card is blocked or replaced, or the tenant's records have no lists of cards")
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardBlock);
@@ -143,7 +155,12 @@ pub(crate) async fn block(
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
         Ok(plan_block(who.tenant(), card, (who.actor(), reason.as_ref()), &terms, &cx)?)
     };
-    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
+    let blocked = |receipt: &CardReceipt| CardBlockedView {
+        card_id: receipt.card.to_string(),
+        status: "blocked",
+        updated_at: receipt.at.to_string(),
+    };
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&blocked(receipt))).await)
 }
 
 /// The card that replaces another.
@@ -224,12 +241,6 @@ pub(crate) async fn replace(
     let replaced = |receipt: &CardReplacementReceipt| ok(&CardReplacementView::from(receipt));
     let render = |requested: &Requested<CardReplacementReceipt>| requested.answer(&approvals::GET, replaced);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
-}
-
-/// The tenant's terms as they are stored: those of a cache may be from before the switch that these changes need.
-async fn current_terms(app: &App, claim: &Claim, cx: &Context) -> Result<TenantTerms, PlanError> {
-    let items = app.ledger().read_for(claim, &[keys::config(&claim.tenant)]).await?;
-    Ok(TenantTerms::read(items.iter().flatten().next().ok_or(PlanError::Missing)?, cx.now)?)
 }
 
 impl From<&CardReplacementReceipt> for CardReplacementView {

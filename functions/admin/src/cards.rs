@@ -5,15 +5,16 @@ use axum::extract::State;
 use ledger_core::cards::pin::PinRecord;
 use ledger_core::cards::record::{CardIssue, CardRecord};
 use ledger_core::customers::profile::Status;
-use ledger_core::idempotency::Fields;
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
+use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::{cards, keys};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId, SentText, StatusBody};
@@ -53,11 +54,7 @@ pub(crate) async fn create(
     let id = body.card_id.as_deref().map(|id| request::id("card_id", id, CardId::parse)).transpose()?;
     let owner = body.customer_id.as_deref().map(|id| request::id("customer_id", id, CustomerId::parse));
     let owner = owner.transpose()?;
-    let expires_at = body
-        .expires_at
-        .as_deref()
-        .map(|text| Timestamp::parse(text).map_err(|_| Problem::invalid_field("expires_at", "must be a time in UTC")));
-    let expires_at = expires_at.transpose()?;
+    let expires_at = body.expires_at.as_deref().map(expiry).transpose()?;
     let fields = Fields::new().with_some("card_id", id).with_some("customer_id", owner);
     let fields = fields.with_some("expires_at", expires_at);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
@@ -69,6 +66,17 @@ pub(crate) async fn create(
     Ok(app
         .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))
         .await)
+}
+
+/// The time from which a card cannot be used.
+pub(crate) fn expiry(text: &str) -> Result<Timestamp, Problem> {
+    Timestamp::parse(text).map_err(|_| Problem::invalid_field("expires_at", "must be a time in UTC"))
+}
+
+/// The tenant's terms as they are stored: those of a cache may be from before the switch that the life of cards needs.
+pub(crate) async fn current_terms(app: &App, claim: &Claim, cx: &Context) -> Result<TenantTerms, PlanError> {
+    let items = app.ledger().read_for(claim, &[keys::config(&claim.tenant)]).await?;
+    Ok(TenantTerms::read(items.iter().flatten().next().ok_or(PlanError::Missing)?, cx.now)?)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/cards/{card_id}")

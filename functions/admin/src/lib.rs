@@ -8,6 +8,7 @@ mod adjustments;
 mod approvals;
 mod attention;
 mod audit;
+mod card_batches;
 mod card_life;
 mod cards;
 mod cash_collections;
@@ -97,6 +98,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(payout_requests::APPROVE_RETURN.on(payout_requests::approve_return))
         .route(cards::CREATE.on(cards::create))
         .route(card_life::LIST.on(card_life::list))
+        .route(card_batches::CREATE.on(card_batches::create))
+        .route(card_batches::GET.on(card_batches::get))
         .route(cards::GET.on(cards::get))
         .route(cards::PATCH.on(cards::patch))
         .route(cards::RESET_PIN.on(cards::reset_pin))

@@ -1,7 +1,8 @@
-//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, settlements to start, and changed addresses
-//! to announce. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, settlements to start, and
+//! changed addresses to announce. Concurrent workers do nothing twice.
 
 mod bonuses;
+mod cards;
 mod grants;
 mod holds;
 mod notices;
@@ -25,9 +26,12 @@ pub struct Progress {
     pub expired: usize,
     /// Bonuses on cash that were granted.
     pub bonuses: usize,
+    /// Cards of batches that were issued.
+    pub cards: usize,
 }
 
-/// Releases expired holds, grants bonuses on covered cash, and processes slices of every due job of a tenant. A failure of one
+/// Releases expired holds, grants bonuses on covered cash, issues batches of cards, and processes slices of every due job of a
+/// tenant. A failure of one
 /// does not stop the others.
 ///
 /// # Errors
@@ -40,8 +44,9 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
         CashBonusTerms::Never => Ok(0),
         CashBonusTerms::WhenCovered => bonuses::run(app, tenant).await,
     };
-    let (expired, granted, bonuses) = (expired?, granted?, bonuses?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses })
+    let cards = cards::run(app, tenant, &terms).await;
+    let (expired, granted, bonuses, cards) = (expired?, granted?, bonuses?, cards?);
+    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

@@ -236,6 +236,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::ShopStaffAccept => "merchant's invitation accepted",
         Endpoint::CardIssue => "operator issues a card",
         Endpoint::CardAdminPatch => "operator freezes a card",
+        Endpoint::CardBatch => "operator requests a batch of cards",
         Endpoint::CardAssign => "operator assigns a card",
         Endpoint::CardBlock => "operator blocks a card",
         Endpoint::CardReplace => "operator replaces an empty card",

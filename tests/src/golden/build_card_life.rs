@@ -3,13 +3,15 @@
 use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
 use super::decode::{self, World};
+use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue};
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::record::{CardIssue, plan_issue};
 use ledger_core::cards::replace::{self, CardReplacement, ReplacedCard};
 use ledger_core::cards::returning::successor;
 use ledger_core::dynamo::Item;
-use ledger_core::ids::CardId;
+use ledger_core::ids::{Actor, CardId, JobId};
 use ledger_core::keys;
+use ledger_core::plan::PlanRefusal;
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +20,39 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum CardLifeDoes {
-    Issue { owner: Maybe<String>, expires_at: String, actor: String },
-    Assign { card: String, customer: String, actor: String, reason: Maybe<String> },
-    Block { card: String, actor: String, reason: Maybe<String> },
-    Replace { card: String, by: String, owner: Maybe<String>, actor: String, reason: Maybe<String> },
+    Issue {
+        owner: Maybe<String>,
+        expires_at: String,
+        actor: String,
+    },
+    Batch {
+        count: String,
+        expires_at: Maybe<String>,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    /// Issues the next slice of a batch in the state.
+    Advance {
+        batch: String,
+    },
+    Assign {
+        card: String,
+        customer: String,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    Block {
+        card: String,
+        actor: String,
+        reason: Maybe<String>,
+    },
+    Replace {
+        card: String,
+        by: String,
+        owner: Maybe<String>,
+        actor: String,
+        reason: Maybe<String>,
+    },
 }
 
 impl World {
@@ -48,6 +79,19 @@ pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
                 actor: decode::actor(actor),
             };
             plan_issue(&issue, terms.records, cx)?.draft
+        }
+        CardLifeDoes::Batch { count, expires_at, actor, reason } => {
+            let Actor::Staff(staff) = decode::actor(actor) else { panic!("a batch is of the staff") };
+            let (count, reason) = (count.parse().unwrap(), decode::maybe_text(reason));
+            let expires_at = expires_at.as_deref().map(|at| Timestamp::parse(at).unwrap());
+            let issue = CardBatchIssue { tenant, staff, count, expires_at, reason: reason.as_ref() };
+            batch::plan(&issue, &terms, cx)?.draft
+        }
+        CardLifeDoes::Advance { batch } => {
+            let item = world.must(&keys::card_batch(tenant, JobId::parse(batch).unwrap()));
+            let batch = CardBatch::read(item).map_err(PlanRefusal::from)?;
+            let slice = batch.advance(tenant, terms.records, cx.now)?;
+            return Ok(Made::Whole(slice.expect("an unfinished batch").unwrap()));
         }
         CardLifeDoes::Assign { card, customer, actor, reason } => {
             let (of, reason) = ((CardId::parse(card).unwrap(), decode::customer(customer)), decode::maybe_text(reason));

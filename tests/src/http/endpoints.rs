@@ -74,6 +74,7 @@ endpoints! {
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
     CardPinReset = "post_admin_cards_card_id_pin_reset",
+    CardBatch = "post_admin_cards_batches",
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
     CardReplace = "post_admin_cards_card_id_replace",
@@ -250,7 +251,9 @@ impl Endpoint {
                 change(world, &path, &frozen()).with_other("status", "active")
             }
             Self::CardPin | Self::CardPinReset => card_pins::prepare(self, world).await,
-            Self::CardAssign | Self::CardBlock | Self::CardReplace => card_life::prepare(self, world).await,
+            Self::CardBatch | Self::CardAssign | Self::CardBlock | Self::CardReplace => {
+                card_life::prepare(self, world).await
+            }
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
             Self::TerminalOpen

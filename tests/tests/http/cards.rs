@@ -341,3 +341,54 @@ async fn card_of_earlier_records_has_no_list_state_or_expiry() {
     let _ = rig.paid(&rig.card, "100").await;
     rig.is_clean().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn batch_issues_each_card_once_by_workers_at_once() {
+    let world = listing("cards-batch", |_| {}).await;
+    let owner = &world.operator.who;
+    let batch = |count: u32, expires_at: Option<&str>| {
+        let mut body = json!({"count": count, "reason": "spring"});
+        if let Some(at) = expires_at {
+            body["expires_at"] = json!(at);
+        }
+        Call::post("/v1/admin/cards/batches", owner, &body).key(new_key())
+    };
+    for (count, expires_at) in [(0, None), (10_001, None), (1, Some("2020-01-01T00:00:00.000Z"))] {
+        let _ = world.api.settle(&batch(count, expires_at)).await.problem(400, "invalid_request");
+    }
+    let call = batch(130, Some("2099-01-01T00:00:00.000Z"));
+    let stored = world.api.settle(&call).await.good();
+    assert_eq!((stored.status, world.api.settle(&call).await.stored()), (202, stored.stored()));
+    let path = format!("/v1/admin/cards/batches/{}", stored.text("/batch_id"));
+    let view = async |query: &str| world.api.send(&Call::get(&format!("{path}{query}"), owner)).await.good().json();
+    let before = view("").await;
+    assert_eq!((&before["status"], &before["done"], &before["card_ids"]), (&json!("running"), &json!(0), &json!([])));
+
+    let runs = join_all((0..4).map(|_| world.run_jobs())).await;
+    let issued: usize = runs.iter().map(|run| run.as_ref().expect("a run").cards).sum();
+    assert_eq!(issued, 130, "{runs:?}");
+    assert_eq!(world.run_jobs().await.expect("a run").cards, 0);
+    let mut cards = Vec::new();
+    let mut query = "?limit=60".to_owned();
+    loop {
+        let page = view(&query).await;
+        assert_eq!((&page["status"], &page["done"]), (&json!("finished"), &json!(130)));
+        let ids = page["card_ids"].as_array().expect("ids").iter();
+        cards.extend(ids.map(|id| id.as_str().expect("an id").to_owned()));
+        let Some(next) = page["next_cursor"].as_str() else { break };
+        query = format!("?limit=60&cursor={next}");
+    }
+    assert_eq!(cards.iter().collect::<std::collections::BTreeSet<_>>().len(), 130);
+    let stored = world.check_books().await;
+    assert_eq!(stored.under("card").filter(|(_, sk, _)| *sk == "card").count(), 130);
+    let first = world.api.send(&Call::get(&format!("/v1/admin/cards/{}", cards[0]), owner)).await.good().json();
+    assert_eq!((&first["status"], &first["balance"]), (&json!("active"), &json!("0")));
+    assert_eq!(first["expires_at"], "2099-01-01T00:00:00.000Z");
+    let listed = world.api.send(&Call::get("/v1/admin/cards?limit=100", owner)).await.good().json();
+    assert_eq!(ids(&listed).len(), 100);
+
+    let other = listing("cards-batch-other", |_| {}).await;
+    let _ = other.api.send(&Call::get(&path, &other.operator.who)).await.problem(404, "not_found");
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "{report}");
+}

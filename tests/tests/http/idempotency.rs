@@ -64,6 +64,7 @@ endpoints! {
     admin_cards = CardIssue,
     admin_cards_patch = CardAdminPatch,
     admin_card_pin_reset = CardPinReset,
+    admin_card_batch = CardBatch,
     admin_card_assign = CardAssign,
     admin_card_block = CardBlock,
     admin_card_replace = CardReplace,

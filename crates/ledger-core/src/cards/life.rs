@@ -1,7 +1,7 @@
 //! The operator assigns a card to a customer, and blocks a card that is lost.
 
 use super::listing;
-use super::record::{CardReceipt, CardState, CardStatus, planned};
+use super::record::{CardReceipt, CardState, planned};
 use crate::audit::Act;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
@@ -61,7 +61,7 @@ pub fn plan_block(
         TransactItem::update(Role::Card, keys::card(tenant, card), update, vec![exists(), forms::card_active()]),
         act.record(tenant, cx),
     ];
-    Ok(planned(card, Some(CardStatus::Blocked), items, cx))
+    Ok(planned(card, None, items, cx))
 }
 
 /// Refuses what leads to a state, or needs a list, that the tenant's records do not have.

@@ -1,5 +1,6 @@
 //! Prepaid cards at terminals: the record, its life, lists of cards, the PIN, top-up, its bonus, payment and reversal.
 
+pub mod batch;
 pub mod bonus;
 pub mod life;
 pub mod listing;

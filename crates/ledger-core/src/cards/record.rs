@@ -135,18 +135,9 @@ pub struct CardReceipt {
     /// The card.
     pub card: CardId,
     /// The new status, if it was changed.
-    pub status: Option<CardStatus>,
+    pub status: Option<Status>,
     /// When it was issued or changed.
     pub at: Timestamp,
-}
-
-impl From<Status> for CardStatus {
-    fn from(status: Status) -> Self {
-        match status {
-            Status::Active => Self::Active,
-            Status::Frozen => Self::Frozen,
-        }
-    }
 }
 
 impl CardRecord {
@@ -197,6 +188,7 @@ pub fn plan_issue(
     cx: &Context,
 ) -> Result<Planned<CardReceipt>, PlanRefusal> {
     let CardIssue { tenant, card, owner, expires_at, actor } = command;
+    check_expiry(*expires_at, cx.now)?;
     let card = card.unwrap_or(CardId::new(cx.resource_id));
     let mut items = Vec::new();
     if let Some(owner) = owner {
@@ -233,13 +225,16 @@ pub(super) fn issued(
     } else if expires_at.is_some() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    if let Some(at) = expires_at {
-        if at <= now {
-            return Err(PlanRefusal::Invalid { field: "expires_at", why: "must be later than now" });
-        }
-        item.insert(forms::EXPIRES_AT.to_owned(), Value::s(at));
-    }
+    item.extend(expires_at.map(|at| (forms::EXPIRES_AT.to_owned(), Value::s(at))));
     Ok(item)
+}
+
+/// Refuses a time that is past.
+pub(super) fn check_expiry(expires_at: Option<Timestamp>, now: Timestamp) -> Result<(), PlanRefusal> {
+    if expires_at.is_some_and(|at| at <= now) {
+        return Err(PlanRefusal::Invalid { field: "expires_at", why: "must be later than now" });
+    }
+    Ok(())
 }
 
 /// A customer freezes or unfreezes their own card. Only the operator can lift the operator's freeze.
@@ -263,7 +258,7 @@ pub fn plan_own_status(
         }
     };
     let items = vec![status_update(tenant, card, update, clauses, cx)];
-    Ok(planned(card, Some(status.into()), items, cx))
+    Ok(planned(card, Some(status), items, cx))
 }
 
 /// The operator freezes or unfreezes a card. The owner's freeze is not changed.
@@ -284,7 +279,7 @@ pub fn plan_status(
     let clauses = vec![exists(), forms::card_active()];
     let update = set_frozen(Update::new(), status, actor);
     let items = vec![status_update(tenant, card, update, clauses, cx), act.record(tenant, cx)];
-    Ok(planned(card, Some(status.into()), items, cx))
+    Ok(planned(card, Some(status), items, cx))
 }
 
 fn status_update(tenant: &Tenant, card: CardId, update: Update, clauses: Vec<Clause>, cx: &Context) -> TransactItem {
@@ -294,7 +289,7 @@ fn status_update(tenant: &Tenant, card: CardId, update: Update, clauses: Vec<Cla
 
 pub(super) fn planned(
     card: CardId,
-    status: Option<CardStatus>,
+    status: Option<Status>,
     items: Vec<TransactItem>,
     cx: &Context,
 ) -> Planned<CardReceipt> {

@@ -43,6 +43,8 @@ pub enum Work {
     CoveredCash,
     /// A bonus on cash of the merchant that is not granted.
     CashBonus(MerchantId),
+    /// A batch of cards to continue.
+    CardBatch,
 }
 
 /// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
@@ -67,6 +69,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Notice => format!("{tenant}#due#notice#{shard}"),
         Work::CoveredCash => format!("{tenant}#due#covered_cash#{shard}"),
         Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),
+        Work::CardBatch => format!("{tenant}#due#card_batch#{shard}"),
     }
 }
 

@@ -41,6 +41,12 @@ pub fn entries_to_publish_late(tenant: &Tenant, shard: u32) -> Query {
     all(tenant, Work::PublishLate, shard)
 }
 
+/// Batches of cards that are not finished. They are few, so they have one shard.
+#[must_use]
+pub fn card_batches_to_continue(tenant: &Tenant) -> Query {
+    all(tenant, Work::CardBatch, 0)
+}
+
 /// Records of a merchant that are not credited.
 #[must_use]
 pub fn records_to_credit(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {

@@ -22,10 +22,10 @@ pub use accounts::{
     history_references, legacy_history, legacy_history_between, terminal_references_of, topup_markers,
 };
 pub use due::{
-    cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish, entries_to_publish_and_credit,
-    entries_to_publish_late, entries_to_seal_and_credit, grant_jobs_to_continue, holds_due, needs_review,
-    notices_to_announce, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_credit,
-    records_to_seal, records_to_settle, settlements_due,
+    card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
+    entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, grant_jobs_to_continue,
+    holds_due, needs_review, notices_to_announce, periods_to_settle, provider_checks_due, reconciliations_to_run,
+    records_to_credit, records_to_seal, records_to_settle, settlements_due,
 };
 pub use finding::{Times, customers, customers_named, customers_with, merchants_named, terminals, terminals_of};
 pub use items::{KEYS_MAX, item, items, snapshot};

@@ -76,9 +76,9 @@ pub struct CardView {
 pub struct CardChangeView {
     /// The card's id.
     pub card_id: String,
-    /// The new status, if it was changed.
+    /// `active` or `frozen`, if that was changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<words::CardChangedTo>)]
+    #[schema(value_type = Option<words::AccountStatus>)]
     pub status: Option<&'static str>,
     /// The time of the change.
     pub updated_at: String,

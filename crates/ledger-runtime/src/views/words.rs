@@ -25,8 +25,10 @@ words! {
     AccountStatus: "active" | "frozen";
     /// The kind of a terminal that is registered.
     TerminalKind: "till" | "counter";
-    /// The status of a card after a change of it.
-    CardChangedTo: "active" | "frozen" | "blocked";
+    /// The status of a card that was blocked.
+    CardBlockedStatus: "blocked";
+    /// The progress of a batch of cards.
+    CardBatchStatus: "running" | "finished";
     /// Whether a card's PIN can be used.
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 const NEW: &str = "019a0000-0000-7000-8000-0000000000c2";
 const OF_NEW: &str = "card:019a0000-0000-7000-8000-0000000000c2";
+const BATCH: &str = "019a0000-0000-7000-8000-0000000000f1";
 const SOON: &str = "2026-12-01T00:00:00.000Z";
 
 /// Cases of earlier versions under this one.
@@ -35,7 +36,7 @@ fn fresh() -> Json {
 }
 
 fn old(balance: &str) -> Json {
-    with(card(balance), "updated_at", s(EARLIER))
+    without(with(card(balance), "updated_at", s(EARLIER)), "owner")
 }
 
 fn owned(card: Json) -> Json {
@@ -92,7 +93,7 @@ fn issue(id: &'static str, why: &'static str, owner: Option<&str>, expires_at: &
 pub(super) fn cases() -> Vec<Case> {
     let all: Vec<Case> = cards::cases().into_iter().chain(super::card_reverse::cases()).collect();
     let mut cases: Vec<Case> = UNDER_7.iter().map(|case| records::under(&all, *case, "7")).collect();
-    cases.extend([issued(), assigned(), blocked(), moved(), expired(), returned()].into_iter().flatten());
+    cases.extend([batches(), issued(), assigned(), blocked(), moved(), expired(), returned()].into_iter().flatten());
     cases
 }
 
@@ -109,6 +110,46 @@ fn issued() -> Vec<Case> {
         issue("card_issue/expiring-before-records-7", "Nothing would keep to it.", None, SOON)
             .on([config()])
             .ends("refused wrong_state"),
+    ]
+}
+
+fn stored(count: &str, done: &str) -> Json {
+    let attributes = json!({
+        "batch_id": s(BATCH), "staff_id": s(STAFF), "count": n(count), "done": n(done), "created_at": s(EARLIER),
+        "updated_at": s(EARLIER), "due_pk": s("demo#due#card_batch#0"), "due_sk": s(BATCH),
+    });
+    item("tenant", "root", &format!("JOB#cards#{BATCH}"), attributes)
+}
+
+fn batches() -> Vec<Case> {
+    let batch = |id, why, count: &str| {
+        let claim = by_staff("card_batch", "/v1/admin/cards/batches", json!({ "count": count }));
+        let does = CardLifeDoes::Batch {
+            count: count.to_owned(),
+            expires_at: Some(SOON.to_owned()),
+            actor: BY_STAFF.to_owned(),
+            reason: None,
+        };
+        Case::new(id, why, Some(claim), Does::CardLife(does))
+    };
+    let advance = |id, why| {
+        let does = CardLifeDoes::Advance { batch: BATCH.to_owned() };
+        Case::new(id, why, None, Does::CardLife(does)).on([config_7()])
+    };
+    vec![
+        batch("card_batch/stored", "It is due at once.", "10000").on([config_7()]),
+        batch("card_batch/too-many", "One card too many.", "10001")
+            .on([config_7()])
+            .ends("invalid count: must be from 1 to 10000"),
+        batch("card_batch/before-records-7", "The cards would be in no list.", "3")
+            .on([config()])
+            .ends("refused wrong_state"),
+        advance("card_batch/slice", "A batch that is not finished stays due.").on([stored("53", "0")]),
+        advance("card_batch/last-slice", "The last cards, and the batch is not due.").on([stored("52", "50")]),
+        advance("card_batch/advanced-meanwhile", "Another worker issued them after the read.")
+            .on([stored("52", "52")])
+            .seen([stored("52", "50")])
+            .ends("rejected stale_plan by job"),
     ]
 }
 

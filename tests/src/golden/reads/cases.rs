@@ -113,6 +113,7 @@ pub fn all() -> Vec<Case> {
         merchants::cases(),
         merchants::of_periods(),
         merchants::of_bonuses(),
+        merchants::of_cards(),
         tenants(),
         finding::cases(),
         trail::cases(),

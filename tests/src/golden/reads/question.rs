@@ -165,6 +165,14 @@ pub enum Question {
     ReconciliationsToRun {
         tenant: String,
     },
+    CardBatchesToContinue {
+        tenant: String,
+    },
+    Cards {
+        tenant: String,
+        shard: u32,
+        index: String,
+    },
     Merchants {
         tenant: String,
         /// The index by owner; that of version 1 if it is absent.
@@ -383,6 +391,8 @@ impl Question {
                 reads::cash_bonuses_due(&slug(tenant), merchant(of), at(until))
             }
             Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
+            Self::CardBatchesToContinue { tenant } => reads::card_batches_to_continue(&slug(tenant)),
+            Self::Cards { tenant, shard, index } => reads::cards(owner_index(Some(index)), &slug(tenant), *shard),
             Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
             Self::MerchantRecords { tenant, merchant: of, shard, index } => {
                 reads::merchant_records(owner_index(index.as_deref()), &slug(tenant), merchant(of), *shard)

@@ -47,6 +47,7 @@ pub(crate) async fn traffic(stage: &Stage) {
             Endpoint::CashDeposit
                 | Endpoint::CashDepositReversal
                 | Endpoint::AccountLimits
+                | Endpoint::CardBatch
                 | Endpoint::CardAssign
                 | Endpoint::CardBlock
                 | Endpoint::CardReplace

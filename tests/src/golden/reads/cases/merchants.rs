@@ -174,3 +174,18 @@ pub(super) fn of_bonuses() -> Vec<Case> {
     let due = case("covered_cash/due", "merchants with a paid settlement", json!({ "tenant": "demo" }), &["settling"]);
     [begun, due].map(of_bonuses).into()
 }
+
+/// The tenant's cards, and batches of them.
+pub(super) fn of_cards() -> Vec<Case> {
+    let shard = json!({ "tenant": "demo", "shard": 3, "index": KEYS });
+    let newest = json!({ "newest_first": true });
+    let all = [
+        paged(newest, case("cards/newest", "the keys of cards of a shard", shard.clone(), &["card 2", "card 1"])),
+        paged(
+            json!({ "newest_first": true, "after": "019a0000-0000-7000-8000-0000000000c7", "limit": 1 }),
+            case("cards/after", "after a card", shard, &["card 1"]),
+        ),
+        case("card_batches_to_continue/due", "batches that are not finished", json!({ "tenant": "demo" }), &["batch"]),
+    ];
+    all.into_iter().map(|case| Case { world: "cards", ..case }).collect()
+}

@@ -1,0 +1,142 @@
+//! `/v1/admin/cards/batches`: issues many cards without owners, in the background.
+
+use crate::cards;
+use axum::Json;
+use axum::extract::State;
+use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue, CardBatchReceipt};
+use ledger_core::idempotency::Fields;
+use ledger_core::ids::{CardId, JobId};
+use ledger_core::keys;
+use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
+use ledger_runtime::app::App;
+use ledger_runtime::cursor::Cursor;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::execute::{Outcome, accepted};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{self, KeyedJson, PathId, SentText};
+use ledger_runtime::views::words;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A batch of cards to be issued.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"count": 500, "expires_at": "2030-04-01T00:00:00.000Z", "reason": "spring festival"}))]
+pub(crate) struct CardBatchBody {
+    /// The number of cards.
+    #[schema(minimum = 1, maximum = 10000, example = 500)]
+    count: u32,
+    /// The time from which no terminal debits or loads the cards, in UTC; absent if they do not expire.
+    expires_at: Option<String>,
+    /// The reason; at most 140 characters, no card number.
+    reason: Option<String>,
+}
+
+/// A stored batch.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CardBatchAcceptedView {
+    /// The batch's id.
+    batch_id: String,
+    /// `accepted`.
+    #[schema(value_type = words::JobAccepted)]
+    status: &'static str,
+    /// The number of cards.
+    count: u32,
+    /// The time of the request.
+    created_at: String,
+}
+
+/// The progress of a batch, with a page of its cards.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CardBatchView {
+    /// The batch's id.
+    batch_id: String,
+    /// `running`, or `finished` if every card is issued.
+    #[schema(value_type = words::CardBatchStatus)]
+    status: &'static str,
+    /// The number of cards.
+    count: u32,
+    /// The number of cards that are issued.
+    done: u32,
+    /// The time from which the cards cannot be used; absent if they do not expire.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<String>,
+    /// The ids of issued cards, in a fixed order.
+    card_ids: Vec<String>,
+    /// The cursor of the next page; absent on the last page of the cards that are issued.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+    /// The time of the request.
+    created_at: String,
+}
+
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards/batches")
+    .summary("Issues many cards without owners.")
+    .about("The batch is stored, and its cards are issued in the background: 10,000 in some minutes.")
+    .permission(Permission::CardsManage)
+    .body::<CardBatchBody>()
+    .accepted::<CardBatchAcceptedView>("Stored as a batch")
+    .when(Code::WrongState, "the tenant's records have no lists of cards")
+    .keyed(Operation::CardBatch);
+
+pub(crate) async fn create(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<CardBatchBody>,
+) -> Result<Outcome, Problem> {
+    let expires_at = body.expires_at.as_deref().map(cards::expiry).transpose()?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let fields = Fields::new()
+        .with("count", body.count)
+        .with_some("expires_at", expires_at)
+        .with_some("reason", reason.as_ref().map(SentText::as_sent));
+    let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
+    let plan = async |cx: Context| {
+        let (terms, reason) = (cards::current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
+        let (tenant, staff, count) = (who.tenant(), who.staff_id(), body.count);
+        let issue = CardBatchIssue { tenant, staff, count, expires_at, reason: reason.as_ref() };
+        Ok(batch::plan(&issue, &terms, &cx)?)
+    };
+    let stored = |receipt: &CardBatchReceipt| {
+        let view = CardBatchAcceptedView {
+            batch_id: receipt.id.to_string(),
+            status: "accepted",
+            count: receipt.count,
+            created_at: receipt.created_at.to_string(),
+        };
+        accepted(GET.path(&[&receipt.id]), &view)
+    };
+    Ok(app.perform(claim.clone(), admission, plan, stored).await)
+}
+
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/cards/batches/{batch_id}")
+    .summary("Returns the progress of a batch of cards, and the ids of its cards by pages.")
+    .permission(Permission::CardsRead)
+    .id("batch_id", "The batch's id.")
+    .paged()
+    .ok::<CardBatchView>("The batch")
+    .when(Code::NotFound, "no such batch");
+
+pub(crate) async fn get(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<JobId>,
+    page: request::Page,
+) -> Result<Json<CardBatchView>, Problem> {
+    let item = app.dynamo().get(&keys::card_batch(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
+    let batch = CardBatch::read(&item)?;
+    let (cards, is_last) = batch.page(page.cursor.map(|cursor| CardId::new(cursor.id())), page.limit);
+    let next = cards.last().filter(|_| !is_last).map(|card| Cursor::after(card.uuid()).to_string());
+    Ok(Json(CardBatchView {
+        batch_id: batch.id.to_string(),
+        status: if batch.is_finished() { "finished" } else { "running" },
+        count: batch.count,
+        done: batch.done,
+        expires_at: batch.expires_at.map(|at| at.to_string()),
+        card_ids: cards.iter().map(ToString::to_string).collect(),
+        next_cursor: next,
+        created_at: batch.created_at.to_string(),
+    }))
+}
