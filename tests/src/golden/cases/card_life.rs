@@ -263,9 +263,6 @@ fn expired() -> Vec<Case> {
             .on([until(NOW)])
             .ends("rejected wrong_state by card"),
     ]
-    .into_iter()
-    .map(Case::by_terminal)
-    .collect()
 }
 
 fn paid() -> Json {
@@ -300,7 +297,7 @@ fn returned() -> Vec<Case> {
         ..keyed(by_merchant("card_bonus", &path, json!({})), &format!("bonus:{OLD_TXN}"))
     };
     let grant = Does::Cash(CashDoes::GrantBonus { merchant: MERCHANT.to_owned(), topup: OLD_TXN.to_owned() });
-    let mut at_terminals = vec![
+    let mut all = vec![
         refund("card_refund/replaced-followed", "The card that replaced it gets the refund.")
             .on([replaced(old("0")), fresh()])
             .moves(&given)
@@ -319,11 +316,10 @@ fn returned() -> Vec<Case> {
             .on([done("card_topup"), topup_entry(), replaced(old("0")), with(fresh(), "balance", n("800"))])
             .moves(&[(OF_NEW, "ECOPAY", "-800"), ("cash_clearing", "ECOPAY", "800")]),
     ];
-    at_terminals = at_terminals.into_iter().map(Case::by_terminal).collect();
-    at_terminals.push(
+    all.push(
         Case::new("card_bonus/replaced-followed", "The bonus names the card that got it.", Some(bonus), grant)
             .on([earning("7"), due(), replaced(old("0")), fresh()])
             .moves(&[(OF_NEW, "ECOPAY", "8"), ("points_issued", "ECOPAY", "-8")]),
     );
-    at_terminals
+    all
 }
