@@ -235,6 +235,12 @@ impl TransactItem {
         self
     }
 
+    /// Writes the item whole in place of the update, if it does not exist. What it posts stays the same.
+    pub(super) fn open_with(&mut self, item: Item) {
+        self.action = Action::Put(item);
+        self.clauses = vec![Clause { condition: Condition::absent(attr::PK), failure: Failure::StalePlan }];
+    }
+
     /// Adds guards.
     pub(crate) fn guarded_also(mut self, clauses: Vec<Clause>) -> Self {
         self.clauses.extend(clauses);
@@ -321,23 +327,25 @@ impl TransactItem {
 
     /// The first sum of a balance item that it writes otherwise than its postings and reservation say.
     pub(crate) fn unposted_sum(&self) -> Option<&'static str> {
+        let posted: Option<BTreeMap<&str, Delta>> = self.changes.iter().try_fold(BTreeMap::new(), |mut all, change| {
+            all.extend(change.sums()?);
+            Some(all)
+        });
+        let wanted = |sum| posted.as_ref().and_then(|posted| posted.get(sum)).map(|delta| Value::N(delta.text()));
         match &self.action {
             Action::Check => None,
-            Action::Put(item) => [attr::BALANCE, attr::HELD]
+            // Other items have attributes of these names, and an empty balance has them at zero.
+            Action::Put(item) if self.changes.is_empty() => [attr::BALANCE, attr::HELD]
                 .into_iter()
                 .find(|sum| item.get(*sum).is_some_and(|value| *value != Value::int(0))),
-            Action::Update(update) => {
-                let posted: Option<BTreeMap<&str, Delta>> =
-                    self.changes.iter().try_fold(BTreeMap::new(), |mut all, change| {
-                        all.extend(change.sums()?);
-                        Some(all)
-                    });
-                SUMS.into_iter().find(|sum| {
-                    let (added, otherwise) = update.added(sum);
-                    let wanted = posted.as_ref().and_then(|posted| posted.get(sum)).map(|delta| Value::N(delta.text()));
-                    otherwise || added != wanted.as_ref()
-                })
+            Action::Put(item) => {
+                let written = |sum| item.get(sum).filter(|value| **value != Value::int(0)).cloned();
+                SUMS.into_iter().find(|sum| written(*sum) != wanted(*sum))
             }
+            Action::Update(update) => SUMS.into_iter().find(|sum| {
+                let (added, otherwise) = update.added(sum);
+                otherwise || added != wanted(*sum).as_ref()
+            }),
         }
     }
 

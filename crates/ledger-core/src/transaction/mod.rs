@@ -8,6 +8,7 @@ mod disclose;
 mod entry;
 mod entry_terms;
 mod item;
+mod opening;
 mod period;
 mod projection;
 mod request;
@@ -23,6 +24,7 @@ pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub use entry_terms::EntryTerms;
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
+pub use opening::OpeningError;
 pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};
 pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use projection::ProjectedRecord;
@@ -68,7 +70,8 @@ impl<R> Planned<R> {
 /// An ordered list of actions that is safe to execute.
 // INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
 // matched by a posting of an entry that sums to zero per asset, or is the sum of the records that the same transaction
-// flags as credited. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum. Headroom under a cap changes under a marker only.
+// flags as credited. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum.
+// Headroom under a cap changes under a marker only. A balance item that is put whole has what it posts as its first value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,

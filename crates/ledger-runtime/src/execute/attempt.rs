@@ -1,15 +1,21 @@
 //! Writes a transaction, retrying conflicts.
 
 use super::Ledger;
-use crate::dynamo::WriteError;
+use crate::dynamo::{ReadError, WriteError};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::dynamo::Item;
+use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
+use ledger_core::keys::Key;
+use ledger_core::migration::Layout;
 use ledger_core::operation::Operation;
 use ledger_core::retry;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
+use std::collections::BTreeMap;
 
+/// How often one transaction is built again because another one has opened or frozen an account that it would open.
+const OPENINGS_MAX: u32 = 8;
 /// Workers of which several may write the same item at once.
 const OF_WORKERS: [Operation; 3] = [Operation::Publish, Operation::Crediting, Operation::Sealing];
 
@@ -45,9 +51,55 @@ pub(super) struct Tries {
 }
 
 impl Ledger {
-    /// Writes a transaction, again after each conflict while retries are left.
-    // INVARIANT: only conflicts are retried.
+    /// Writes a transaction, again after each conflict while retries are left. An account that it credits and that does
+    /// not exist opens itself, if its holder's profile is open.
+    // INVARIANT: only conflicts are retried, and a transaction that was rejected.
     pub(super) async fn write_through(
+        &self,
+        tenant: &Tenant,
+        operation: Operation,
+        transaction: &Transaction,
+        tries: &mut Tries,
+    ) -> Result<WriteOutcome, NotWritten> {
+        for _ in 0..OPENINGS_MAX {
+            let outcome = self.write_as_built(tenant, operation, transaction, tries).await?;
+            let WriteOutcome::Rejected(rejection) = &outcome else { return Ok(outcome) };
+            let profiles = transaction.profiles_to_open(rejection);
+            if profiles.is_empty() {
+                return Ok(outcome);
+            }
+            // Boxed, because this rare future is large and would be part of every write's.
+            let opening = Box::pin(self.opening(tenant, transaction, rejection, &profiles)).await?;
+            let Some(opening) = opening else { return Ok(outcome) };
+            match self.write_as_built(tenant, operation, &opening, tries).await? {
+                // The account was opened, or its holder's profile has changed. If it is a guard of the transaction itself
+                // that fails, it fails again when the transaction is written as it was built.
+                WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
+                outcome => return Ok(outcome),
+            }
+        }
+        Err(NotWritten::Contended)
+    }
+
+    /// The transaction that opens the accounts which a rejection reports as missing; `None` if they do not open.
+    async fn opening(
+        &self,
+        tenant: &Tenant,
+        transaction: &Transaction,
+        rejection: &Rejection,
+        profiles: &[Key],
+    ) -> Result<Option<Transaction>, NotWritten> {
+        // In a legacy model, what is missing was not brought from there.
+        let Layout::Split = *self.dynamo.layout(tenant).await.map_err(not_read)? else { return Ok(None) };
+        let mut found = BTreeMap::new();
+        for key in profiles {
+            let Some(profile) = self.dynamo.get(key).await.map_err(not_read)? else { return Ok(None) };
+            found.insert(key.clone(), profile);
+        }
+        transaction.opening(rejection, &found).map_err(|error| NotWritten::Broken(error.to_string()))
+    }
+
+    async fn write_as_built(
         &self,
         tenant: &Tenant,
         operation: Operation,
@@ -110,5 +162,15 @@ impl Ledger {
             NotWritten::Broken(what) => self.broken(tenant, operation, &what),
             NotWritten::Store(error) => self.not_written(tenant, operation, &error),
         })
+    }
+}
+
+/// Nothing was written: the transaction was rejected before the read.
+fn not_read(error: ReadError) -> NotWritten {
+    match error {
+        ReadError::Throttled | ReadError::Unavailable(_) => NotWritten::Throttled,
+        ReadError::Refused(_) | ReadError::Unreadable(_) | ReadError::Unadoptable(_) => {
+            NotWritten::Broken(error.to_string())
+        }
     }
 }

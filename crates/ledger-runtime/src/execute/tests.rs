@@ -100,9 +100,37 @@ async fn missing_sender_is_not_stored_and_missing_recipient_is() {
     let store = Store::script([cancelled(1, "ConditionalCheckFailed", None)]);
     let outcome = perform(&store.ledger().0, "100", Execute).await;
     assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (404, "not_found", 1));
-    let store = Store::script([cancelled(2, "ConditionalCheckFailed", None), done()]);
+    // Of the recipient, whose account could open itself, the profile is read.
+    let missing = || cancelled(2, "ConditionalCheckFailed", None);
+    let store = Store::script([missing(), Step::Ok(json!({})), done()]);
     let outcome = perform(&store.ledger().0, "100", Execute).await;
-    assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (400, "recipient_unavailable", 2));
+    assert_eq!((outcome.status(), code(&outcome).as_str(), store.seen().len()), (400, "recipient_unavailable", 3));
+    assert_eq!(store.seen()[1].body["Key"]["type"]["S"], "PROFILE");
+}
+
+#[tokio::test(start_paused = true)]
+async fn opening_of_an_account_is_retried_and_then_given_up() {
+    let profile = json!({"Item": {"status": {"S": "active"}, "accounts": {"N": "2"}}});
+    let missing = || cancelled(2, "ConditionalCheckFailed", None);
+    let read = || Step::Ok(profile.clone());
+    // One more action: the profile.
+    let opened = |at, item| Step::Cancelled(reasons(ACTIONS + 1, at, "ConditionalCheckFailed", item));
+    let store = Store::script([missing(), read(), done()]);
+    assert_eq!(perform(&store.ledger().0, "100", Execute).await.status(), 201);
+    let put = &store.seen()[2].body["TransactItems"][2]["Put"]["Item"];
+    assert_eq!((&put["balance"]["N"], &put["exposure"]["N"]), (&json!("100"), &json!("100")));
+    // Another request has opened it: what was built adds to it.
+    let theirs = json!({"uuid": {"S": "p"}, "type": {"S": "BALANCE#ECOPAY"}, "balance": {"N": "7"}});
+    let store = Store::script([missing(), read(), opened(2, Some(theirs)), done()]);
+    assert_eq!(perform(&store.ledger().0, "100", Execute).await.status(), 201);
+    assert!(store.seen()[3].body["TransactItems"][2]["Update"].is_object());
+    // Nothing was applied, so a stored response is looked up at last.
+    let frozen = json!({"uuid": {"S": "p"}, "status": {"S": "frozen"}, "accounts": {"N": "2"}, "frozen": {"S": "s"}});
+    let rounds = (0..8).flat_map(|_| [missing(), read(), opened(ACTIONS, Some(frozen.clone()))]);
+    let store = Store::script(rounds.chain([Step::Ok(json!({}))]));
+    let outcome = perform(&store.ledger().0, "100", Execute).await;
+    assert_eq!((outcome.status(), code(&outcome).as_str()), (503, "busy"));
+    assert!(store.is_through());
 }
 
 /// The first attempt's response is lost and it may still be applied. The response to the second is not stored.
