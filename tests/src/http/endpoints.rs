@@ -74,10 +74,6 @@ endpoints! {
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
     CardPinReset = "post_admin_cards_card_id_pin_reset",
-    CardBatch = "post_admin_cards_batches",
-    CardAssign = "post_admin_cards_card_id_assign",
-    CardBlock = "post_admin_cards_card_id_block",
-    CardReplace = "post_admin_cards_card_id_replace",
     TerminalOpen = "post_admin_terminals",
     TerminalPatch = "patch_admin_terminals_terminal_id",
     Enrolment = "post_admin_terminals_terminal_id_enrolment",
@@ -125,6 +121,11 @@ endpoints! {
     MigrationBackfill = "post_admin_migration_backfill",
     MigrationVerify = "post_admin_migration_verify",
     MigrationContract = "post_admin_migration_contract",
+    // They raise the version of the tenant's records, so they are the last.
+    CardBatch = "post_admin_cards_batches",
+    CardAssign = "post_admin_cards_card_id_assign",
+    CardBlock = "post_admin_cards_card_id_block",
+    CardReplace = "post_admin_cards_card_id_replace",
 }
 
 impl Stage {
