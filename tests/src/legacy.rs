@@ -48,8 +48,7 @@ pub enum Kinds {
 pub fn terms() -> TenantTerms {
     let rate = |text: &str| Rate::parse(text).unwrap();
     let yen = |text: &str| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
-    let asset =
-        |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
+    let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     let mut assets: BTreeMap<_, _> =
         [AssetSpec::ECOPAY, AssetSpec::POINT, AssetSpec::JCREDIT, aoba()].map(asset).into();
     if let Some(money) = assets.get_mut(&Asset::Ecopay) {

@@ -78,7 +78,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
     let regional = RegionalKey::parse("aoba").map_err(failed)?;
     let regional = AssetSpec::regional(regional, 0).ok_or_else(|| failed("regional scale"))?;
     let asset = |spec: AssetSpec, cap, transferable, spendable| {
-        (spec.asset().clone(), AssetTerms { spec, cap, transferable, spendable })
+        (spec.asset().clone(), AssetTerms { transferable, spendable, ..AssetTerms::running(spec, cap) })
     };
     Ok(TenantTerms {
         version: TermsVersion::FIRST,

@@ -235,7 +235,7 @@ fn asset_terms(name: &str, file: &AssetFile) -> Result<AssetTerms, TermsError> {
         (Asset::Jcredit, None) => AssetSpec::JCREDIT,
     };
     let cap = file.cap.as_ref().map(|cap| amount(&format!("{field}.cap"), &spec, cap)).transpose()?;
-    Ok(AssetTerms { cap, transferable: file.transferable, spendable: file.spendable, spec })
+    Ok(AssetTerms { transferable: file.transferable, spendable: file.spendable, ..AssetTerms::running(spec, cap) })
 }
 
 /// The text of a terms file that [`parse`] reads.

@@ -328,8 +328,7 @@ fn text(of: &str) -> FreeText {
 
 fn terms() -> TenantTerms {
     let rate = |text: &str| Rate::parse(text).expect("a rate");
-    let asset =
-        |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
+    let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,

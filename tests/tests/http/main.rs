@@ -5,6 +5,7 @@ mod approvals;
 mod approvals_every;
 mod approvals_money;
 mod approvals_recorded;
+mod assets;
 mod attention;
 mod audit;
 mod callers;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, StaffId, Tenant, TransactionId};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::TenantTerms;
+use crate::terms::{AssetTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};
 use crate::{forms, keys};
@@ -59,7 +59,7 @@ impl Decision {
 /// decision; if approved, the balance and the journal entry; and the audit record.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the sums do not fit.
+/// [`PlanRefusal`] if the sums do not fit, or a retired asset would be credited.
 pub fn plan(
     tenant: &Tenant,
     staff: StaffId,
@@ -78,6 +78,11 @@ pub fn plan(
     if decision == Decision::Approve {
         update = update.set("transaction_id", "transaction_id", Value::s(cx.transaction_id));
         let size = delta.size().ok_or(PlanRefusal::Refused(Failure::WrongState))?;
+        // What answers a break corrects the record of what is held, whatever the asset's state is.
+        let is_credited = terms.asset(size.asset()).is_none_or(AssetTerms::is_credited);
+        if !is_credited && !delta.is_debit() && adjustment.finding.is_none() {
+            return Err(PlanRefusal::Invalid { field: "asset", why: "is retired: it is credited to no account" });
+        }
         let posted = if delta.is_debit() {
             forms::debit(tenant, Role::Payer, account, &size, cx.now)
         } else {

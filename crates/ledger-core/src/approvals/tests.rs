@@ -48,7 +48,7 @@ fn tenant() -> Tenant {
 
 fn terms() -> TenantTerms {
     let spec = AssetSpec::POINT;
-    let asset = AssetTerms { spec: spec.clone(), cap: None, transferable: false, spendable: true };
+    let asset = AssetTerms { transferable: false, ..AssetTerms::running(spec.clone(), None) };
     TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,

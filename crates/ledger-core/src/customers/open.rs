@@ -56,7 +56,9 @@ pub fn plan(
 ) -> Result<Planned<CustomerReceipt>, PlanRefusal> {
     let customer = command.customer.unwrap_or(CustomerId::new(cx.resource_id));
     let partition = Partition::customer(&command.tenant, customer);
-    let accounts = i64::try_from(terms.assets.len()).unwrap_or(i64::MAX);
+    // What is retired is not credited.
+    let assets = || terms.assets.values().filter(|terms| terms.is_credited()).map(|terms| terms.spec.asset());
+    let accounts = i64::try_from(assets().count()).unwrap_or(i64::MAX);
     let mut profile = Item::from([
         ("customer_id".to_owned(), Value::s(customer)),
         ("name".to_owned(), Value::s(command.name.expose())),
@@ -86,7 +88,7 @@ pub fn plan(
         }));
     }
     let mut items = vec![TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists)];
-    for asset in terms.assets.keys() {
+    for asset in assets() {
         let balance = Item::from([
             (attr::BALANCE.to_owned(), Value::int(0)),
             (attr::HELD.to_owned(), Value::int(0)),

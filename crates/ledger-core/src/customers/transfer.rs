@@ -55,7 +55,7 @@ pub fn plan(command: &Transfer, terms: &TenantTerms, cx: &Context) -> Result<Pla
     }
     let asset = terms
         .asset(amount.asset())
-        .filter(|asset| asset.transferable)
+        .filter(|asset| asset.is_transferred())
         .ok_or(invalid("asset", "cannot be sent to other customers"))?;
     let (payer, payee) = (Account::Customer(*from), Account::Customer(*to));
     let incoming = match &asset.cap {

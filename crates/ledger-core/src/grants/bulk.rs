@@ -124,7 +124,7 @@ pub struct JobReceipt {
 /// [`PlanRefusal`] for no, too many or repeated customers, or an asset that cannot be granted.
 pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Planned<JobReceipt>, PlanRefusal> {
     let invalid = |why| PlanRefusal::Invalid { field: "customer_ids", why };
-    grant::check_asset(command.amount.asset())?;
+    grant::check_issued(command.amount.asset(), terms)?;
     if command.customers.is_empty() || command.customers.len() > MAX_CUSTOMERS {
         return Err(invalid("must name 1 to 1500 customers"));
     }

@@ -8,7 +8,7 @@ use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::TenantTerms;
+use crate::terms::{AssetTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Planned, Role};
 
@@ -53,13 +53,25 @@ pub fn check_asset(asset: &Asset) -> Result<(), PlanRefusal> {
     }
 }
 
+/// Refuses an asset that is not granted under the terms.
+///
+/// # Errors
+/// [`PlanRefusal::Invalid`] for any asset but points and regional currency, and for one that is stopped.
+pub(super) fn check_issued(asset: &Asset, terms: &TenantTerms) -> Result<(), PlanRefusal> {
+    check_asset(asset)?;
+    match terms.asset(asset).is_some_and(AssetTerms::is_issued) {
+        true => Ok(()),
+        false => Err(PlanRefusal::Invalid { field: "asset", why: "is not issued" }),
+    }
+}
+
 /// Builds the grant's transaction: the balance, journal entry, audit record.
 ///
 /// # Errors
-/// [`PlanRefusal`] for an asset that cannot be granted.
+/// [`PlanRefusal`] for an asset that cannot be granted, or is not issued.
 pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planned<GrantReceipt>, PlanRefusal> {
     let Grant { tenant, actor, customer, amount, reason } = command;
-    check_asset(amount.asset())?;
+    check_issued(amount.asset(), terms)?;
     let account = Account::Customer(*customer);
     let mut items = Vec::from_iter(forms::credit(tenant, Role::Payee, account, amount, cx.now));
     items.push(

@@ -15,7 +15,7 @@ use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmou
 use crate::payment_state::{Move, PaymentState};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{AssetTerms, MerchantTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -128,7 +128,7 @@ impl Parts {
         let invalid = |field, why| PlanRefusal::Invalid { field, why };
         let spec = terms
             .asset(total.asset())
-            .filter(|asset| asset.spendable)
+            .filter(|asset| asset.is_spent())
             .map(|asset| asset.spec.clone())
             .ok_or(invalid("asset", "merchants do not take this asset"))?;
         let others: Vec<(&'static str, Amount)> =
@@ -139,7 +139,7 @@ impl Parts {
         let mut by_asset = BTreeMap::new();
         let mut rest = Some(total.clone());
         for (field, part) in others {
-            if !terms.asset(part.asset()).is_some_and(|asset| asset.spendable) {
+            if !terms.asset(part.asset()).is_some_and(AssetTerms::is_spent) {
                 return Err(invalid(field, "merchants do not take this asset"));
             }
             let in_total = part.one_to_one(&spec).ok_or(invalid(field, "must be a whole number of yen"))?;

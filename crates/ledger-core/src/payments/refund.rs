@@ -26,7 +26,7 @@ use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, Transac
 use crate::wallets::SeenWallet;
 use crate::wallets::debt::{self, ReturningAmount};
 use crate::wallets::earned::{Earned, TakenBack};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A refund of a payment that was read.
 #[derive(Clone, Debug)]
@@ -70,6 +70,8 @@ pub struct RefundReceipt {
     pub points_taken_back: Option<Amount>,
     /// Yen kept from the money for earned points that the payer has spent.
     pub deducted: Option<Amount>,
+    /// What of the parts goes to `breakage`, because its asset is retired.
+    pub to_breakage: BTreeMap<Asset, Amount>,
     /// CO2 taken off the estimate.
     pub co2: Co2Kg,
     /// The payment's state after the refund.
@@ -86,6 +88,8 @@ struct Division {
     points: TakenBack,
     /// How the points among the parts are divided between the payer's debt and the payer.
     returned: Option<ReturningAmount>,
+    /// The assets that are retired: what is returned in them goes to `breakage`.
+    retired: BTreeSet<Asset>,
 }
 
 /// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
@@ -109,6 +113,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         parts: division.parts.clone(),
         points_taken_back: division.points.from_points.clone(),
         deducted: division.points.from_money.clone(),
+        to_breakage: division.forfeited(),
         co2,
         payment_state: state,
         created_at: cx.now,
@@ -218,7 +223,9 @@ fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRef
     }
     let amount = amount.ok_or_else(over)?;
     let returned = parts.get(&Asset::Point).map(|points| command.wallet.divide(payment.payer, points)).transpose()?;
-    let mut division = Division { amount, parts, left, points: TakenBack::default(), returned };
+    let is_retired = |asset: &&Asset| terms.asset(asset).is_some_and(|terms| !terms.is_credited());
+    let retired = parts.keys().filter(is_retired).cloned().collect();
+    let mut division = Division { amount, parts, left, points: TakenBack::default(), returned, retired };
     settle_points(command, terms, &mut division)?;
     Ok(division)
 }
@@ -247,10 +254,12 @@ fn postings(command: &Refund<'_>, to: &ReturnAccount, division: &Division) -> Re
     let payer = to.account();
     let merchant = Account::Merchant(command.payment.merchant);
     let issued = Account::Tenant(TenantAccount::PointsIssued);
+    let breakage = Account::Tenant(TenantAccount::Breakage);
     let mut postings = Vec::new();
     for part in division.parts.values() {
+        let to = if division.is_forfeited(part.asset()) { breakage } else { payer };
         postings.push(Posting::new(merchant, part.debit()));
-        postings.push(Posting::new(payer, part.credit()));
+        postings.push(Posting::new(to, part.credit()));
     }
     for repaid in [&division.repaid(command)?, &division.returned]
         .into_iter()
@@ -268,6 +277,17 @@ fn postings(command: &Refund<'_>, to: &ReturnAccount, division: &Division) -> Re
 }
 
 impl Division {
+    /// Whether what is returned in an asset goes to `breakage`.
+    fn is_forfeited(&self, asset: &Asset) -> bool {
+        self.retired.contains(asset)
+    }
+
+    /// What goes to `breakage`.
+    fn forfeited(&self) -> BTreeMap<Asset, Amount> {
+        let parts = self.parts.iter().filter(|(asset, _)| self.is_forfeited(asset));
+        parts.map(|(asset, part)| (asset.clone(), part.clone())).collect()
+    }
+
     /// The refunded money, less what is kept for spent points.
     fn money(&self) -> Result<Option<Amount>, PlanRefusal> {
         match (self.parts.get(&Asset::Ecopay), &self.points.from_money) {
@@ -292,6 +312,12 @@ fn balances(
     let payer = to.account();
     let mut items = Vec::new();
     for (asset, part) in &division.parts {
+        if division.is_forfeited(asset) {
+            // The payer gets nothing of it. The aggregates, which count the refund, are beside a balance.
+            let untouched = forms::check_balance(command.tenant, Role::Payee, payer, asset);
+            items.extend(untouched.map(|item| item.guarded_by(vec![exists()])));
+            continue;
+        }
         let returned_part = match asset {
             Asset::Point => continue,
             Asset::Ecopay => division.money()?,

@@ -1,6 +1,6 @@
 //! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
 
-use super::{CardPinTerms, HoldHours, SettlementTerms, SpentPoints, TenantTerms, TopupTerms};
+use super::{CardPinTerms, HoldHours, SettlementTerms, SpentPoints, TenantTerms, TopupTerms, asset};
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
@@ -23,10 +23,17 @@ const NAME_BYTES_MAX: usize = 80;
 /// One of the terms of a programme.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TermsField {
+    // First, because the other fields of an asset can be set in the change that adds it.
+    /// The number of decimals of a regional currency; a change with it adds the currency.
+    AssetScale(Asset),
+    /// Whether grants of a regional currency take from a budget.
+    AssetBudgeted(Asset),
     /// The most that a customer may hold of an asset.
     AssetCap(Asset),
     /// Whether merchants accept an asset.
     AssetSpendable(Asset),
+    /// How far a regional currency is stopped.
+    AssetState(Asset),
     /// Whether customers may send an asset to each other.
     AssetTransferable(Asset),
     /// Bonus yen per yen loaded onto a card.
@@ -116,16 +123,19 @@ impl TermsField {
             return Some(field);
         }
         let parts: Vec<&str> = name.split('.').collect();
-        let asset = |text: &str| Asset::parse(text).ok();
+        let named = |text: &str| Asset::parse(text).ok();
         match parts.as_slice() {
-            ["assets", name, "cap"] => asset(name).map(Self::AssetCap),
-            ["assets", name, "spendable"] => asset(name).map(Self::AssetSpendable),
-            ["assets", name, "transferable"] => asset(name).map(Self::AssetTransferable),
-            ["grant_limits", name] => asset(name).map(Self::GrantLimit),
+            ["assets", name, "budgeted"] => named(name).map(Self::AssetBudgeted),
+            ["assets", name, "cap"] => named(name).map(Self::AssetCap),
+            ["assets", name, "scale"] => named(name).map(Self::AssetScale),
+            ["assets", name, "spendable"] => named(name).map(Self::AssetSpendable),
+            ["assets", name, "state"] => named(name).map(Self::AssetState),
+            ["assets", name, "transferable"] => named(name).map(Self::AssetTransferable),
+            ["grant_limits", name] => named(name).map(Self::GrantLimit),
             ["limits", holder, name, rule] => {
                 let (holder, rule) = (Holder::parse(holder)?, Rule::parse(rule)?);
                 let is_known = holder.kinds().contains(&rule.kind) && holder.periods().contains(&rule.period);
-                asset(name).filter(|_| is_known).map(|asset| Self::Limit(holder, asset, rule))
+                named(name).filter(|_| is_known).map(|asset| Self::Limit(holder, asset, rule))
             }
             _ => None,
         }
@@ -134,10 +144,14 @@ impl TermsField {
     /// The value in a tenant's terms; `None` if the field is not set.
     #[must_use]
     pub fn value(&self, terms: &TenantTerms) -> Option<String> {
-        let of_asset = |asset| terms.assets.get(asset);
+        let of_asset = |asset: &Asset| terms.assets.get(asset);
+        let of_regional = |asset: &Asset| of_asset(asset).filter(|_| matches!(asset, Asset::Regional(_)));
         match self {
+            Self::AssetBudgeted(asset) => Some(of_regional(asset)?.budgeted.to_string()),
             Self::AssetCap(asset) => of_asset(asset)?.cap.as_ref().map(Amount::text),
+            Self::AssetScale(asset) => Some(of_regional(asset)?.spec.scale().to_string()),
             Self::AssetSpendable(asset) => Some(of_asset(asset)?.spendable.to_string()),
+            Self::AssetState(asset) => Some(of_regional(asset)?.state.name().to_owned()),
             Self::AssetTransferable(asset) => Some(of_asset(asset)?.transferable.to_string()),
             Self::CardBonusRate => Some(terms.card_bonus_rate.text()),
             Self::CardCap => Some(terms.card_cap.text()),
@@ -162,6 +176,12 @@ impl TermsField {
     /// Sets the value in a tenant's terms, or clears it. Returns what is wrong with it.
     fn set(&self, terms: &mut TenantTerms, to: Option<&str>) -> Result<(), String> {
         match self {
+            Self::AssetBudgeted(asset) => asset::regional(terms, asset)?.budgeted = flag(must(to)?)?,
+            Self::AssetScale(asset) => asset::add(terms, asset, must(to)?)?,
+            Self::AssetState(asset) => {
+                let of_asset = asset::regional(terms, asset)?;
+                of_asset.state = asset::next_state(of_asset.state, must(to)?)?;
+            }
             Self::AssetCap(asset) => {
                 let of_asset = terms.assets.get_mut(asset).ok_or(NOT_ENABLED)?;
                 of_asset.cap = to.map(|text| amount(&of_asset.spec, text)).transpose()?;
@@ -242,11 +262,26 @@ impl TermsField {
     }
 }
 
+impl TermsField {
+    /// Checks what depends on the terms before the change. Returns what is wrong.
+    fn check_since(&self, before: &TenantTerms, after: &TenantTerms) -> Result<(), String> {
+        let is_late = matches!(self, Self::AssetBudgeted(asset) if before.assets.contains_key(asset));
+        // What was granted of an asset without a budget is in none.
+        match is_late && self.value(before) != self.value(after) {
+            true => Err("can be set by the change that adds the asset only".to_owned()),
+            false => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for TermsField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AssetBudgeted(asset) => write!(f, "assets.{asset}.budgeted"),
             Self::AssetCap(asset) => write!(f, "assets.{asset}.cap"),
+            Self::AssetScale(asset) => write!(f, "assets.{asset}.scale"),
             Self::AssetSpendable(asset) => write!(f, "assets.{asset}.spendable"),
+            Self::AssetState(asset) => write!(f, "assets.{asset}.state"),
             Self::AssetTransferable(asset) => write!(f, "assets.{asset}.transferable"),
             Self::GrantLimit(asset) => write!(f, "grant_limits.{asset}"),
             Self::Limit(holder, asset, rule) => write!(f, "limits.{}.{asset}.{rule}", holder.name()),
@@ -279,8 +314,11 @@ impl TenantTerms {
         let single = TermsField::SINGLE.into_iter().map(|(field, _)| field);
         let of_asset = |asset: &Asset| {
             [
+                TermsField::AssetScale(asset.clone()),
+                TermsField::AssetBudgeted(asset.clone()),
                 TermsField::AssetCap(asset.clone()),
                 TermsField::AssetSpendable(asset.clone()),
+                TermsField::AssetState(asset.clone()),
                 TermsField::AssetTransferable(asset.clone()),
                 TermsField::GrantLimit(asset.clone()),
             ]
@@ -299,26 +337,29 @@ impl TermsChanges {
     /// # Errors
     /// Every field that is unknown or has an invalid value, or `changes` if nothing would change.
     pub fn plan(terms: &TenantTerms, wanted: &BTreeMap<String, Option<String>>) -> Result<Self, Vec<TermsFieldError>> {
-        let (mut after, mut fields, mut errors) = (terms.clone(), Vec::new(), Vec::new());
+        let (mut after, mut fields, mut errors) = (terms.clone(), BTreeMap::new(), BTreeMap::new());
         for (name, to) in wanted {
-            let Some(field) = TermsField::parse(name) else {
-                errors.push(TermsFieldError { field: shown(name), why: "is no term of the programme".to_owned() });
-                continue;
-            };
-            match field.set(&mut after, to.as_deref()) {
-                Ok(()) => fields.push(field),
-                Err(why) => errors.push(TermsFieldError { field: name.clone(), why }),
+            match TermsField::parse(name) {
+                Some(field) => drop(fields.insert(field, (name, to.as_deref()))),
+                None => {
+                    let why = "is no term of the programme".to_owned();
+                    errors.insert(name, TermsFieldError { field: shown(name), why });
+                }
+            }
+        }
+        for (field, (name, to)) in &fields {
+            if let Err(why) = field.set(&mut after, *to).and_then(|()| field.check_since(terms, &after)) {
+                errors.insert(*name, TermsFieldError { field: (*name).clone(), why });
             }
         }
         if !errors.is_empty() {
-            return Err(errors);
+            return Err(errors.into_values().collect());
         }
-        fields.sort();
         let change = |field: TermsField| {
             let (from, to) = (field.value(terms), field.value(&after));
             (from != to).then_some(TermsFieldChange { field, from, to })
         };
-        let changes: Vec<TermsFieldChange> = fields.into_iter().filter_map(change).collect();
+        let changes: Vec<TermsFieldChange> = fields.into_keys().filter_map(change).collect();
         if changes.is_empty() {
             let why = "must have a field with another value than the present one".to_owned();
             return Err(vec![TermsFieldError { field: "changes".to_owned(), why }]);
@@ -381,7 +422,7 @@ impl fmt::Display for TermsFieldChange {
     }
 }
 
-const NOT_ENABLED: &str = "the asset is not enabled for the tenant";
+pub(super) const NOT_ENABLED: &str = "the asset is not enabled for the tenant";
 
 fn topup(terms: &mut TenantTerms) -> &mut TopupTerms {
     terms.topup.get_or_insert(TopupTerms { points_rate: Rate::ZERO, abandoned_after: ABANDONED_AFTER_DEFAULT })

@@ -1,6 +1,7 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
 mod approvals;
+mod asset;
 mod card_pin;
 mod cash;
 mod cash_bonus;
@@ -17,6 +18,7 @@ pub use crate::records::RecordVersion;
 pub use crate::terms_version::TermsVersion;
 pub use crate::transaction::EntryTerms;
 pub use approvals::{ApprovalTerms, GrantLimits};
+pub use asset::{AssetState, AssetTerms};
 pub use card_pin::CardPinTerms;
 pub use cash::CashTerms;
 pub use cash_bonus::CashBonusTerms;
@@ -126,19 +128,6 @@ pub enum SpentPoints {
     Deduct,
     /// They are forgiven.
     Forgive,
-}
-
-/// An asset's terms.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AssetTerms {
-    /// Its name and scale.
-    pub spec: AssetSpec,
-    /// The most that a customer may hold; `None`: no cap.
-    pub cap: Option<Amount>,
-    /// Whether customers may send it to each other.
-    pub transferable: bool,
-    /// Whether merchants accept it, one to one with the yen.
-    pub spendable: bool,
 }
 
 /// How the CO2 estimate is computed.
@@ -333,35 +322,6 @@ impl TopupTerms {
             ("points_rate".to_owned(), Value::N(self.points_rate.text())),
             ("abandoned_after_s".to_owned(), Value::int(seconds)),
         ])
-    }
-}
-
-impl AssetTerms {
-    fn read(asset: Asset, item: &Item) -> Result<Self, ItemError> {
-        let spec = match asset {
-            Asset::Ecopay => AssetSpec::ECOPAY,
-            Asset::Point => AssetSpec::POINT,
-            Asset::Jcredit => AssetSpec::JCREDIT,
-            Asset::Regional(key) => item.checked_int("scale", |scale| AssetSpec::regional(key, scale))?,
-        };
-        Ok(Self {
-            cap: item.opt_amount("cap", spec.asset().clone())?,
-            transferable: item.flag("transferable")?,
-            spendable: item.flag("spendable")?,
-            spec,
-        })
-    }
-
-    fn item(&self) -> Item {
-        let mut item = Item::from([
-            ("scale".to_owned(), Value::int(self.spec.scale().into())),
-            ("transferable".to_owned(), Value::Bool(self.transferable)),
-            ("spendable".to_owned(), Value::Bool(self.spendable)),
-        ]);
-        if let Some(cap) = &self.cap {
-            item.insert("cap".to_owned(), Value::N(cap.text()));
-        }
-        item
     }
 }
 

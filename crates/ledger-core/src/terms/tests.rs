@@ -32,8 +32,7 @@ fn whole() -> TenantTerms {
     let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).unwrap();
     let specs =
         [AssetSpec::ECOPAY, AssetSpec::POINT, AssetSpec::regional(RegionalKey::parse("yama").unwrap(), 2).unwrap()];
-    let asset =
-        |spec: AssetSpec| (spec.asset().clone(), AssetTerms { cap: None, transferable: true, spendable: true, spec });
+    let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     let limit = LimitChange::parse(Holder::Customer, &AssetSpec::ECOPAY, "pay_day=2000").unwrap();
     let limits = LimitTerms::none().with(Holder::Customer, &Asset::Ecopay, &limit).suspending(true);
     let points = Amount::parse(&AssetSpec::POINT, "1000").unwrap();
@@ -330,4 +329,101 @@ fn first_version_is_written_without_a_number() {
 #[test]
 fn regional_currency_of_the_tenant_is_a_field() {
     assert!(whole().fields().contains_key(&format!("assets.{}.spendable", regional())));
+}
+
+fn leaf() -> Asset {
+    Asset::Regional(RegionalKey::parse("leaf").unwrap())
+}
+
+fn refused(terms: &TenantTerms, changes: &[(&str, Option<&str>)]) -> Vec<String> {
+    let errors = TermsChanges::plan(terms, &wanted(changes)).unwrap_err();
+    errors.into_iter().map(|error| error.field).collect()
+}
+
+#[test]
+fn regional_currency_is_added_with_its_terms_in_one_change() {
+    let added = [
+        ("assets.REGIONAL#leaf.budgeted", Some("true")),
+        ("assets.REGIONAL#leaf.cap", Some("1000.50")),
+        ("assets.REGIONAL#leaf.scale", Some("2")),
+        ("assets.REGIONAL#leaf.transferable", Some("false")),
+        ("grant_limits.REGIONAL#leaf", Some("10.5")),
+    ];
+    let changes = TermsChanges::plan(&whole(), &wanted(&added)).unwrap();
+    let after = changes.applied(&whole()).unwrap();
+    let leaf = after.asset(&leaf()).unwrap();
+    assert_eq!((leaf.spec.scale(), leaf.cap.as_ref().map(Amount::text)), (2, Some("1000.5".to_owned())));
+    assert_eq!(
+        (leaf.transferable, leaf.spendable, leaf.budgeted, leaf.state),
+        (false, true, true, AssetState::Running)
+    );
+    let item = Item::from([("changes".to_owned(), changes.item())]);
+    assert_eq!(TermsChanges::read(&item, "changes").unwrap(), changes);
+    assert_eq!(TenantTerms::of_programme(&whole().item(), &after.programme()).unwrap(), after);
+    // Without the scale there is nothing to set.
+    assert_eq!(refused(&whole(), &added[1..2]), ["assets.REGIONAL#leaf.cap"]);
+    // A scale is for ever, and a budget from the beginning.
+    let fields = ["assets.REGIONAL#leaf.budgeted", "assets.REGIONAL#leaf.scale"];
+    assert_eq!(refused(&after, &[(fields[0], Some("false")), (fields[1], Some("3"))]), fields);
+    assert_eq!(
+        refused(&whole(), &[("assets.REGIONAL#yama.budgeted", Some("true"))]),
+        ["assets.REGIONAL#yama.budgeted"]
+    );
+    assert_eq!(refused(&after, &[(fields[1], None)]), [fields[1]]);
+    for scale in ["7", "-1", "02", "1.0"] {
+        assert_eq!(refused(&whole(), &[(fields[1], Some(scale))]), [fields[1]], "{scale}");
+    }
+}
+
+#[test]
+fn assets_have_a_ceiling() {
+    let names: Vec<String> = (3..=40).map(|number| format!("assets.REGIONAL#c{number}.scale")).collect();
+    let all: Vec<(&str, Option<&str>)> = names.iter().map(|name| (&**name, Some("0"))).collect();
+    assert_eq!(changed(&all[..37]).assets.len(), 40);
+    assert_eq!(refused(&whole(), &all), ["assets.REGIONAL#c9.scale"]);
+}
+
+#[test]
+fn asset_goes_through_its_states_and_is_retired_for_ever() {
+    let field = "assets.REGIONAL#yama.state";
+    let in_state = |state| {
+        let mut terms = whole();
+        terms.assets.get_mut(&regional()).unwrap().state = state;
+        terms
+    };
+    use AssetState::{NotIssued, NotSpent, Retired, Running};
+    let allowed = [
+        (Running, vec![NotIssued]),
+        (NotIssued, vec![Running, NotSpent]),
+        (NotSpent, vec![Running, Retired]),
+        (Retired, vec![]),
+    ];
+    for (from, next) in allowed {
+        let terms = in_state(from);
+        assert_eq!(TenantTerms::of_programme(&whole().item(), &terms.programme()).unwrap(), terms);
+        for to in AssetState::ALL {
+            match TermsChanges::plan(&terms, &wanted(&[(field, Some(to.name()))])) {
+                Ok(changes) => {
+                    assert!(next.contains(&to), "{from:?} -> {to:?}");
+                    assert_eq!(changes.applied(&terms).unwrap().asset(&regional()).unwrap().state, to);
+                }
+                Err(errors) if from == to => assert_eq!(errors[0].field, "changes", "{from:?}"),
+                Err(errors) => {
+                    assert!(!next.contains(&to) && errors[0].field == field, "{from:?} -> {to:?}: {errors:?}")
+                }
+            }
+        }
+    }
+    for asset in ["ECOPAY", "POINT", "JCREDIT"] {
+        let field = format!("assets.{asset}.state");
+        assert_eq!(refused(&whole(), &[(&field, Some("not_issued"))]), [&*field]);
+    }
+    assert_eq!(refused(&whole(), &[(field, Some("stopped"))]), [field]);
+}
+
+#[test]
+fn asset_that_runs_without_a_budget_is_stored_as_by_earlier_releases() {
+    let Value::M(assets) = whole().item().remove("assets").unwrap() else { panic!("a map") };
+    let Some(Value::M(yama)) = assets.get("REGIONAL#yama") else { panic!("a map") };
+    assert_eq!(yama.keys().collect::<Vec<_>>(), ["scale", "spendable", "transferable"]);
 }

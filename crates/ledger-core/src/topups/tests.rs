@@ -48,7 +48,7 @@ fn claim(operation: Operation) -> Claim {
 }
 
 fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
-    let ecopay = AssetTerms { spec: AssetSpec::ECOPAY, cap: None, transferable: true, spendable: true };
+    let ecopay = AssetTerms::running(AssetSpec::ECOPAY, None);
     TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,

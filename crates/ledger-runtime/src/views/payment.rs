@@ -107,6 +107,9 @@ pub struct RefundView {
     /// Yen deducted because earned points had been spent, one yen per point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deducted_for_spent_points: Option<String>,
+    /// What of `refunded` the tenant keeps because its asset is retired, by asset; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_breakage: Option<BTreeMap<String, String>>,
     /// CO2 subtracted from the estimate, in kg.
     pub co2_kg: String,
     /// The status of the payment after it.
@@ -177,6 +180,7 @@ impl From<&RefundReceipt> for RefundView {
             refunded: parts(&receipt.parts),
             points_taken_back: receipt.points_taken_back.as_ref().map(|points| points.text()),
             deducted_for_spent_points: receipt.deducted.as_ref().map(|yen| yen.text()),
+            to_breakage: if_any(&receipt.to_breakage),
             co2_kg: receipt.co2.text(),
             payment_status: receipt.payment_state.to_string(),
             created_at: receipt.created_at.to_string(),

@@ -74,9 +74,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     (rate(), rate(), rate(), any::<bool>(), 1..64_u32, versions()).prop_map(
         |(point, co2, bonus, deduct, shards, records)| {
             let rate = |text: &str| Rate::parse(text).unwrap();
-            let asset = |spec: AssetSpec| {
-                (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
-            };
+            let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
             let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
                 [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
             assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));

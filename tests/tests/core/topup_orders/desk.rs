@@ -79,9 +79,7 @@ pub(crate) enum WriteOutcome {
 impl Handler {
     pub(crate) fn new(spent_points: SpentPoints) -> Self {
         let rate = |text: &str| Rate::parse(text).unwrap();
-        let asset = |spec: AssetSpec| {
-            (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true })
-        };
+        let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
         let mut assets: std::collections::BTreeMap<_, _> = [AssetSpec::ECOPAY, AssetSpec::POINT].map(asset).into();
         assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000));
         Self {

@@ -205,7 +205,7 @@ async fn hold_in_a_removed_asset_is_captured_or_released() {
 /// Adds a regional currency of two decimals.
 fn with_yama(terms: &mut TenantTerms) {
     let spec = AssetSpec::regional(RegionalKey::parse("yama").expect("a key"), 2).expect("a scale");
-    let yama = AssetTerms { spec: spec.clone(), cap: None, transferable: true, spendable: true };
+    let yama = AssetTerms::running(spec.clone(), None);
     let _ = terms.assets.insert(Asset::clone(spec.asset()), yama);
 }
 

@@ -27,8 +27,7 @@ fn regional() -> AssetSpec {
 }
 
 fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
-    let asset =
-        |spec: AssetSpec| (spec.asset().clone(), AssetTerms { spec, cap: None, transferable: true, spendable: true });
+    let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
     TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
