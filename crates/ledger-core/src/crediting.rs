@@ -296,6 +296,7 @@ impl Batch {
             | Failure::CashRoomExceeded
             | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
+            | Failure::BudgetExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::PinRequired

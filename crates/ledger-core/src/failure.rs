@@ -24,6 +24,8 @@ pub enum Failure {
     CashNotOutstanding,
     /// The merchant's refund room is too small.
     RefundRoomExceeded,
+    /// The budget of the asset is too small.
+    BudgetExceeded,
     /// The terminal may no longer reverse its cash top-up.
     ReversalTooLate,
     /// The payment needs the card's PIN, and none was typed or the card has none.
@@ -57,6 +59,7 @@ impl Failure {
         Self::CashRoomExceeded,
         Self::CashNotOutstanding,
         Self::RefundRoomExceeded,
+        Self::BudgetExceeded,
         Self::ReversalTooLate,
         Self::PinRequired,
         Self::PinLocked,
@@ -81,6 +84,7 @@ impl Failure {
             | Self::CashRoomExceeded
             | Self::CashNotOutstanding
             | Self::RefundRoomExceeded
+            | Self::BudgetExceeded
             | Self::ReversalTooLate
             | Self::PinRequired
             | Self::PinLocked
@@ -105,6 +109,7 @@ impl Failure {
             Self::CashRoomExceeded => "cash_room_exceeded",
             Self::CashNotOutstanding => "cash_not_outstanding",
             Self::RefundRoomExceeded => "refund_room_exceeded",
+            Self::BudgetExceeded => "budget_exceeded",
             Self::ReversalTooLate => "reversal_too_late",
             Self::PinRequired => "pin_required",
             Self::PinLocked => "pin_locked",

@@ -48,7 +48,7 @@ pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
     staff_member,
 };
-pub use terms::{TERMS, terms};
+pub use terms::{ASSET_BUDGET, TERMS, asset_budget, terms};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,

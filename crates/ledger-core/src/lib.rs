@@ -21,6 +21,7 @@ pub mod account;
 pub mod adjustments;
 pub mod aggregates;
 pub mod approvals;
+pub mod asset_budgets;
 pub mod audit;
 pub mod bank;
 pub mod canonical;

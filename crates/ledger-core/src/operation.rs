@@ -94,6 +94,8 @@ operations! {
     CashRoom = "cash_room",
     /// The ceiling of a merchant's refund room is set.
     RefundCeiling = "refund_ceiling",
+    /// The budget of an asset is set.
+    AssetBudget = "asset_budget",
     /// The operator records that a merchant brought money for cash that it owes.
     CashDeposit = "cash_deposit",
     /// A deposit that was recorded wrongly is taken back.

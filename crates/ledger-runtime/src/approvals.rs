@@ -202,6 +202,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
+            | Command::AssetBudget { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
             | Command::Refund(_)
@@ -223,6 +224,7 @@ impl App {
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
             | Command::RefundCeiling { .. }
+            | Command::AssetBudget { .. }
             | Command::CashDeposit { .. }
             | Command::CashDepositReversal { .. }
             | Command::Refund(_)

@@ -85,6 +85,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/approvals/{approval_
         Code::CashRoomExceeded,
         Code::CashNotOutstanding,
         Code::RefundRoomExceeded,
+        Code::BudgetExceeded,
         Code::OverRefund,
         Code::InsufficientBalance,
         Code::AccountFrozen,

@@ -122,6 +122,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .approvable()
     .problems(&[Code::LimitExceeded, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such customer")
+    .when(Code::BudgetExceeded, "the asset has a budget, and less of it remains")
     .keyed(Operation::Grant);
 
 pub(crate) async fn create(

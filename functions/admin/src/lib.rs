@@ -6,6 +6,7 @@
 mod account_limits;
 mod adjustments;
 mod approvals;
+mod assets;
 mod attention;
 mod audit;
 mod card_batches;
@@ -147,6 +148,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
                 .map_router(|router| router.layer(Extension(metrics))),
         )
         .route(idempotency::SET_PHASE.on(idempotency::set_phase))
+        .route(assets::GET.on(assets::get))
+        .route(assets::SET_BUDGET.on(assets::set_budget))
         .route(terms::GET.on(terms::get))
         .route(terms::CHANGE.on(terms::change))
         .route(terms::CANCEL.on(terms::cancel))

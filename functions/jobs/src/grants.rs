@@ -132,7 +132,10 @@ async fn run_slice(app: &App, tenant: &Tenant, turn: JobInRun) -> Result<SliceRe
         return Ok(over());
     }
     let (mut outcome, mut fault) = (SliceOutcome::default(), None);
-    for few in customers.chunks(CONCURRENCY) {
+    // Grants of an asset with a budget all take from one item.
+    let is_budgeted = app.terms(tenant).await?.asset(&job.asset).is_some_and(|terms| terms.budgeted);
+    let at_once = if is_budgeted { 1 } else { CONCURRENCY };
+    for few in customers.chunks(at_once) {
         let granted = join_all(few.iter().map(|customer| grant_to(app, tenant, &job, *customer))).await;
         for (customer, granted) in few.iter().copied().zip(granted) {
             match granted {

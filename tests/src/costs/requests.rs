@@ -252,6 +252,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CounterCeiling => "ceiling of the operator's cash rooms set",
         Endpoint::CashCollection => "collection of a counter's cash recorded",
         Endpoint::RefundCeiling => "ceiling of the refund room set",
+        Endpoint::AssetBudget => "budget of an asset set",
         Endpoint::CashDeposit => "cash deposit recorded",
         Endpoint::CashDepositReversal => "cash deposit taken back",
         Endpoint::CashReversal => "cash top-up reversed by the operator",

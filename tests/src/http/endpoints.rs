@@ -85,6 +85,7 @@ endpoints! {
     CounterCeiling = "post_admin_cash_room",
     CashCollection = "post_admin_terminals_terminal_id_cash_collections",
     RefundCeiling = "post_admin_merchants_merchant_id_refund_room",
+    AssetBudget = "post_admin_assets_budget",
     CashDeposit = "post_admin_merchants_merchant_id_cash_deposits",
     CashDepositReversal = "post_admin_merchants_merchant_id_cash_deposits_deposit_id_reversal",
     CashReversal = "post_admin_terminals_terminal_id_cash_reversals",
@@ -257,6 +258,7 @@ impl Endpoint {
             }
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
+            Self::AssetBudget => super::assets::prepare(world).await,
             Self::TerminalOpen
             | Self::TerminalPatch
             | Self::Enrolment

@@ -3,6 +3,7 @@
 pub mod account_limits;
 pub mod answer;
 pub mod approvals;
+pub mod assets;
 pub mod books;
 pub mod breaks;
 pub mod call;

@@ -318,6 +318,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
         | Failure::CashRoomExceeded
         | Failure::CashNotOutstanding
         | Failure::RefundRoomExceeded
+        | Failure::BudgetExceeded
         | Failure::ApprovalExpired
         | Failure::ReversalTooLate
         | Failure::PinRequired
@@ -342,7 +343,7 @@ fn meaning(failure: Failure, at: &str) -> (TransactItem, Option<Item>) {
 
 #[test]
 fn failures_take_precedence_in_declared_order() {
-    assert_eq!(Failure::ALL.len(), 19);
+    assert_eq!(Failure::ALL.len(), 20);
     for (rank, first) in Failure::ALL.iter().enumerate() {
         for then in &Failure::ALL[rank..] {
             for (one, other) in [(first, then), (then, first)] {
@@ -409,6 +410,7 @@ fn only_failures_that_may_be_stored_are_terminal() {
         "cash_room_exceeded",
         "cash_not_outstanding",
         "refund_room_exceeded",
+        "budget_exceeded",
         "reversal_too_late",
         "pin_required",
         "pin_locked",

@@ -259,3 +259,87 @@ async fn payments_across_a_change_of_state_are_planned_under_one_version() {
     assert_eq!(leaf(&world, customer).await, Some((5000 - 10 * before).to_string()));
     let _ = world.check_books().await;
 }
+
+async fn shown(world: &World, asset: &str) -> Value {
+    let all = world.api.send(&Call::get("/v1/admin/assets", &world.operator.who)).await.good().json();
+    let mut all = all["assets"].as_array().expect("assets").clone().into_iter();
+    all.find(|each| each["asset"] == asset).expect("the asset")
+}
+
+fn budgets(world: &World, asset: &str, budget: &str) -> Call {
+    let body = json!({"asset": asset, "budget": budget, "reason": "for a test"});
+    Call::post("/v1/admin/assets/budget", &world.operator.who, &body).key(new_key())
+}
+
+#[tokio::test]
+async fn assets_are_shown_with_their_states_and_since_when() {
+    let (world, clock, _) = added("assets-shown", 0).await;
+    let added = shown(&world, LEAF).await;
+    assert_eq!(
+        (&added["state"], &added["scale"], &added["transferable"]),
+        (&json!("running"), &json!(0), &json!(true))
+    );
+    assert!(added.get("budget").is_none() && added.get("cap").is_none(), "{added}");
+    let first = shown(&world, "ECOPAY").await;
+    assert_eq!((&first["state"], first.get("since")), (&json!("running"), None));
+    change(&world, &clock, json!({"assets.REGIONAL#leaf.state": "not_issued"})).await;
+    let stopped = shown(&world, LEAF).await;
+    assert_eq!(stopped["state"], "not_issued");
+    assert!(stopped["since"].as_str() > added["since"].as_str(), "{stopped} after {added}");
+    // Another change keeps the time, and a change that is scheduled is not shown.
+    change(&world, &clock, json!({"assets.REGIONAL#leaf.cap": "50"})).await;
+    let later = body(&json!({"assets.REGIONAL#leaf.state": "not_spent"}), world.app.now().plus(TERMS_LEAD * 2));
+    let _ = world.operator(CHANGES, &later).await;
+    let capped = shown(&world, LEAF).await;
+    assert_eq!(
+        (&capped["since"], &capped["state"], &capped["cap"]),
+        (&stopped["since"], &json!("not_issued"), &json!("50"))
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_at_once_never_exceed_a_budget() {
+    let (world, clock) = timed("assets-budget", |_| {}).await;
+    let customers = join_all((0..16).map(|_| world.customer())).await;
+    change(&world, &clock, json!({"assets.REGIONAL#leaf.scale": "0", "assets.REGIONAL#leaf.budgeted": "true"})).await;
+    // Without a budget there is nothing to grant.
+    let early = grants(&world, &customers[0].id, "1");
+    let early_answer = world.api.settle(&early).await.problem(400, "budget_exceeded");
+    let _ = world.api.settle(&budgets(&world, LEAF, "100")).await.good();
+    assert!(world.api.settle(&early).await.replayed(), "{early_answer:?}");
+    let calls: Vec<Call> = customers.iter().map(|customer| grants(&world, &customer.id, "10")).collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    let (good, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|answer| answer.status < 300);
+    assert_eq!((good.len(), refused.len()), (10, 6));
+    for answer in refused {
+        let _ = answer.problem(400, "budget_exceeded");
+    }
+    let spent = json!({"budget": "100", "issued": "100", "remaining": "0"});
+    assert_eq!(shown(&world, LEAF).await["budget"], spent);
+    let _ = world.api.settle(&budgets(&world, LEAF, "99")).await.problem(400, "budget_exceeded");
+    let _ = world.api.settle(&budgets(&world, LEAF, "130")).await.good();
+    // The lines of a bulk grant take from it one by one.
+    let ids: Vec<&str> = customers[..4].iter().map(|customer| &*customer.id).collect();
+    let bulk = json!({"customer_ids": ids, "asset": LEAF, "amount": "10", "reason": "all"});
+    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let _ = world.run_jobs().await.expect("the run succeeds");
+    let path = format!("/v1/admin/grants/{job}");
+    let job = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
+    assert_eq!((&job["done"], &job["failed"]), (&json!(4), &json!(1)));
+    assert_eq!(job["failures"][0]["reason"], "budget_exceeded");
+    // What is granted moves without it.
+    let mut held = customers[..4].iter();
+    let payer = loop {
+        let next = held.next().expect("one of four lines was granted");
+        if leaf(&world, next).await.as_deref().is_some_and(|balance| balance != "0") {
+            break next;
+        }
+    };
+    let merchant = world.merchant().await;
+    let paid = world.api.settle(&pays(payer, &merchant, "10")).await.good();
+    let _ = world.api.settle(&merchant.refunds(&paid.text("/payment_id"), "5")).await.good();
+    assert_eq!(shown(&world, LEAF).await["budget"]["issued"], "130");
+    let other = world.api.settle(&budgets(&world, "REGIONAL#aoba", "1")).await.problem(400, "invalid_request");
+    assert_eq!(other.text("/field"), "asset");
+    let _ = world.check_books().await;
+}

@@ -13,7 +13,7 @@ const ROUNDS: usize = 40;
 const SEED: u64 = 0x00ec_0fa7_2026_1121;
 
 /// Every code that a client may get here.
-const CODES: [&str; 38] = [
+const CODES: [&str; 39] = [
     "account_frozen",
     "already_exists",
     "approval_expired",
@@ -27,6 +27,7 @@ const CODES: [&str; 38] = [
     "idempotency_key_expired",
     "idempotency_key_fingerprint_mismatch",
     "idempotency_key_in_use",
+    "budget_exceeded",
     "idempotency_key_invalid",
     "idempotency_key_missing",
     "insufficient_balance",

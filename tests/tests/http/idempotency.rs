@@ -79,6 +79,7 @@ endpoints! {
     admin_cash_room = CounterCeiling,
     admin_terminals_cash_collections = CashCollection,
     admin_merchants_refund_room = RefundCeiling,
+    admin_assets_budget = AssetBudget,
     admin_merchants_cash_deposits = CashDeposit,
     admin_merchants_cash_deposits_reversal = CashDepositReversal,
     admin_terminals_cash_reversals = CashReversal,

@@ -54,6 +54,13 @@ pub enum Command {
         /// The ceiling that was seen.
         seen: Balance,
     },
+    /// Sets the budget of an asset.
+    AssetBudget {
+        /// The new budget, in the asset.
+        budget: Amount,
+        /// The budget that was seen.
+        seen: Balance,
+    },
     /// Refunds a payment beyond the refund room of its merchant.
     Refund(OrderedRefund),
     /// Reverses a cash top-up of a terminal.
@@ -191,6 +198,7 @@ impl Command {
             Self::BulkGrant { .. } => Operation::BulkGrant,
             Self::CashCeiling { .. } => Operation::CashCeiling,
             Self::RefundCeiling { .. } => Operation::RefundCeiling,
+            Self::AssetBudget { .. } => Operation::AssetBudget,
             Self::Refund(_) => Operation::Refund,
             Self::CashReversal(_) => Operation::CardReverse,
             Self::CashDeposit { .. } => Operation::CashDeposit,
@@ -226,7 +234,7 @@ impl Command {
             Self::SettlementOpen { .. } => Permission::SettlementsOpen,
             Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
             Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
-            Self::TermsChange { .. } | Self::TermsCancel { .. } => Permission::TermsChange,
+            Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::AssetBudget { .. } => Permission::TermsChange,
             Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::CardReplace(_) => Permission::CardsManage,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
@@ -245,6 +253,7 @@ impl Command {
             | Self::MerchantOwner { merchant, .. } => Some(Partition::merchant(tenant, *merchant).profile()),
             Self::CashCollection { terminal, .. } => Some(Partition::terminal(tenant, *terminal).profile()),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. }
+            | Self::AssetBudget { .. }
             | Self::CashDepositReversal { .. }
             | Self::Refund(_)
             | Self::CashReversal(_)
@@ -312,6 +321,7 @@ impl Command {
             Self::Grant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::AssetBudget { .. }
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CashDepositReversal { .. }
@@ -342,6 +352,7 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::AssetBudget { .. }
             | Self::Refund(_)
             | Self::CashReversal(_)
             | Self::CardReplace(_)
@@ -377,6 +388,7 @@ impl Command {
             | Self::CashDepositReversal { merchant, .. }
             | Self::Destination { merchant, .. }
             | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
             Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
             Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),

@@ -2,6 +2,7 @@
 
 use super::command::{Command, destination_digest};
 use crate::cards::replace::{self, CardReplacement};
+use crate::asset_budgets::{self, AssetBudget};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
@@ -67,6 +68,7 @@ impl Command {
         match self {
             Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
+            Self::AssetBudget { budget, .. } => vec![keys::asset_budget(tenant, budget.asset())],
             Self::CashDepositReversal { merchant, deposit, .. } => {
                 vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
             }
@@ -131,6 +133,14 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 ready(refund_rooms::plan_ceiling((tenant, *merchant), &room, ceiling, (actor, reason), cx)?.draft)
+            }
+            Self::AssetBudget { budget, seen: before } => {
+                let found = AssetBudget::read(budget.asset(), seen.item(0))?;
+                if found.budget != *before {
+                    return Ok(Drafted::Stale);
+                }
+                let by = (actor, reason);
+                ready(asset_budgets::plan_budget(tenant, &found, budget, seen.terms, by, cx)?.draft)
             }
             Self::CashDeposit { merchant, amount } => {
                 let reason = stated(reason)?;

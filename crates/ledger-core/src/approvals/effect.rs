@@ -47,6 +47,7 @@ impl Command {
             Self::EnrolmentCode { owner, .. } => of_owner(owner, None),
             Self::CounterOpen { .. } => of_owner(&TerminalOwner::Operator, None),
             Self::RefundCeiling { merchant: id, ceiling, .. } => merchant(id, Some(ceiling)),
+            Self::AssetBudget { budget, .. } => of_any(None, Some(budget)),
             Self::CashDeposit { merchant: id, amount } | Self::CashDepositReversal { merchant: id, amount, .. } => {
                 merchant(id, Some(amount))
             }
@@ -74,6 +75,7 @@ impl Command {
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
+            | Self::AssetBudget { .. }
             | Self::CashDeposit { .. } => Vec::new(),
             Self::CashRoom { terminal, .. }
             | Self::CounterOpen { terminal }

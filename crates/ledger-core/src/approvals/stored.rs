@@ -49,6 +49,10 @@ impl Command {
                 item.extend(amount_of(ceiling));
                 item.insert(SEEN.to_owned(), Value::N(seen.text()));
             }
+            Self::AssetBudget { budget, seen } => {
+                item.extend(amount_of(budget));
+                item.insert(SEEN.to_owned(), Value::N(seen.text()));
+            }
             Self::CashDeposit { merchant, amount } => {
                 item.extend([id("merchant_id", merchant)]);
                 item.extend(amount_of(amount));
@@ -151,6 +155,10 @@ impl Command {
                 ceiling: amount(item)?,
                 seen: item.balance(SEEN, Asset::Ecopay)?,
             },
+            Kind::AssetBudget => {
+                let budget = amount(item)?;
+                Self::AssetBudget { seen: item.balance(SEEN, budget.asset().clone())?, budget }
+            }
             Kind::CashDeposit => Self::CashDeposit { merchant: merchant()?, amount: amount(item)? },
             Kind::CashDepositReversal => Self::CashDepositReversal {
                 merchant: merchant()?,
@@ -230,6 +238,7 @@ enum Kind {
     BulkGrant,
     CashCeiling,
     RefundCeiling,
+    AssetBudget,
     CashDeposit,
     CashDepositReversal,
     Refund,
@@ -255,6 +264,7 @@ impl Kind {
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
         (Operation::RefundCeiling, Self::RefundCeiling),
+        (Operation::AssetBudget, Self::AssetBudget),
         (Operation::CashDeposit, Self::CashDeposit),
         (Operation::CashDepositReversal, Self::CashDepositReversal),
         (Operation::Refund, Self::Refund),

@@ -324,6 +324,7 @@ fn commands() -> Vec<Command> {
         Command::CashCeiling { owner, ceiling: yen("1000"), seen: None },
         Command::CashCeiling { owner, ceiling: yen("1000"), seen: Some(yen("7").as_balance()) },
         Command::RefundCeiling { merchant, ceiling: yen("1000"), seen: yen("7").as_balance() },
+        Command::AssetBudget { budget: points("1000"), seen: points("7").as_balance() },
         Command::CashDeposit { merchant, amount: yen("1000") },
         Command::CashCeiling { owner: TerminalOwner::Operator, ceiling: yen("1000"), seen: None },
         Command::CashRoom { terminal, owner, room: yen("1000") },

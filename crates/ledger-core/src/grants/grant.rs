@@ -1,6 +1,7 @@
 //! The operator grants points or regional currency to a customer.
 
 use crate::account::{Account, Posting, TenantAccount};
+use crate::asset_budgets;
 use crate::audit::Act;
 use crate::forms;
 use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
@@ -65,7 +66,7 @@ pub(super) fn check_issued(asset: &Asset, terms: &TenantTerms) -> Result<(), Pla
     }
 }
 
-/// Builds the grant's transaction: the balance, journal entry, audit record.
+/// Builds the grant's transaction: the balance, journal entry, audit record, and what it takes from the asset's budget.
 ///
 /// # Errors
 /// [`PlanRefusal`] for an asset that cannot be granted, or is not issued.
@@ -81,6 +82,7 @@ pub fn plan(command: &Grant, terms: &TenantTerms, cx: &Context) -> Result<Planne
             .with("asset", amount.asset())
             .record(tenant, cx),
     );
+    items.extend(asset_budgets::issue(tenant, amount, terms, cx.now));
     let entry = Entry {
         id: cx.transaction_id,
         home: account,

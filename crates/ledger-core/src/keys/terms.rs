@@ -1,7 +1,8 @@
-//! The keys of the versions of a tenant's terms.
+//! The keys of the versions of a tenant's terms, and of the budgets of its assets.
 
 use super::{Key, Partition};
 use crate::ids::Tenant;
+use crate::money::Asset;
 use crate::terms_version::TermsVersion;
 
 /// The prefix of versions. It begins with that of jobs: the reconciliation of an earlier release knows that as work of the
@@ -12,4 +13,13 @@ pub const TERMS: &str = "JOB#terms#";
 #[must_use]
 pub fn terms(tenant: &Tenant, version: TermsVersion) -> Key {
     Partition::tenant(tenant).item(format!("{TERMS}{:010}", version.number()))
+}
+
+/// The prefix of the budgets of assets, which begins with that of jobs for the same reason.
+pub const ASSET_BUDGET: &str = "JOB#budget#";
+
+/// The budget of an asset of the tenant.
+#[must_use]
+pub fn asset_budget(tenant: &Tenant, asset: &Asset) -> Key {
+    Partition::tenant(tenant).item(format!("{ASSET_BUDGET}{asset}"))
 }

@@ -202,6 +202,7 @@ impl Batch {
             | Failure::CashRoomExceeded
             | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
+            | Failure::BudgetExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::PinRequired

@@ -92,6 +92,8 @@ pub enum Role {
     CashRoom,
     /// The refund room of a merchant.
     RefundRoom,
+    /// The budget of an asset.
+    Budget,
     /// The bonus on cash that a merchant owes.
     Bonus,
     /// A reconciliation run, or a break that it found.

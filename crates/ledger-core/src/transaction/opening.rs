@@ -2,7 +2,7 @@
 //! transaction that credits it.
 
 use super::balance::SUMS;
-use super::{Action, BuildError, Clause, Rejection, Role, TransactItem, Transaction, exists};
+use super::{Action, BuildError, Clause, FailedGuard, Rejection, Role, TransactItem, Transaction, exists};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -28,17 +28,29 @@ pub enum OpeningError {
 impl Transaction {
     /// The profiles that decide whether a rejected transaction can open the accounts that it credits, each once.
     ///
-    /// Empty unless the only reason for the rejection is that balance items of customers are missing, which it credits.
+    /// Empty unless balance items of customers are missing, which it credits, and nothing else explains the rejection but
+    /// records that it posts nothing to, such as a budget: whether they allow it shows when the accounts are opened.
     #[must_use]
     pub fn profiles_to_open(&self, rejection: &Rejection) -> Vec<Key> {
-        let missing = rejection.guards.iter().map(|guard| {
-            let item = self.items.get(guard.position).filter(|_| guard.old.is_none())?;
-            item.first_credit(None).map(|_| item.key().partition().profile())
-        });
-        let mut profiles = missing.collect::<Option<Vec<_>>>().unwrap_or_default();
+        let mut profiles = Vec::new();
+        for guard in &rejection.guards {
+            match self.opened_by(guard, None) {
+                Some((item, _)) => profiles.push(item.key().partition().profile()),
+                // INVARIANT: what a debit lacks is found out in the same time, whether the other account exists or not.
+                None if self.items.get(guard.position).is_none_or(TransactItem::is_posted) => return Vec::new(),
+                None if matches!(guard.failure, Failure::StalePlan | Failure::AccountMissing) => return Vec::new(),
+                None => {}
+            }
+        }
         profiles.sort();
         profiles.dedup();
         profiles
+    }
+
+    /// The action whose item a guard reports as missing, with the item that it would open.
+    fn opened_by(&self, guard: &FailedGuard, frozen: Option<&Value>) -> Option<(&TransactItem, Item)> {
+        let item = self.items.get(guard.position).filter(|_| guard.old.is_none())?;
+        Some((item, item.first_credit(frozen)?))
     }
 
     /// The same transaction, with the accounts that the rejection reports as missing opened by what it credits them.
@@ -52,10 +64,11 @@ impl Transaction {
         let mut items = self.items.clone();
         let mut opened = BTreeMap::<Key, i64>::new();
         for guard in &rejection.guards {
-            let Some(item) = items.get_mut(guard.position) else { return Ok(None) };
+            let Some((item, _)) = self.opened_by(guard, None) else { continue };
             let key = item.key().partition().profile();
             let Some(profile) = profiles.get(&key).filter(|profile| is_open(profile)) else { return Ok(None) };
-            let Some(balance) = item.first_credit(profile.get(attr::FROZEN)) else { return Ok(None) };
+            let Some((_, balance)) = self.opened_by(guard, profile.get(attr::FROZEN)) else { return Ok(None) };
+            let Some(item) = items.get_mut(guard.position) else { return Ok(None) };
             item.open_with(balance);
             let count = opened.entry(key).or_default();
             *count = count.saturating_add(1);

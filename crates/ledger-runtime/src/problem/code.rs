@@ -51,6 +51,8 @@ codes! {
     CashRoomExceeded = BAD_REQUEST "cash_room_exceeded", "The cash room is exceeded";
     /// The merchant may not refund more before settlements have covered what it refunded.
     RefundRoomExceeded = BAD_REQUEST "refund_room_exceeded", "The refund room is exceeded";
+    /// The budget of the asset does not allow the amount.
+    BudgetExceeded = BAD_REQUEST "budget_exceeded", "The budget is exceeded";
     /// The idempotency key is malformed, not this caller's, or has a future time.
     IdempotencyKeyInvalid = BAD_REQUEST "idempotency_key_invalid", "The idempotency key is not valid";
     /// The tenant requires idempotency keys.
@@ -153,6 +155,7 @@ impl From<Failure> for Code {
             Failure::CashRoomExceeded => Self::CashRoomExceeded,
             Failure::CashNotOutstanding => Self::CashNotOutstanding,
             Failure::RefundRoomExceeded => Self::RefundRoomExceeded,
+            Failure::BudgetExceeded => Self::BudgetExceeded,
             Failure::ReversalTooLate => Self::ReversalTooLate,
             Failure::PinRequired => Self::PinRequired,
             Failure::PinLocked => Self::PinLocked,

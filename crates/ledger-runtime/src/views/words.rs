@@ -40,6 +40,8 @@ words! {
     StaffStatus: "invited" | "active" | "disabled";
     /// The status of a version of the tenant's terms.
     TermsStatus: "in_force" | "scheduled" | "past" | "cancelled";
+    /// How far an asset is stopped.
+    AssetStateWord: "running" | "not_issued" | "not_spent" | "retired";
     /// The status of the recovery of a tenant's owners.
     RecoveryStatus: "pending" | "done" | "cancelled";
     /// Whether a staff member may act from now on.

@@ -51,6 +51,7 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::CardAssign
                 | Endpoint::CardBlock
                 | Endpoint::CardReplace
+                | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel
         );
@@ -295,6 +296,7 @@ async fn cards(stage: &Stage) {
         let read = Call::get(&format!("/v1/admin/{path}/cash-room"), &world.operator.who);
         let _ = world.api.send(&read).await.good();
     }
+    let _ = world.api.send(&Call::get("/v1/admin/assets", &world.operator.who)).await.good();
     let _ = world.refund_ceiling(&shop.id, "100").await;
     let read = Call::get(&format!("/v1/admin/merchants/{}/refund-room", shop.id), &world.operator.who);
     let _ = world.api.send(&read).await.good();

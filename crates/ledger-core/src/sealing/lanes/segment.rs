@@ -316,6 +316,7 @@ impl LaneBatch {
             | Failure::CashRoomExceeded
             | Failure::CashNotOutstanding
             | Failure::RefundRoomExceeded
+            | Failure::BudgetExceeded
             | Failure::ApprovalExpired
             | Failure::ReversalTooLate
             | Failure::PinRequired

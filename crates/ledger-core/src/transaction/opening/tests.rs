@@ -199,6 +199,25 @@ fn rejection_for_another_reason_opens_nothing() {
     }
 }
 
+/// A record that posts nothing, such as a budget, does not hide the account that would open: it refuses what is written.
+#[test]
+fn account_opens_beside_a_failed_guard_of_a_record() {
+    let account = Account::Customer(customer(2));
+    let credit = forms::credit(&tenant(), Role::Payee, account, &leaf("100"), now()).unwrap();
+    let enough = Condition::compare("remaining", Cmp::Ge, "granted", Value::int(100));
+    let clauses = vec![Clause { condition: enough, failure: Failure::BudgetExceeded }];
+    let key = crate::keys::asset_budget(&tenant(), leaf("1").asset());
+    let budget = TransactItem::check(Role::Budget, key, clauses);
+    let issued = Account::Tenant(TenantAccount::PointsIssued);
+    let postings = vec![Posting::new(issued, leaf("100").debit()), Posting::new(account, leaf("100").credit())];
+    let grant = sealed(entry(postings), vec![credit, budget]).unwrap();
+    let missing = rejection(&grant, &[(1, None), (2, None)]);
+    assert_eq!((missing.failure, grant.profiles_to_open(&missing)), (Failure::AccountMissing, vec![profile_key(2)]));
+    let opening = grant.opening(&missing, &read(2, profile("active", 3))).unwrap().unwrap();
+    assert_eq!(rejection(&opening, &[(2, None)]).failure, Failure::BudgetExceeded);
+    assert_eq!(opening.items()[2], grant.items()[2]);
+}
+
 #[test]
 fn holder_without_an_open_profile_opens_nothing() {
     let grant = grants(&[leaf("100")]);
