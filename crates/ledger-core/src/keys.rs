@@ -35,7 +35,7 @@ pub use finding::{
 };
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, cards_partition, crediting_sweep, merchants_partition,
-    owner_partition,
+    owner_partition, topups_partition,
 };
 pub use reconciliation::{break_prefix, found_break, reconciliation, settled_prefix, topup_markers};
 pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};

@@ -43,6 +43,7 @@ pub mod journal;
 pub mod keys;
 pub mod lease;
 pub mod limits;
+pub mod lists;
 pub mod merchant_qr;
 pub mod merchants;
 pub mod migration;

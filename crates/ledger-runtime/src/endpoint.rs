@@ -32,7 +32,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::HttpMethod;
 
 /// The most parameters, and the most conditions, of an endpoint. A constant cannot use a growable list.
-const DECLARED_MAX: usize = 6;
+const DECLARED_MAX: usize = 12;
 
 /// The value of a variable segment of a path.
 pub type Segment<'s> = &'s (dyn Display + Sync);

@@ -32,6 +32,7 @@ pub mod finding;
 pub mod gateway;
 pub mod identity;
 pub mod limits;
+pub mod lists;
 pub mod logging;
 pub mod metrics;
 pub mod migration;

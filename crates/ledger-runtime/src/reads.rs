@@ -13,7 +13,7 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
-use ledger_core::keys::{self, Key, Partition, Shards, attr};
+use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::settlements::Settlement;
@@ -29,26 +29,6 @@ impl App {
         Ok(self.dynamo().balances(partition).await?)
     }
 
-    /// A page of a party's history, newest first: its own entries and the references to others'.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn history(
-        &self,
-        partition: &Partition,
-        party: Account,
-        page: request::Page,
-    ) -> Result<Page<HistoryView>, Problem> {
-        let (after, wanted) = (page.cursor.map(Cursor::id), page.limit.saturating_add(1));
-        let found = self.dynamo().history(partition, after, wanted).await?;
-        let (items, next_cursor) = cut(found, page.limit, "transaction_id")?;
-        let items = items
-            .iter()
-            .map(|item| HistoryLine::read(item, Some(party)).map(HistoryView::from))
-            .collect::<Result<_, ItemError>>()?;
-        Ok(Page { items, next_cursor })
-    }
-
     /// One journal entry from a party's side.
     ///
     /// # Errors
@@ -61,34 +41,6 @@ impl App {
     ) -> Result<HistoryView, Problem> {
         let found = self.dynamo().history_line(partition, id).await?;
         Ok(HistoryLine::read(&found.ok_or_else(Problem::not_found)?, Some(party))?.into())
-    }
-
-    /// A page of a merchant's payments and refunds, newest first, merged from the index's shards.
-    ///
-    /// The index is eventually consistent: records just written may be missing. It gives the keys alone; the records
-    /// are read consistently. A page lacks a record that no longer exists, and its cursor is that of the index.
-    ///
-    /// # Errors
-    /// 503 if the store cannot be read.
-    pub async fn merchant_records(
-        &self,
-        tenant: &Tenant,
-        merchant: MerchantId,
-        shards: Shards,
-        page: request::Page,
-    ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let index = self.dynamo().owner_index();
-        let queries = (0..shards.count()).map(|shard| {
-            reads::merchant_records(index, tenant, merchant, shard)
-                .newest_first()
-                .after(page.cursor.map(|cursor| cursor.id().to_string()))
-                .limit(page.limit.saturating_add(1))
-        });
-        let (entries, next_cursor) = self.newest(queries.collect(), page.limit, attr::OWNER_SK).await?;
-        let key = |entry: &Item| Key::stored(tenant, entry.key_text(attr::PK)?, entry.key_text(attr::SK)?);
-        let keys = entries.iter().map(|entry| key(entry).ok_or_else(|| ItemError::invalid(attr::PK)));
-        let records = self.dynamo().get_many(&keys.collect::<Result<Vec<_>, _>>()?).await?;
-        Ok((records.into_iter().flatten().collect(), next_cursor))
     }
 
     /// A page of the acts of a tenant's staff, newest first.
@@ -284,6 +236,3 @@ fn cut(items: Vec<Item>, limit: usize, id_attribute: &str) -> Result<(Vec<Item>,
     let last = items.last().filter(|_| more).map(|(id, _)| Cursor::after(*id).to_string());
     Ok((items.into_iter().map(|(_, item)| item).collect(), last))
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,16 +1,40 @@
-//! `GET /v1/admin/payments/{payment_id}`: a payment of any merchant.
+//! `GET /v1/admin/payments/{payment_id}`: a payment of any merchant; and the payments of one merchant.
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::ids::PaymentId;
+use ledger_core::ids::{MerchantId, PaymentId};
 use ledger_core::keys;
 use ledger_core::payments::PaymentRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::PathId;
-use ledger_runtime::views::PaymentDetail;
+use ledger_runtime::request::{Listing, PathId, RecordListing};
+use ledger_runtime::views::{Page, PaymentDetail, RecordView};
+
+pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/payments")
+    .summary("Lists a merchant's payments and refunds, newest first.")
+    .about(RecordView::OF_LISTS)
+    .permission(Permission::MerchantsRead)
+    .id("merchant_id", "The merchant's id.")
+    .pages_of::<RecordView>()
+    .parameter(RecordListing::KIND)
+    .parameter(RecordListing::STATUS)
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO)
+    .parameter(Listing::ASSET)
+    .parameter(Listing::MIN)
+    .parameter(Listing::MAX)
+    .when(Code::NotFound, "no such merchant");
+
+pub(crate) async fn of_merchant(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<MerchantId>,
+    wanted: RecordListing,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    app.merchant_payments(who.tenant(), id, &wanted).await.map(Json)
+}
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/payments/{payment_id}")
     .summary("Returns a payment.")

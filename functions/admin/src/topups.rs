@@ -1,5 +1,6 @@
 //! `/v1/admin/topups`: customers' top-ups, and refunds of them to the card.
 
+use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::Attributes;
@@ -16,9 +17,9 @@ use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
+use ledger_runtime::request::{self, AmountText, KeyedJson, Listing, PathId, PathOf, TopupListing};
 use ledger_runtime::topups::PspExecutor;
-use ledger_runtime::views::{TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
+use ledger_runtime::views::{Page, TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -33,6 +34,30 @@ pub(crate) struct TopupRefundBody {
     amount: Option<AmountText>,
     /// The reason for the refund; at most 140 characters, no card number.
     reason: String,
+}
+
+pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/topups")
+    .summary("Lists a customer's top-ups, newest first.")
+    .about(TopupView::OF_LISTS)
+    .permission(Permission::TopupsRead)
+    .id("customer_id", "The customer's id.")
+    .pages_of::<TopupView>()
+    .parameter(TopupListing::STATUS)
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO)
+    .parameter(Listing::MIN)
+    .parameter(Listing::MAX)
+    .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
+    .when(Code::NotFound, "no such customer");
+
+pub(crate) async fn of_customer(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+    wanted: TopupListing,
+) -> Result<Json<Page<TopupView>>, Problem> {
+    let _ = existing(&app, &Partition::customer(who.tenant(), id).profile()).await?;
+    app.topups(who.tenant(), id, &wanted).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_OPERATOR)

@@ -30,6 +30,7 @@ pub fn router() -> Routes {
         .route(payments::CREATE.on(payments::create))
         .route(transfers::CREATE.on(transfers::create))
         .route(topups::CREATE.on(topups::create))
+        .route(topups::LIST.on(topups::list))
         .route(topups::GET.on(topups::get))
         .route(topups::CANCEL.on(topups::cancel))
         .route(cards::LIST.on(cards::list))

@@ -17,9 +17,9 @@ use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{AmountText, Empty, KeyedJson, PathId};
+use ledger_runtime::request::{AmountText, Empty, KeyedJson, Listing, PathId, TopupListing};
 use ledger_runtime::topups::PspExecutor;
-use ledger_runtime::views::{TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
+use ledger_runtime::views::{Page, TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -60,6 +60,25 @@ pub(crate) async fn create(
         Ok(claim::plan(&topup, &claim, &terms, psp_executor.terms(), &cx)?)
     };
     Ok(app.perform_call(claim.clone(), admission, plan).await)
+}
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/topups")
+    .summary("Lists the customer's top-ups, newest first.")
+    .about(TopupView::OF_LISTS)
+    .open()
+    .pages_of::<TopupView>()
+    .parameter(TopupListing::STATUS)
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO)
+    .parameter(Listing::MIN)
+    .parameter(Listing::MAX);
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Customer,
+    wanted: TopupListing,
+) -> Result<Json<Page<TopupView>>, Problem> {
+    app.topups(who.tenant(), who.id(), &wanted).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_CUSTOMER)

@@ -9,22 +9,30 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, PathId};
+use ledger_runtime::request::{HistoryListing, Listing, PathId};
 use ledger_runtime::views::{HistoryView, Page};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/transactions")
     .summary("Lists the customer's transactions, newest first.")
+    .about(HistoryView::OF_LISTS)
     .open()
     .pages_of::<HistoryView>()
+    .parameter(Listing::OPERATION)
+    .parameter(Listing::MERCHANT)
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO)
+    .parameter(Listing::ASSET)
+    .parameter(Listing::MIN)
+    .parameter(Listing::MAX)
     .problems(&[Code::LegacyRecordUnreadable]);
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Customer,
-    page: request::Page,
+    wanted: HistoryListing,
 ) -> Result<Json<Page<HistoryView>>, Problem> {
     let partition = Partition::customer(who.tenant(), who.id());
-    app.history(&partition, Account::Customer(who.id()), page).await.map(Json)
+    app.history(&partition, Account::Customer(who.id()), &wanted).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/transactions/{id}")

@@ -2,60 +2,35 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::PaymentId;
-use ledger_core::keys::{self, attr};
-use ledger_core::money::stored_text;
+use ledger_core::keys;
 use ledger_core::payments::PaymentRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, PathId};
-use ledger_runtime::views::{Page, PaymentDetail, words};
-use serde::Serialize;
-use utoipa::ToSchema;
-
-/// A record of the merchant's list: a payment, a refund or a reversal.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RecordView {
-    /// `payment`, `refund`, `payment_reversal` or `refund_reversal`.
-    #[schema(value_type = words::RecordKind)]
-    kind: String,
-    /// The payment's id.
-    payment_id: String,
-    /// The refund's id; absent unless the record is about a refund.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refund_id: Option<String>,
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The asset of the amount.
-    asset: String,
-    /// The total of the record.
-    amount: String,
-    /// The payment's status; absent for the other kinds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<words::PaymentStatus>)]
-    status: Option<String>,
-    /// The time of the payment, refund or reversal.
-    created_at: String,
-}
+use ledger_runtime::request::{Listing, PathId, RecordListing};
+use ledger_runtime::views::{Page, PaymentDetail, RecordView};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
     .summary("Lists the merchant's payments and refunds, newest first.")
-    .about("The most recent records may be missing for a moment.")
+    .about(RecordView::OF_LISTS)
     .permission(Permission::ShopRead)
-    .pages_of::<RecordView>();
+    .pages_of::<RecordView>()
+    .parameter(RecordListing::KIND)
+    .parameter(RecordListing::STATUS)
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO)
+    .parameter(Listing::ASSET)
+    .parameter(Listing::MIN)
+    .parameter(Listing::MAX);
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Merchant,
-    page: request::Page,
+    wanted: RecordListing,
 ) -> Result<Json<Page<RecordView>>, Problem> {
-    let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
-    let (items, next_cursor) = app.merchant_records(who.tenant(), merchant.id, merchant.shards, page).await?;
-    let items = items.iter().map(RecordView::read).collect::<Result<_, ItemError>>()?;
-    Ok(Json(Page { items, next_cursor }))
+    app.merchant_payments(who.tenant(), who.merchant_id(), &wanted).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/payments/{id}")
@@ -76,19 +51,4 @@ pub(crate) async fn get(
         return Err(Problem::not_found());
     }
     Ok(Json(PaymentDetail::from(&payment)))
-}
-
-impl RecordView {
-    fn read(item: &Item) -> Result<Self, ItemError> {
-        Ok(Self {
-            kind: item.opt_text("kind")?.unwrap_or("payment").to_owned(),
-            payment_id: item.string("payment_id")?,
-            refund_id: item.opt_string("refund_id")?,
-            transaction_id: item.string("transaction_id")?,
-            asset: item.string("asset")?,
-            amount: item.parsed_number("total", stored_text)?,
-            status: item.opt_string("state")?,
-            created_at: item.string(attr::CREATED_AT)?,
-        })
-    }
 }

@@ -97,6 +97,7 @@ fn stack_exchanges_its_index_in_steps() {
         assert!(changes <= 1, "{value}");
         for (function, role) in [
             ("Admin", "AdminRole"),
+            ("Customer", "CustomerRole"),
             ("Merchant", "MerchantRole"),
             ("Crediting", "CreditingRole"),
             ("Reconcile", "ReconcileRole"),

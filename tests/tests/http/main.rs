@@ -25,6 +25,7 @@ mod holds;
 mod idempotency;
 mod key_state;
 mod limits;
+mod lists;
 mod load;
 mod merchant_qr;
 mod migration;

@@ -11,6 +11,7 @@ use aws_sdk_dynamodb::types::{
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, Shards, attr};
+use ledger_core::lists::RecordFilter;
 use ledger_core::terms::RecordVersion;
 use ledger_local::index_command;
 use ledger_runtime::app::App;
@@ -120,9 +121,9 @@ async fn earlier_list(world: &World, merchant: MerchantId) -> Vec<Value> {
 async fn list(readers: &[&App], world: &World, merchant: MerchantId, limit: usize) -> Vec<Value> {
     let (mut rows, mut cursor) = (Vec::new(), None);
     for app in readers.iter().cycle() {
-        let page = Page { limit, cursor };
+        let (of, page) = ((merchant, Shards::MERCHANT_DEFAULT), Page { limit, cursor });
         let (records, next) = app
-            .merchant_records(&slug(world), merchant, Shards::MERCHANT_DEFAULT, page)
+            .merchant_records(&slug(world), of, page.into(), &RecordFilter::default())
             .await
             .unwrap_or_else(|problem| panic!("{problem:?}"));
         rows.extend(records.iter().map(row));

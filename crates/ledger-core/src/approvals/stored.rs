@@ -259,7 +259,7 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 21] = [
+    const ALL: [(Operation, Self); 22] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),

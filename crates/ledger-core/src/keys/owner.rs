@@ -1,9 +1,9 @@
-//! The indexes by owner: which merchant an item is of, and which merchants and cards a tenant has.
+//! The indexes by owner: which merchant or customer an item is of, and which merchants and cards a tenant has.
 
 use super::{Key, Partition};
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{CustomerId, MerchantId, Tenant};
 
-/// The index that lists a merchant's payments and refunds, and a tenant's merchants and cards.
+/// The index that lists a merchant's payments and refunds, a customer's top-ups, and what else a tenant has lists of.
 ///
 /// It holds keys alone, none of which changes: an item's entry is written once, however often the item changes.
 pub const INDEX_BY_OWNER_KEYS: &str = "by_owner_keys";
@@ -56,6 +56,12 @@ pub fn merchants_partition(tenant: &Tenant) -> String {
 #[must_use]
 pub fn cards_partition(tenant: &Tenant, shard: u32) -> String {
     format!("{tenant}#cards#{shard}")
+}
+
+/// The partition of an index by owner that lists a customer's top-ups. One customer's are few, so they have one shard.
+#[must_use]
+pub fn topups_partition(tenant: &Tenant, customer: CustomerId) -> String {
+    format!("{tenant}#topups_of#{customer}#0")
 }
 
 /// The start of the next sweep over a tenant's merchants.

@@ -3,6 +3,7 @@
 //! The fingerprint of a retry must not depend on the terms, which may no longer have the asset. So nothing here does.
 
 use super::{Amount, AmountError, Asset, AssetSpec, Delta};
+use rust_decimal::Decimal;
 
 /// A strictly positive amount of an asset, with at most as many decimals as any tenant may give the asset.
 ///
@@ -47,6 +48,11 @@ impl RequestedAmount {
             return Err(AmountError::TooManyDecimals { allowed });
         }
         Ok(self.0.clone())
+    }
+
+    /// The value, whatever the asset is.
+    pub(crate) fn value(&self) -> Decimal {
+        self.0.value()
     }
 
     /// The difference by value, whatever the assets are; `None` if it is zero or less.

@@ -2,9 +2,9 @@
 
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{Tenant, TerminalId, least_born_at};
-use crate::keys::{self, Partition, sk};
-use crate::time::BusinessDate;
+use crate::ids::{CustomerId, Tenant, TerminalId, least_born_at};
+use crate::keys::{self, OwnerIndex, Partition, sk};
+use crate::time::{BusinessDate, Timestamp};
 use uuid::Uuid;
 
 /// The account's balances.
@@ -29,6 +29,25 @@ pub fn history_references(account: &Partition, after: Option<Uuid>) -> Query {
 pub(super) fn newest(partition: &Partition, prefix: &str, after: Option<Uuid>) -> Query {
     let after = after.map(|id| format!("{prefix}{id}"));
     Query::partition(partition, SortRange::prefix(prefix)).newest_first().after(after)
+}
+
+/// The account's journal entries with an id of `from` or later, newest first, after the entry `after`.
+#[must_use]
+pub fn history_entries_from(account: &Partition, from: Timestamp, after: Option<Uuid>) -> Query {
+    newest_from(account, sk::TXN, from, after)
+}
+
+/// References to entries of other accounts with an id of `from` or later, newest first, after the entry `after`.
+#[must_use]
+pub fn history_references_from(account: &Partition, from: Timestamp, after: Option<Uuid>) -> Query {
+    newest_from(account, sk::TXNREF, from, after)
+}
+
+/// Items under a prefix that is followed by an id of `from` or later, newest first.
+pub(super) fn newest_from(partition: &Partition, prefix: &str, from: Timestamp, after: Option<Uuid>) -> Query {
+    let after = after.map(|id| format!("{prefix}{id}"));
+    let range = SortRange::prefix(prefix).at_least(&format!("{prefix}{}", least_born_at(from)));
+    Query::partition(partition, range).newest_first().after(after)
 }
 
 /// The account's journal entries.
@@ -75,6 +94,14 @@ pub fn terminal_references_of(tenant: &Tenant, terminal: TerminalId, day: Busine
 #[must_use]
 pub fn cash_collections(tenant: &Tenant, terminal: TerminalId) -> Query {
     Query::partition(&Partition::terminal(tenant, terminal), SortRange::prefix(keys::CASH_COLLECTION))
+}
+
+/// The keys of the customer's top-ups: all of them, or those whose ids are of `from` or later. One that was just written
+/// may be missing, and those that were requested under earlier versions of the records are.
+#[must_use]
+pub fn topups(index: OwnerIndex, tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
+    let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
+    Query::by_owner_within(index, keys::topups_partition(tenant, customer), range)
 }
 
 /// The markers of the customer's top-ups, as long as they are kept.

@@ -3,8 +3,9 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{MerchantId, SettlementId, Tenant};
+use crate::ids::{MerchantId, SettlementId, Tenant, least_born_at};
 use crate::keys::{self, OwnerIndex, Partition, sk};
+use crate::time::Timestamp;
 use uuid::Uuid;
 
 /// The keys of the tenant's merchants. One that was just written may be missing.
@@ -26,6 +27,19 @@ pub fn merchant_records(index: OwnerIndex, tenant: &Tenant, merchant: MerchantId
 #[must_use]
 pub fn cards(index: OwnerIndex, tenant: &Tenant, shard: u32) -> Query {
     Query::by_owner(index, keys::cards_partition(tenant, shard))
+}
+
+/// The keys of the merchant's payments and refunds of a shard whose ids are of `from` or later, as
+/// [`merchant_records`].
+#[must_use]
+pub fn merchant_records_from(
+    index: OwnerIndex,
+    tenant: &Tenant,
+    (merchant, shard): (MerchantId, u32),
+    from: Timestamp,
+) -> Query {
+    let range = SortRange::ALL.at_least(&least_born_at(from).to_string());
+    Query::by_owner_within(index, keys::owner_partition(tenant, merchant, shard), range)
 }
 
 /// The merchant's settlements, newest first, after the settlement `after`.

@@ -19,7 +19,8 @@ mod trail;
 
 pub use accounts::{
     account_entries, account_entries_between, account_entries_from, balances, cash_collections, history_entries,
-    history_references, legacy_history, legacy_history_between, terminal_references_of, topup_markers,
+    history_entries_from, history_references, history_references_from, legacy_history, legacy_history_between,
+    terminal_references_of, topup_markers, topups,
 };
 pub use due::{
     card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
@@ -29,7 +30,9 @@ pub use due::{
 };
 pub use finding::{Times, customers, customers_named, customers_with, merchants_named, terminals, terminals_of};
 pub use items::{KEYS_MAX, item, items, snapshot};
-pub use merchants::{cards, lane_credits, merchant_records, merchants, periods, settled_batches, settlements};
+pub use merchants::{
+    cards, lane_credits, merchant_records, merchant_records_from, merchants, periods, settled_batches, settlements,
+};
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{

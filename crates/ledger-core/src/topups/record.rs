@@ -203,6 +203,10 @@ impl TopupRecord {
             item.extend(self.records.item());
         }
         item.extend(self.terms_version.attribute());
+        if self.records.has_listings() {
+            item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::topups_partition(tenant, self.customer)));
+            item.insert(attr::OWNER_SK.to_owned(), Value::s(self.id));
+        }
         item
     }
 

@@ -9,23 +9,30 @@ use ledger_core::journal::expanded;
 use ledger_core::keys::{Partition, attr};
 use ledger_core::migration::{Concern, Layout, legacy_after, legacy_of, newest, reference};
 use ledger_core::reads;
+use ledger_core::time::Timestamp;
 use uuid::Uuid;
 
 impl Dynamo {
     /// Reads a party's history after a line: entries and references, at most `wanted` of each, and legacy items.
     ///
     /// Only legacy items without entry or reference are included. The result is unordered and contains the newest
-    /// `wanted` lines.
+    /// `wanted` lines. Entries and references of `from` or later are read; legacy items may be earlier.
     ///
     /// # Errors
     /// [`ReadError`] if a read fails.
     pub async fn history(
         &self,
         partition: &Partition,
-        after: Option<Uuid>,
+        (from, after): (Option<Timestamp>, Option<Uuid>),
         wanted: usize,
     ) -> Result<Vec<Item>, ReadError> {
-        let queries = [reads::history_entries(partition, after), reads::history_references(partition, after)];
+        let queries = match from {
+            None => [reads::history_entries(partition, after), reads::history_references(partition, after)],
+            Some(from) => [
+                reads::history_entries_from(partition, from, after),
+                reads::history_references_from(partition, from, after),
+            ],
+        };
         let queries = queries.map(|query| query.limit(wanted));
         let found = try_join_all(queries.iter().map(|query| self.query(query))).await?;
         let found = found.into_iter().flatten().map(expanded).collect::<Result<Vec<Item>, ItemError>>()?;

@@ -40,6 +40,12 @@ pub struct HistoryView {
     pub created_at: String,
 }
 
+impl HistoryView {
+    /// What a list of transactions says of itself.
+    pub const OF_LISTS: &str =
+        "With a filter, a page may have fewer items than `limit`, or none, and still a `next_cursor`.";
+}
+
 /// One page of a list, newest first.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct Page<T> {

@@ -93,6 +93,13 @@ pub struct TopupRefundView {
     pub created_at: String,
 }
 
+impl TopupView {
+    /// What a list of top-ups says of itself.
+    pub const OF_LISTS: &str = "The most recent top-ups may be missing for a moment, and those that were requested before \
+                                the operator switched the lists on are. With a filter, a page may have fewer items than \
+                                `limit`, or none, and still a `next_cursor`.";
+}
+
 impl From<&TopupRecord> for TopupView {
     fn from(topup: &TopupRecord) -> Self {
         let refundable = (topup.state == TopupState::Succeeded).then(|| match topup.refundable.as_amount() {

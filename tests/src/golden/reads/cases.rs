@@ -99,6 +99,12 @@ fn paged(page: Json, case: Case) -> Case {
     Case { page: Some(serde_json::from_value(page).unwrap()), ..case }
 }
 
+/// The instant in an id.
+fn born(id: &str) -> String {
+    let id = ledger_core::ids::parse_uuid(id).unwrap();
+    ledger_core::ids::born_at(id).unwrap().to_string()
+}
+
 fn of_one_customer(case: Case) -> Case {
     Case { world: ONE_CUSTOMER, ..case }
 }
@@ -239,6 +245,24 @@ fn accounts() -> Vec<Case> {
         ),
         case("history_entries/after-the-last", "nothing is older", after(Some(ENTRIES[0])), &[]),
         case("history_references/all", "no entry is a reference", after(None), &["A reference 5", "A reference 4"]),
+        case(
+            "history_entries_from/second",
+            "those of an instant and later, newest first",
+            json!({ "account": A, "from": born(ENTRIES[1]), "after": null }),
+            &["A entry 3", "A entry 2"],
+        ),
+        case(
+            "history_entries_from/after",
+            "older than an entry and not earlier than an instant",
+            json!({ "account": A, "from": born(ENTRIES[1]), "after": ENTRIES[2] }),
+            &["A entry 2"],
+        ),
+        case(
+            "history_references_from/last",
+            "references of an instant and later",
+            json!({ "account": A, "from": born(ENTRIES[4]), "after": null }),
+            &["A reference 5"],
+        ),
         case("account_entries/all", "oldest first", account.clone(), &["A entry 1", "A entry 2", "A entry 3"]),
         paged(
             json!({ "start": { "type": { "S": format!("TXN#{}", ENTRIES[1]) }, "uuid": { "S": A } } }),

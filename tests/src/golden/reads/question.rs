@@ -4,7 +4,10 @@ use super::arguments::{after, at, day, id, key, keys, merchant, owner_index, par
 use super::finding::FindingQuestion;
 pub use super::page::Page;
 use crate::wire;
-use ledger_core::ids::{ApprovalId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId};
+use ledger_core::ids::{
+    ApprovalId, CustomerId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
+};
+use ledger_core::keys::OwnerIndex;
 use ledger_core::reads::{self, Query, Request, Segment};
 use ledger_core::time::BusinessDate;
 use serde::{Deserialize, Serialize};
@@ -50,6 +53,16 @@ pub enum Question {
         account: String,
         after: Option<String>,
     },
+    HistoryEntriesFrom {
+        account: String,
+        from: String,
+        after: Option<String>,
+    },
+    HistoryReferencesFrom {
+        account: String,
+        from: String,
+        after: Option<String>,
+    },
     AccountEntries {
         account: String,
     },
@@ -78,6 +91,11 @@ pub enum Question {
     CashCollections {
         tenant: String,
         terminal: String,
+    },
+    Topups {
+        tenant: String,
+        customer: String,
+        from: Option<String>,
     },
     TopupMarkers {
         account: String,
@@ -185,6 +203,13 @@ pub enum Question {
         shard: u32,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         index: Option<String>,
+    },
+    MerchantRecordsFrom {
+        tenant: String,
+        merchant: String,
+        shard: u32,
+        from: String,
+        index: String,
     },
     ListedItems {
         /// The last key of the previous page.
@@ -341,6 +366,12 @@ impl Question {
             Self::HistoryReferences { account, after: of } => {
                 reads::history_references(&partition(account), after(of.as_ref()))
             }
+            Self::HistoryEntriesFrom { account, from, after: of } => {
+                reads::history_entries_from(&partition(account), at(from), after(of.as_ref()))
+            }
+            Self::HistoryReferencesFrom { account, from, after: of } => {
+                reads::history_references_from(&partition(account), at(from), after(of.as_ref()))
+            }
             Self::AccountEntries { account } => reads::account_entries(&partition(account)),
             Self::AccountEntriesFrom { account, id: from } => {
                 reads::account_entries_from(&partition(account), id(from))
@@ -359,6 +390,10 @@ impl Question {
             ),
             Self::CashCollections { tenant, terminal } => {
                 reads::cash_collections(&slug(tenant), TerminalId::parse(terminal).unwrap())
+            }
+            Self::Topups { tenant, customer, from } => {
+                let customer = CustomerId::parse(customer).unwrap();
+                reads::topups(OwnerIndex::ByOwnerKeys, &slug(tenant), customer, from.as_deref().map(at))
             }
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
@@ -396,6 +431,10 @@ impl Question {
             Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
             Self::MerchantRecords { tenant, merchant: of, shard, index } => {
                 reads::merchant_records(owner_index(index.as_deref()), &slug(tenant), merchant(of), *shard)
+            }
+            Self::MerchantRecordsFrom { tenant, merchant: of, shard, from, index } => {
+                let shard = (merchant(of), *shard);
+                reads::merchant_records_from(owner_index(Some(index)), &slug(tenant), shard, at(from))
             }
             Self::ListedItems { after } => {
                 return Err(vec![reads::listed_items(after.as_ref().map(wire::item_from_json))]);

@@ -98,7 +98,7 @@ async fn views(stage: &Stage) {
         let _ = world.api.send(&Call::get(&path, who)).await.good();
     };
     let own = &customer.who;
-    for path in ["", "/balances", "/cards", "/limits", "/transactions"] {
+    for path in ["", "/balances", "/cards", "/limits", "/transactions", "/topups"] {
         view(format!("/v1/me{path}"), own).await;
     }
     view(format!("/v1/me/transactions/{}", pay.1), own).await;
@@ -133,6 +133,8 @@ async fn views(stage: &Stage) {
     }
     view(format!("/v1/admin/customers/{}/limits", customer.id), staff).await;
     view(format!("/v1/admin/customers/{}/transactions", customer.id), staff).await;
+    view(format!("/v1/admin/customers/{}/topups", customer.id), staff).await;
+    view(format!("/v1/admin/merchants/{}/payments", merchant.id), staff).await;
     view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
     let batch = world.api.settle(&batch).await;

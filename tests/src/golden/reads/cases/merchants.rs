@@ -56,6 +56,21 @@ pub(super) fn cases() -> Vec<Case> {
         )),
         second(case("merchant_records/other-shard", "of another shard", keys_of(1), &["payment 4"])),
         case(
+            "merchant_records_from/all",
+            "the keys of those of an instant and later",
+            json!({ "tenant": "demo", "merchant": MERCHANT, "shard": 0, "from": super::born(PAYMENT_2), "index": KEYS }),
+            &["payment 1 refund", "payment 1", "payment 2", "payment 3"],
+        ),
+        paged(
+            json!({ "newest_first": true, "after": PAYMENT_2, "limit": 2 }),
+            case(
+                "merchant_records_from/none",
+                "none, if those that follow are of an earlier instant",
+                json!({ "tenant": "demo", "merchant": MERCHANT, "shard": 0, "from": NOW, "index": KEYS }),
+                &[],
+            ),
+        ),
+        case(
             "settlements/newest",
             "newest first",
             after(None),

@@ -31,7 +31,8 @@ fn record(number: u8, state: &str) -> Value {
 
 async fn page(app: &App, limit: usize) -> Result<(Vec<Item>, Option<String>), Problem> {
     let (tenant, merchant) = (Tenant::parse("demo").unwrap(), MerchantId::parse(MERCHANT).unwrap());
-    app.merchant_records(&tenant, merchant, Shards::ONE, request::Page { limit, cursor: None }).await
+    let page = crate::request::Page { limit, cursor: None };
+    app.merchant_records(&tenant, (merchant, Shards::ONE), page.into(), &RecordFilter::default()).await
 }
 
 /// The app over a script, with its lists read from an index.

@@ -1,0 +1,56 @@
+//! A merchant's payments and refunds, as lists show them.
+
+use super::words;
+use ledger_core::dynamo::{Attributes, Item, ItemError};
+use ledger_core::keys::attr;
+use ledger_core::money::stored_text;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// A record of the merchant's list: a payment, a refund or a reversal.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordView {
+    /// `payment`, `refund`, `payment_reversal` or `refund_reversal`.
+    #[schema(value_type = words::RecordKind)]
+    pub kind: String,
+    /// The payment's id.
+    pub payment_id: String,
+    /// The refund's id; absent unless the record is about a refund.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refund_id: Option<String>,
+    /// The journal entry's id.
+    pub transaction_id: String,
+    /// The asset of the amount.
+    pub asset: String,
+    /// The total of the record.
+    pub amount: String,
+    /// The payment's status; absent for the other kinds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<words::PaymentStatus>)]
+    pub status: Option<String>,
+    /// The time of the payment, refund or reversal.
+    pub created_at: String,
+}
+
+impl RecordView {
+    /// What a list of records says of itself.
+    pub const OF_LISTS: &str = "The most recent records may be missing for a moment. With a filter, a page may have \
+                                fewer items than `limit`, or none, and still a `next_cursor`.";
+
+    /// Reads a stored payment, refund or reversal.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            kind: item.opt_text("kind")?.unwrap_or("payment").to_owned(),
+            payment_id: item.string("payment_id")?,
+            refund_id: item.opt_string("refund_id")?,
+            transaction_id: item.string("transaction_id")?,
+            asset: item.string("asset")?,
+            amount: item.parsed_number("total", stored_text)?,
+            status: item.opt_string("state")?,
+            created_at: item.string(attr::CREATED_AT)?,
+        })
+    }
+}
