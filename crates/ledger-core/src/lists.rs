@@ -1,5 +1,6 @@
 //! Which items of a list a request wants: the filters that are applied to items after they are read.
 
+use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::MerchantId;
 use crate::journal::HistoryLine;
@@ -56,6 +57,32 @@ pub struct TopupFilter {
     pub states: Option<&'static [TopupState]>,
     /// The charge.
     pub amounts: AmountFilter,
+}
+
+/// Which open holds are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HoldFilter {
+    /// The merchant; any if absent.
+    pub merchant: Option<MerchantId>,
+    /// The payer; any if absent.
+    pub payer: Option<Account>,
+}
+
+impl HoldFilter {
+    /// Whether every hold is wanted.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.merchant.is_none() && self.payer.is_none()
+    }
+
+    /// Whether a hold is wanted.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute that decides is missing or malformed.
+    pub fn admits(&self, hold: &Item) -> Result<bool, ItemError> {
+        let (merchant, payer) = (hold.parsed("merchant_id", MerchantId::parse)?, hold.parsed("payer", Account::parse)?);
+        Ok(self.merchant.is_none_or(|wanted| wanted == merchant) && self.payer.is_none_or(|wanted| wanted == payer))
+    }
 }
 
 impl AmountFilter {

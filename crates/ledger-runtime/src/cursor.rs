@@ -14,6 +14,8 @@ const VERSION: u8 = 1;
 const TIMED_VERSION: u8 = 2;
 /// The version of cursors that hold a sort key.
 const PLACED_VERSION: u8 = 3;
+/// The version of cursors that hold two ids.
+const PAIR_VERSION: u8 = 4;
 /// The longest sort key of a cursor, in bytes: that of an index.
 const PLACE_BYTES_MAX: usize = 1024;
 
@@ -129,6 +131,41 @@ impl fmt::Display for PlacedCursor {
     }
 }
 
+/// The place in a list after two ids, for lists that are sorted by one within another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PairCursor(Uuid, Uuid);
+
+impl PairCursor {
+    /// Creates the cursor after `second` within `first`.
+    #[must_use]
+    pub fn after(first: Uuid, second: Uuid) -> Self {
+        Self(first, second)
+    }
+
+    /// The last ids that were seen.
+    #[must_use]
+    pub fn ids(self) -> (Uuid, Uuid) {
+        (self.0, self.1)
+    }
+
+    /// Parses the wire form.
+    ///
+    /// # Errors
+    /// 400 `invalid_request` naming `cursor` for any text that [`PairCursor`] did not print.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let ids = content(text, PAIR_VERSION)?;
+        let Some((first, second)) = ids.split_at_checked(16) else { return Err(wrong()) };
+        let id = |bytes| Uuid::from_slice(bytes).map_err(|_| wrong());
+        Ok(Self(id(first)?, id(second)?))
+    }
+}
+
+impl fmt::Display for PairCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text(PAIR_VERSION, &[self.0.as_bytes(), self.1.as_bytes()]))
+    }
+}
+
 fn wrong() -> Problem {
     Problem::invalid_field("cursor", "is not a cursor of this list: use the `next_cursor` of its last page")
 }
@@ -174,6 +211,19 @@ mod tests {
                 Cursor::parse(&other).is_ok_and(|cursor| cursor.to_string() == other) || Cursor::parse(&other).is_err()
             );
         }
+    }
+
+    #[test]
+    fn cursor_of_one_form_is_refused_by_lists_of_the_other() {
+        let [first, second] = ["019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e", "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f"]
+            .map(|id| Uuid::parse_str(id).unwrap());
+        let (one, pair) = (Cursor::after(first).to_string(), PairCursor::after(first, second).to_string());
+        assert_eq!(PairCursor::parse(&pair).unwrap().ids(), (first, second));
+        let cut = pair.get(1..).unwrap();
+        for wrong in ["", one.as_str(), cut, &format!("{pair}AA")] {
+            assert_eq!(PairCursor::parse(wrong).unwrap_err().code(), "invalid_request", "{wrong}");
+        }
+        assert_eq!(Cursor::parse(&pair).unwrap_err().code(), "invalid_request");
     }
 
     #[test]

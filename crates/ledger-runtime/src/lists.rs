@@ -4,18 +4,20 @@
 //! the number of items that a request reads has a bound, so a page may be short, or empty, and still have a cursor.
 
 use crate::app::App;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, PairCursor};
 use crate::problem::Problem;
 use crate::request::{HistoryListing, Listing, RecordListing, TopupListing};
-use crate::views::{HistoryView, Page, RecordView, TopupView};
+use crate::views::{HistoryView, HoldView, Page, RecordView, SettlementView, TopupView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
-use ledger_core::ids::{CustomerId, MerchantId, Tenant, least_born_at, parse_uuid};
+use ledger_core::ids::{CustomerId, MerchantId, PaymentId, Tenant, born_at, least_born_at, parse_uuid};
 use ledger_core::journal::HistoryLine;
-use ledger_core::keys::{Key, Partition, Shards, attr};
-use ledger_core::lists::RecordFilter;
+use ledger_core::keys::{self, Key, Partition, Shards, attr};
+use ledger_core::lists::{HoldFilter, RecordFilter};
+use ledger_core::payments::PaymentRecord;
 use ledger_core::reads::{self, Query};
+use ledger_core::settlements::{Settlement, SettlementState};
 use ledger_core::topups::TopupRecord;
 use uuid::Uuid;
 
@@ -105,6 +107,84 @@ impl App {
         let (items, next_cursor) = self.records_of(tenant, found, *listing, |item| filter.admits(item)).await?;
         let view = |item| TopupRecord::read(item).map(|topup| TopupView::from(&topup));
         Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+    }
+
+    /// A page of the settlements of all merchants, newest first, in one state or in any.
+    ///
+    /// Those that were opened under versions of the records without lists are missing.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn settlements_of_tenant(
+        &self,
+        tenant: &Tenant,
+        listing: Listing,
+        state: Option<SettlementState>,
+    ) -> Result<Page<SettlementView>, Problem> {
+        let query = reads::settlements_of_tenant(self.dynamo().owner_index(), tenant, listing.from).newest_first();
+        let found = self.newest_entries(vec![query], listing, read_max(listing.page.limit, state.is_none())).await?;
+        let admits = |item: &Item| Ok(state.is_none_or(|state| item.text("state").ok() == Some(state.name())));
+        let (items, next_cursor) = self.records_of(tenant, found, listing, admits).await?;
+        let view = |item| Settlement::read(item).map(|settlement| SettlementView::from(&settlement));
+        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+    }
+
+    /// A page of what `view` makes of the items of a query of a partition, of which at most `read` are read.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn sifted_list<T>(
+        &self,
+        query: Query,
+        id_attribute: &str,
+        (listing, read): (Listing, usize),
+        view: impl FnMut(&Item) -> Result<Option<T>, ItemError>,
+    ) -> Result<Page<T>, Problem> {
+        let found = self.dynamo().query(&query.limit(read)).await?;
+        Ok(sifted(Found::sorted(found, id_attribute, read)?, listing, view)?)
+    }
+
+    /// A page of the open holds, the one that expires first first.
+    ///
+    /// Holds that were just opened may be missing.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn open_holds(
+        &self,
+        tenant: &Tenant,
+        (limit, cursor): (usize, Option<PairCursor>),
+        filter: HoldFilter,
+    ) -> Result<Page<HoldView>, Problem> {
+        let shards = self.terms(tenant).await?.due_shards;
+        let after = cursor.map(PairCursor::ids).and_then(|(at, id)| Some(keys::due_from(born_at(at)?, id)));
+        let read = read_max(limit, filter.is_everything());
+        let queries =
+            (0..shards.count()).map(|shard| reads::open_holds(tenant, shard).after(after.clone()).limit(read));
+        let queries: Vec<Query> = queries.collect();
+        let found = try_join_all(queries.iter().map(|query| self.dynamo().query(query))).await?;
+        let mut holds = found.into_iter().flatten().collect::<Vec<Item>>();
+        holds.sort_by(|a, b| a.key_text(attr::DUE_SK).cmp(&b.key_text(attr::DUE_SK)));
+        let mut is_cut = holds.len() >= read;
+        holds.truncate(read);
+        let (mut wanted, mut last) = (Vec::new(), None);
+        for hold in &holds {
+            if wanted.len() >= limit {
+                is_cut = true;
+                break;
+            }
+            let (id, at) = (hold.parsed("payment_id", PaymentId::parse)?, hold.timestamp("expires_at")?);
+            last = Some(PairCursor::after(least_born_at(at), id.uuid()));
+            if filter.admits(hold)? {
+                wanted.push(keys::payment(tenant, id));
+            }
+        }
+        let mut items = Vec::new();
+        // The index has copies, which may be of a moment before the hold ended.
+        for payment in self.dynamo().get_many(&wanted).await?.into_iter().flatten() {
+            items.extend(HoldView::of(&PaymentRecord::read(&payment)?));
+        }
+        Ok(Page { items, next_cursor: last.filter(|_| is_cut).map(|last| last.to_string()) })
     }
 
     /// The newest `read` entries of several partitions of an index by owner.

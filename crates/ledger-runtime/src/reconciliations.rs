@@ -1,14 +1,20 @@
 //! Reads runs and their breaks for the operator API.
 
 use crate::app::App;
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, PairCursor};
+use crate::lists::READ_ITEMS_MAX;
 use crate::problem::Problem;
 use crate::request;
-use crate::views::{FindingView, Page, RunView};
-use ledger_core::ids::{FindingId, RunId, Tenant};
-use ledger_core::keys::{self};
+use crate::views::{BreakView, FindingView, Page, RunView};
+use ledger_core::dynamo::{Attributes, ItemError};
+use ledger_core::ids::{FindingId, RunId, Tenant, least_born_at};
+use ledger_core::keys::{self, attr};
 use ledger_core::reads;
+use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{FoundBreak, Run};
+use ledger_core::time::Timestamp;
+use std::collections::BTreeMap;
+use uuid::Uuid;
 
 impl App {
     /// A tenant's reconciliations, newest first.
@@ -55,6 +61,45 @@ impl App {
         }
         let next_cursor = cut(&mut found, page.limit, |found| Cursor::after(found.id.uuid()));
         Ok((run, Page { items: found.iter().map(FindingView::from).collect(), next_cursor }))
+    }
+
+    /// A page of the breaks of all runs, newest first: of runs of a range of time, of one kind or of any.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn breaks_of_runs(
+        &self,
+        tenant: &Tenant,
+        (from, until): (Option<Timestamp>, Option<Timestamp>),
+        (limit, cursor): (usize, Option<PairCursor>),
+        kind: Option<BreakKind>,
+    ) -> Result<Page<BreakView>, Problem> {
+        let end = until.map(|until| (least_born_at(until), Uuid::nil()));
+        let after = cursor.map(PairCursor::ids).into_iter().chain(end).min();
+        let after = after.map(|(run, finding)| (RunId::new(run), finding));
+        let found = self.dynamo().query(&reads::breaks(tenant, from, after).limit(READ_ITEMS_MAX)).await?;
+        let is_all = found.len() < READ_ITEMS_MAX;
+        let (mut items, mut last, mut runs) = (Vec::new(), None, BTreeMap::new());
+        for item in &found {
+            if items.len() >= limit {
+                return Ok(Page { items, next_cursor: last.map(|last: PairCursor| last.to_string()) });
+            }
+            let of = FoundBreak::read(item)?;
+            let run = item.key_text(attr::SK).and_then(keys::run_of_break);
+            let run = run.ok_or_else(|| ItemError::invalid(attr::SK))?;
+            last = Some(PairCursor::after(run.uuid(), of.id.uuid()));
+            if kind.is_some_and(|kind| kind != of.kind) {
+                continue;
+            }
+            if !runs.contains_key(&run) {
+                let _ = runs.insert(run, self.dynamo().get(&keys::reconciliation(tenant, run)).await?);
+            }
+            let by = runs.get(&run).and_then(Option::as_ref).map(Run::read).transpose()?;
+            if by.is_some_and(|by| by.found(of.id)) {
+                items.push(BreakView { run_id: run.to_string(), finding: FindingView::from(&of) });
+            }
+        }
+        Ok(Page { items, next_cursor: last.filter(|_| !is_all).map(|last| last.to_string()) })
     }
 
     /// One break of a run that has ended.

@@ -18,17 +18,24 @@ use ledger_runtime::identity::{Admin, Caller, Member};
 use ledger_runtime::metrics::Metric;
 use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Empty, KeyedJson, Params, PathId};
+use ledger_runtime::request::{self, Empty, KeyedJson, Listing, Params, PathId};
 use ledger_runtime::views::{ApprovalView, Page};
 
 const STATES: &[&str] = &["pending", "approved", "rejected", "withdrawn", "expired", "stale"];
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/approvals")
     .summary("Lists commands that await approval or were decided on, newest first.")
-    .about("With `state`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
+    .about("With `state` or `command`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
     .permission(Permission::ApprovalsRead)
     .pages_of::<ApprovalView>()
-    .parameter(Parameter::in_query("state", "Commands in this state only.", Kind::Word(STATES)));
+    .parameter(Parameter::in_query("state", "Commands in this state only.", Kind::Word(STATES)))
+    .parameter(Parameter::in_query(
+        "command",
+        "Commands of this operation only.",
+        Kind::Form("^[a-z_]{2,40}$", "grant"),
+    ))
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO);
 
 pub(crate) async fn list(
     State(app): State<App>,
@@ -38,9 +45,11 @@ pub(crate) async fn list(
     let state = params.take("state")?;
     let words = "pending, approved, rejected, withdrawn, expired or stale";
     let state = state.map(|word| request::word("state", &word, ApprovalState::parse, words)).transpose()?;
-    let page = params.page()?;
+    let command = params.take("command")?;
+    let command = command.map(|name| request::word("command", &name, Operation::parse, "an operation of this API"));
+    let (command, listing) = (command.transpose()?, params.listing()?);
     params.finish()?;
-    let mut found = app.approvals(who.tenant(), state, page).await?;
+    let mut found = app.approvals(who.tenant(), (state, command), listing).await?;
     if !decides(&app, &who).await? {
         found.items = found.items.into_iter().map(ApprovalView::without_addresses).collect();
     }

@@ -4,7 +4,8 @@ use crate::{approvals, customers};
 use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, JobReceipt};
+use ledger_core::dynamo::Item;
+use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, JobReceipt, JobStatus};
 use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
@@ -12,20 +13,24 @@ use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
-use ledger_core::{grants, keys};
+use ledger_core::{grants, keys, reads};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, accepted, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, RequestKey, SentText};
-use ledger_runtime::views::words;
+use ledger_runtime::request::{self, AmountText, KeyedJson, Listing, Params, PathId, RequestKey, SentText};
+use ledger_runtime::views::{Page, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The maximum number of failures in a job's view.
 const FAILURES_SHOWN_MAX: usize = 100;
+
+/// The maximum number of jobs of a page.
+const JOBS_SHOWN_MAX: usize = 20;
+const STATUSES: &[&str] = &["running", "finished", "completed_with_failures"];
 
 /// A grant to one customer, or to each of many. Exactly one of `customer_id` and `customer_ids` is set.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -218,6 +223,78 @@ async fn to_many(
     };
     let render = |requested: &Requested<JobReceipt>| requested.answer(&approvals::GET, stored);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+/// A bulk grant of a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JobLineView {
+    /// The job's id.
+    job_id: String,
+    /// `running`; `finished` if every customer has the grant; `completed_with_failures` if some could not get it.
+    #[schema(value_type = words::JobStatus)]
+    status: &'static str,
+    /// The number of customers.
+    customers: usize,
+    /// The number of customers who were handled, with success or failure.
+    done: usize,
+    /// The number of them who could not get the grant.
+    failed: usize,
+    /// The asset that is granted.
+    asset: String,
+    /// The amount for each customer.
+    amount: String,
+    /// The staff member who requested it.
+    requested_by: String,
+    /// The time of the request.
+    created_at: String,
+}
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/grants")
+    .summary("Lists bulk grants, newest first.")
+    .about(
+        "A page has at most 20. Grants to one customer are in the customer's transactions. With a filter, a page may have \
+         fewer items than `limit`, or none, and still a `next_cursor`.",
+    )
+    .permission(Permission::GrantsRead)
+    .pages_of::<JobLineView>()
+    .parameter(Parameter::in_query("status", "Jobs with this status.", Kind::Word(STATUSES)))
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO);
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<JobLineView>>, Problem> {
+    let status = params.take("status")?;
+    let words = "running, finished or completed_with_failures";
+    let status = status.map(|word| request::word("status", &word, JobStatus::parse, words)).transpose()?;
+    let mut listing = params.listing()?;
+    params.finish()?;
+    // A job names up to 1,500 customers: 58 KB.
+    listing.page.limit = listing.page.limit.min(JOBS_SHOWN_MAX);
+    let line = |item: &Item| {
+        let job = GrantJob::read(item)?;
+        Ok(status.is_none_or(|status| job.status() == status).then(|| JobLineView::from(&job)))
+    };
+    let query = reads::grant_jobs(who.tenant(), listing.from, listing.after());
+    app.sifted_list(query, "job_id", (listing, JOBS_SHOWN_MAX.saturating_add(1)), line).await.map(Json)
+}
+
+impl From<&GrantJob> for JobLineView {
+    fn from(job: &GrantJob) -> Self {
+        Self {
+            job_id: job.id.to_string(),
+            status: job.status().name(),
+            customers: job.customers.len(),
+            done: job.done,
+            failed: job.failed,
+            asset: job.asset.to_string(),
+            amount: job.amount.clone(),
+            requested_by: job.staff.to_string(),
+            created_at: job.created_at.to_string(),
+        }
+    }
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/grants/{job_id}")

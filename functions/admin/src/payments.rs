@@ -1,16 +1,19 @@
-//! `GET /v1/admin/payments/{payment_id}`: a payment of any merchant; and the payments of one merchant.
+//! `GET /v1/admin/payments/{payment_id}`: a payment of any merchant; the payments of one merchant; and
+//! open holds.
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::ids::{MerchantId, PaymentId};
+use ledger_core::account::Account;
+use ledger_core::ids::{CustomerId, MerchantId, PaymentId};
 use ledger_core::keys;
+use ledger_core::lists::HoldFilter;
 use ledger_core::payments::PaymentRecord;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Permission};
+use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{Listing, PathId, RecordListing};
-use ledger_runtime::views::{Page, PaymentDetail, RecordView};
+use ledger_runtime::request::{self, Listing, Params, PathId, RecordListing};
+use ledger_runtime::views::{HoldView, Page, PaymentDetail, RecordView};
 
 pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/payments")
     .summary("Lists a merchant's payments and refunds, newest first.")
@@ -34,6 +37,32 @@ pub(crate) async fn of_merchant(
     wanted: RecordListing,
 ) -> Result<Json<Page<RecordView>>, Problem> {
     app.merchant_payments(who.tenant(), id, &wanted).await.map(Json)
+}
+
+pub(crate) const HOLDS: Endpoint = Endpoint::get("/v1/admin/holds")
+    .summary("Lists open holds, the one that expires first first.")
+    .about(
+        "Holds that were just opened may be missing for a moment. A page may have fewer items than `limit`, or none, and \
+         still a `next_cursor`.",
+    )
+    .permission(Permission::MerchantsRead)
+    .pages_of::<HoldView>()
+    .parameter(Parameter::in_query("merchant_id", "Holds for this merchant.", Kind::Id))
+    .parameter(Parameter::in_query("customer_id", "Holds of this customer's money.", Kind::Id));
+
+pub(crate) async fn holds(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<HoldView>>, Problem> {
+    let merchant = params.take("merchant_id")?;
+    let merchant = merchant.map(|id| request::id("merchant_id", &id, MerchantId::parse)).transpose()?;
+    let customer = params.take("customer_id")?;
+    let customer = customer.map(|id| request::id("customer_id", &id, CustomerId::parse)).transpose()?;
+    let page = params.pair_page()?;
+    params.finish()?;
+    let filter = HoldFilter { merchant, payer: customer.map(Account::Customer) };
+    app.open_holds(who.tenant(), page, filter).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/payments/{payment_id}")

@@ -9,14 +9,15 @@ use ledger_core::adjustments::request::AdjustmentRequest;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{FindingId, RunId};
 use ledger_core::operation::Operation;
+use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{self, Run};
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Empty, KeyedJson, PathId, PathOf};
-use ledger_runtime::views::{FindingView, Page, RunView};
+use ledger_runtime::request::{self, Empty, KeyedJson, Listing, Params, PathId, PathOf};
+use ledger_runtime::views::{BreakView, FindingView, Page, RunView};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -67,6 +68,30 @@ pub(crate) async fn get(
 ) -> Result<Json<ReportView>, Problem> {
     let (run, findings) = app.breaks(who.tenant(), id, page).await?;
     Ok(Json(ReportView { run: RunView::from(&run), findings }))
+}
+
+pub(crate) const BREAKS: Endpoint = Endpoint::get("/v1/admin/breaks")
+    .summary("Lists the breaks of all reconciliations, newest first.")
+    .about(
+        "`from` and `to` are the times of the requests of the reconciliations. A page may have fewer items than `limit`, or \
+         none, and still a `next_cursor`.",
+    )
+    .permission(Permission::ReconciliationRead)
+    .pages_of::<BreakView>()
+    .parameter(Parameter::in_query("kind", "Breaks of this kind.", Kind::Form("^[a-z_]{2,60}$", "balance_differs")))
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO);
+
+pub(crate) async fn breaks(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<BreakView>>, Problem> {
+    let kind = params.take("kind")?;
+    let kind = kind.map(|name| request::word("kind", &name, BreakKind::parse, "a kind of break")).transpose()?;
+    let (range, page) = (params.range()?, params.pair_page()?);
+    params.finish()?;
+    app.breaks_of_runs(who.tenant(), range, page, kind).await.map(Json)
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/reconciliation/runs")

@@ -11,20 +11,24 @@ use ledger_core::keys::{self, Partition};
 use ledger_core::merchants;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::settlements::{self, Destination, Open, Settlement, Settling};
+use ledger_core::settlements::{self, Destination, Open, Settlement, SettlementState, Settling};
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, KeyedJson, PathOf};
+use ledger_runtime::request::{self, KeyedJson, Listing, Params, PathOf};
 use ledger_runtime::views::{Page, SettlementView};
 use serde::Deserialize;
 use utoipa::ToSchema;
+
+/// The statuses of settlements.
+const STATUSES: &[&str] =
+    &["collecting", "held", "verified", "released", "charged", "paying", "paid", "carried", "undone", "returned"];
 
 /// A request to close a period of a merchant.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -125,6 +129,32 @@ pub(crate) async fn list(
     page: request::Page,
 ) -> Result<Json<Page<SettlementView>>, Problem> {
     Ok(Json(app.settlements(who.tenant(), id, page).await?))
+}
+
+pub(crate) const OF_TENANT: Endpoint = Endpoint::get("/v1/admin/settlements")
+    .summary("Lists the settlements of all merchants, newest first.")
+    .about(
+        "The most recent settlements may be missing for a moment, and those that were opened before the operator switched \
+         the lists on are: the list of their merchant has them. With `status`, a page may have fewer items than `limit`, or \
+         none, and still a `next_cursor`.",
+    )
+    .permission(Permission::SettlementsRead)
+    .pages_of::<SettlementView>()
+    .parameter(Parameter::in_query("status", "Settlements with this status.", Kind::Word(STATUSES)))
+    .parameter(Listing::FROM)
+    .parameter(Listing::TO);
+
+pub(crate) async fn of_tenant(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<SettlementView>>, Problem> {
+    let words = "a status of a settlement, for example paid";
+    let status = params.take("status")?;
+    let status = status.map(|word| request::word("status", &word, SettlementState::parse, words)).transpose()?;
+    let listing = params.listing()?;
+    params.finish()?;
+    app.settlements_of_tenant(who.tenant(), listing, status).await.map(Json)
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements/{id}")

@@ -168,3 +168,62 @@ async fn topups_of_earlier_records_are_not_listed() {
     let _ = world.topup(&customer, "500").await;
     assert_eq!(listed(&world, &customer.who, ("/v1/me/topups", ""), 20).await.0, Vec::<Value>::new());
 }
+
+#[tokio::test]
+async fn open_holds_are_listed_by_their_expiry_until_they_end() {
+    let world = World::new("list-holds").await;
+    let (shop, other_shop) = (world.merchant().await, world.merchant().await);
+    let (customer, other) = (world.customer_with("1000").await, world.customer_with("1000").await);
+    let mut held = Vec::new();
+    for (payer, payee) in [(&customer, &shop), (&other, &shop), (&customer, &other_shop)] {
+        let code = payer.code(&world).await;
+        let authorized = world.api.settle(&payee.authorizes(&code, "10")).await.good().json();
+        held.push(text(&authorized, "payment_id").to_owned());
+    }
+    let staff = &world.operator.who;
+    let ids = async |query: &str, limit| -> Vec<String> {
+        let (holds, _) = listed(&world, staff, ("/v1/admin/holds", query), limit).await;
+        holds.iter().map(|hold| text(hold, "payment_id").to_owned()).collect()
+    };
+    for limit in [1, 2, 100] {
+        assert_eq!(ids("", limit).await, held, "the first to expire is first, {limit} at a time");
+        assert_eq!(ids(&format!("merchant_id={}", shop.id), limit).await, held[..2]);
+        assert_eq!(ids(&format!("customer_id={}", other.id), limit).await, held[1..2]);
+    }
+    let _ = world.api.settle(&shop.voids(&held[0])).await.good();
+    assert_eq!(ids("", 100).await, held[1..]);
+    let foreign = Call::get("/v1/admin/holds?cursor=AQGaAAAAAHAAgAAAAAAAAOE", staff);
+    let _ = world.api.send(&foreign).await.problem(400, "invalid_request");
+}
+
+#[tokio::test]
+async fn bulk_grants_and_settlements_of_a_tenant_are_listed_newest_first() {
+    let world = World::of_records("list-tenant", RecordVersion::V7).await;
+    let (customer, staff) = (world.customer().await, &world.operator.who);
+    let mut jobs = Vec::new();
+    for amount in ["5", "6"] {
+        let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": amount, "reason": "thanks"});
+        jobs.insert(0, world.operator("/v1/admin/grants", &bulk).await.text("/job_id"));
+    }
+    for limit in [1, 100] {
+        let (found, _) = listed(&world, staff, ("/v1/admin/grants", "from=2020-01-01"), limit).await;
+        let ids: Vec<&str> = found.iter().map(|job| text(job, "job_id")).collect();
+        assert_eq!(ids, jobs, "{limit} at a time");
+    }
+    assert_admits(&world, staff, ("/v1/admin/grants", "to=2020-01-01"), |_| false).await;
+    let (breaks, _) = listed(&world, staff, ("/v1/admin/breaks", "kind=balance_differs&from=2020-01-01"), 20).await;
+    assert_eq!(breaks, Vec::<Value>::new());
+    let (settlements, _) = listed(&world, staff, ("/v1/admin/settlements", "status=paid"), 20).await;
+    assert_eq!(settlements, Vec::<Value>::new());
+    for (path, query) in [
+        ("grants", "status=done"),
+        ("breaks", "kind=nothing"),
+        ("settlements", "status=open"),
+        ("approvals", "command=steal"),
+        ("holds", "merchant_id=1"),
+    ] {
+        let call = Call::get(&format!("/v1/admin/{path}?{query}"), staff);
+        let problem = world.api.send(&call).await.problem(400, "invalid_request").json();
+        assert!(text(&problem, "detail").starts_with(query.split('=').next().expect("a name")), "{problem}");
+    }
+}

@@ -276,6 +276,15 @@ impl FailedGrant {
 }
 
 impl JobStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Running, Self::Finished, Self::CompletedWithFailures];
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
     /// The stable name, in responses.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -64,6 +64,12 @@ pub fn topups_partition(tenant: &Tenant, customer: CustomerId) -> String {
     format!("{tenant}#topups_of#{customer}#0")
 }
 
+/// The partition of an index by owner that lists a tenant's settlements: one shard, because they are rarely written.
+#[must_use]
+pub fn settlements_partition(tenant: &Tenant) -> String {
+    format!("{tenant}#settlements#0")
+}
+
 /// The start of the next sweep over a tenant's merchants.
 #[must_use]
 pub fn crediting_sweep(tenant: &Tenant) -> Key {

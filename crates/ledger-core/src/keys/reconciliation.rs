@@ -16,10 +16,20 @@ pub fn found_break(tenant: &Tenant, run: RunId, id: FindingId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", break_prefix(run)))
 }
 
+/// The prefix of the sort keys of the breaks of all runs.
+pub(crate) const BREAK: &str = "BREAK#";
+
 /// The prefix of the sort keys of a run's breaks.
 #[must_use]
 pub fn break_prefix(run: RunId) -> String {
-    format!("BREAK#{run}#")
+    format!("{BREAK}{run}#")
+}
+
+/// The run of a break, by the break's sort key; `None` for any other sort key.
+#[must_use]
+pub fn run_of_break(sort_key: &str) -> Option<RunId> {
+    let (run, _) = sort_key.strip_prefix(BREAK)?.split_once('#')?;
+    RunId::parse(run).ok()
 }
 
 /// The prefix of the sort keys of a customer's top-up markers.

@@ -101,6 +101,12 @@ pub fn holds_due(tenant: &Tenant, shard: u32, now: Timestamp) -> Query {
     until(tenant, Work::Hold, shard, now)
 }
 
+/// All open holds, the one that expires first first.
+#[must_use]
+pub fn open_holds(tenant: &Tenant, shard: u32) -> Query {
+    all(tenant, Work::Hold, shard)
+}
+
 /// Settlements to start or restart by `now`.
 #[must_use]
 pub fn settlements_due(tenant: &Tenant, shard: u32, now: Timestamp) -> Query {

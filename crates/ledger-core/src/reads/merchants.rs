@@ -48,6 +48,14 @@ pub fn settlements(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -
     newest(&Partition::merchant(tenant, merchant), sk::SETTLEMENT, after)
 }
 
+/// The keys of the settlements of all of a tenant's merchants: all of them, or those whose ids are of `from` or later. One
+/// that was just opened may be missing, and those that were opened under earlier versions of the records are.
+#[must_use]
+pub fn settlements_of_tenant(index: OwnerIndex, tenant: &Tenant, from: Option<Timestamp>) -> Query {
+    let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
+    Query::by_owner_within(index, keys::settlements_partition(tenant), range)
+}
+
 /// The lists of the settlement's records, one for each transaction that took some.
 #[must_use]
 pub fn settled_batches(tenant: &Tenant, merchant: MerchantId, settlement: SettlementId) -> Query {

@@ -25,13 +25,14 @@ pub use accounts::{
 pub use due::{
     card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
     entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, grant_jobs_to_continue,
-    holds_due, needs_review, notices_to_announce, periods_to_settle, provider_checks_due, reconciliations_to_run,
-    records_to_credit, records_to_seal, records_to_settle, settlements_due,
+    holds_due, needs_review, notices_to_announce, open_holds, periods_to_settle, provider_checks_due,
+    reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle, settlements_due,
 };
 pub use finding::{Times, customers, customers_named, customers_with, merchants_named, terminals, terminals_of};
 pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{
     cards, lane_credits, merchant_records, merchant_records_from, merchants, periods, settled_batches, settlements,
+    settlements_of_tenant,
 };
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
@@ -39,7 +40,8 @@ pub use table::{
     SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, listed_entries, listed_items, table_segment,
 };
 pub use tenants::{
-    acts_from, approvals, audit_records, breaks_of, migration_passes, reconciliations, requests, staff_members, terms,
+    acts_from, approvals, audit_records, breaks, breaks_of, grant_jobs, migration_passes, reconciliations, requests,
+    staff_members, terms,
 };
 pub use trail::{
     bindings, lane_segments, payment_items, seal_heads, sealed_days, segments, steps_of, topup_items, topup_refunds,

@@ -3,7 +3,7 @@
 use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
-use crate::ids::{ApprovalId, Employer, RunId, StaffId, Tenant};
+use crate::ids::{ApprovalId, Employer, JobId, RunId, StaffId, Tenant, least_born_at};
 use crate::keys::{self, Partition, sk};
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -33,6 +33,29 @@ pub fn breaks_of(tenant: &Tenant, run: RunId, after: Option<Uuid>) -> Query {
     let prefix = keys::break_prefix(run);
     let after = after.map(|id| format!("{prefix}{id}"));
     Query::partition(&Partition::tenant(tenant), SortRange::prefix(prefix)).after(after)
+}
+
+/// The breaks of all runs of `from` or later, newest first, after a finding of a run.
+#[must_use]
+pub fn breaks(tenant: &Tenant, from: Option<Timestamp>, after: Option<(RunId, Uuid)>) -> Query {
+    let partition = Partition::tenant(tenant);
+    let after = after.map(|(run, finding)| format!("{}{finding}", keys::break_prefix(run)));
+    let range = SortRange::prefix(keys::BREAK);
+    let range = match from {
+        None => range,
+        Some(from) => range.at_least(&keys::break_prefix(RunId::new(least_born_at(from)))),
+    };
+    Query::partition(&partition, range).newest_first().after(after)
+}
+
+/// The bulk grants of `from` or later, newest first, after the job `after`.
+#[must_use]
+pub fn grant_jobs(tenant: &Tenant, from: Option<Timestamp>, after: Option<Uuid>) -> Query {
+    let key = |id: Uuid| keys::job(tenant, JobId::new(id)).sk().to_owned();
+    // Other items under the prefix have a word where a job has its id.
+    let range = SortRange::between(key(from.map_or(Uuid::nil(), least_born_at)), key(Uuid::max()));
+    let after = after.map(key);
+    Query::partition(&Partition::tenant(tenant), range).newest_first().after(after)
 }
 
 /// The tenant's migration passes.

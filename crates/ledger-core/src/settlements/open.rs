@@ -162,8 +162,13 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         terms_version: terms.version,
     };
     let key = keys::settlement(tenant, merchant.id, settlement.id);
+    let mut item = settlement.item(tenant);
+    if terms.records.has_listings() {
+        item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::settlements_partition(tenant)));
+        item.insert(attr::OWNER_SK.to_owned(), Value::s(settlement.id));
+    }
     let items = vec![
-        TransactItem::put_new(Role::Settlement, key, settlement.item(tenant), Failure::AlreadyExists),
+        TransactItem::put_new(Role::Settlement, key, item, Failure::AlreadyExists),
         opened(tenant, &settlement, settling, terms, cx.now),
         Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
             .with("settlement_id", settlement.id)

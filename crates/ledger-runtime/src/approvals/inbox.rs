@@ -4,7 +4,7 @@ use super::QUERIES_MAX;
 use crate::app::App;
 use crate::cursor::Cursor;
 use crate::problem::Problem;
-use crate::request;
+use crate::request::Listing;
 use crate::views::{ApprovalView, Page};
 use futures::future::try_join;
 use ledger_core::adjustments::record::Adjustment;
@@ -12,6 +12,7 @@ use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, Recorde
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{AdjustmentId, ApprovalId, Tenant};
 use ledger_core::keys::{self, Key};
+use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::reads;
 use ledger_core::time::Timestamp;
@@ -75,21 +76,22 @@ impl App {
         Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
     }
 
-    /// A page of a tenant's inbox, newest first, in one state or in any. A page of one state may be short, and still have
-    /// a cursor.
+    /// A page of a tenant's inbox, newest first, in one state or in any, of one command or of any. A page of some may be
+    /// short, and still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn approvals(
         &self,
         tenant: &Tenant,
-        state: Option<ApprovalState>,
-        page: request::Page,
+        (state, command): (Option<ApprovalState>, Option<Operation>),
+        listing: Listing,
     ) -> Result<Page<ApprovalView>, Problem> {
         let now = self.now();
-        let mut after = page.cursor.map(|cursor| ApprovalId::new(cursor.id()));
+        let (page, mut after) = (listing.page, listing.after().map(ApprovalId::new));
         // Older ones have expired.
-        let from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
+        let pending_from = (state == Some(ApprovalState::Pending)).then(|| now.minus(APPROVAL_LIFETIME));
+        let from = pending_from.max(listing.from);
         let mut items = Vec::new();
         let cursor = |after: Option<ApprovalId>| after.map(|id| Cursor::after(id.uuid()).to_string());
         for _ in 0..QUERIES_MAX {
@@ -100,7 +102,8 @@ impl App {
                 }
                 after = Some(id);
                 if state.is_none_or(|state| found.state(now) == state) {
-                    items.push(found.view(now));
+                    let view = found.view(now);
+                    items.extend(Some(view).filter(|view| command.is_none_or(|wanted| view.command == wanted.name())));
                 }
             }
             if is_last {

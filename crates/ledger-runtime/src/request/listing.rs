@@ -96,12 +96,21 @@ impl Params {
     /// # Errors
     /// 400 if one of them is malformed, or the range is empty.
     pub fn listing(&mut self) -> Result<Listing, Problem> {
+        let (from, until) = self.range()?;
+        Ok(Listing { page: self.page()?, from, until })
+    }
+
+    /// Takes `from` and `to`: the first instant of a range, and the first one after it.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed, or the range is empty.
+    pub fn range(&mut self) -> Result<(Option<Timestamp>, Option<Timestamp>), Problem> {
         let from = self.bound("from", |date| date.bounds().0)?;
         let until = self.bound("to", |date| date.bounds().1)?;
         if from.zip(until).is_some_and(|(from, until)| from >= until) {
             return Err(Problem::invalid_field("to", "must be after `from`"));
         }
-        Ok(Listing { page: self.page()?, from, until })
+        Ok((from, until))
     }
 
     fn bound(&mut self, name: &str, of_date: fn(BusinessDate) -> Timestamp) -> Result<Option<Timestamp>, Problem> {

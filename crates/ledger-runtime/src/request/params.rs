@@ -1,7 +1,7 @@
 //! Path segments and query parameters. A path that names no possible resource is answered with 404, an unknown query
 //! parameter with 400.
 
-use crate::cursor::{Cursor, TimedCursor};
+use crate::cursor::{Cursor, PairCursor, TimedCursor};
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
@@ -201,6 +201,14 @@ impl Params {
     pub fn times(&mut self) -> Result<(Option<Timestamp>, Option<Timestamp>), Problem> {
         let (from, to) = (self.day("from")?, self.day("to")?);
         Ok((from.map(|(start, _)| start), to.map(|(_, end)| end)))
+    }
+
+    /// Takes `limit`, and the `cursor` of a list that is sorted by one id within another.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn pair_page(&mut self) -> Result<(usize, Option<PairCursor>), Problem> {
+        Ok((self.limit()?, self.take(CURSOR)?.as_deref().map(PairCursor::parse).transpose()?))
     }
 
     fn limit(&mut self) -> Result<usize, Problem> {

@@ -73,6 +73,16 @@ pub struct FindingView {
     pub adjustment_id: Option<String>,
 }
 
+/// A break of a list over all runs.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct BreakView {
+    /// The run that found it.
+    pub run_id: String,
+    /// The break.
+    #[serde(flatten)]
+    pub finding: FindingView,
+}
+
 impl From<&Run> for RunView {
     fn from(run: &Run) -> Self {
         let tally = &run.tally;

@@ -1,9 +1,11 @@
-//! A merchant's payments and refunds, as lists show them.
+//! A merchant's payments and refunds, and open holds, as lists show them.
 
 use super::words;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
 use ledger_core::money::stored_text;
+use ledger_core::payment_state::PaymentState;
+use ledger_core::payments::PaymentRecord;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,6 +32,42 @@ pub struct RecordView {
     pub status: Option<String>,
     /// The time of the payment, refund or reversal.
     pub created_at: String,
+}
+
+/// An open hold: a payment whose money is held, and can be captured.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct HoldView {
+    /// The payment's id.
+    pub payment_id: String,
+    /// The merchant that can capture it.
+    pub merchant_id: String,
+    /// The account whose money is held: `customer:<id>` or `card:<id>`.
+    pub payer: String,
+    /// The asset of the amount.
+    pub asset: String,
+    /// The amount that was authorized.
+    pub amount: String,
+    /// The time until which it can be captured.
+    pub expires_at: String,
+    /// The time of the authorization.
+    pub created_at: String,
+}
+
+impl HoldView {
+    /// The hold of a payment; `None` if nothing is held for it.
+    #[must_use]
+    pub fn of(payment: &PaymentRecord) -> Option<Self> {
+        let expires_at = payment.expires_at.filter(|_| payment.state == PaymentState::Authorized)?;
+        Some(Self {
+            payment_id: payment.id.to_string(),
+            merchant_id: payment.merchant.to_string(),
+            payer: payment.payer.to_string(),
+            asset: payment.total.asset().to_string(),
+            amount: payment.total.text(),
+            expires_at: expires_at.to_string(),
+            created_at: payment.created_at.to_string(),
+        })
+    }
 }
 
 impl RecordView {

@@ -270,6 +270,24 @@ pub enum Question {
         run: String,
         after: Option<String>,
     },
+    Breaks {
+        tenant: String,
+        from: Option<String>,
+        after: Option<[String; 2]>,
+    },
+    GrantJobs {
+        tenant: String,
+        from: Option<String>,
+        after: Option<String>,
+    },
+    OpenHolds {
+        tenant: String,
+        shard: u32,
+    },
+    SettlementsOfTenant {
+        tenant: String,
+        from: Option<String>,
+    },
     MigrationPasses {
         tenant: String,
     },
@@ -445,6 +463,17 @@ impl Question {
             }
             Self::Settlements { tenant, merchant: of, after: from } => {
                 reads::settlements(&slug(tenant), merchant(of), after(from.as_ref()))
+            }
+            Self::SettlementsOfTenant { tenant, from } => {
+                reads::settlements_of_tenant(OwnerIndex::ByOwnerKeys, &slug(tenant), from.as_deref().map(at))
+            }
+            Self::OpenHolds { tenant, shard } => reads::open_holds(&slug(tenant), *shard),
+            Self::GrantJobs { tenant, from, after: than } => {
+                reads::grant_jobs(&slug(tenant), from.as_deref().map(at), after(than.as_ref()))
+            }
+            Self::Breaks { tenant, from, after: than } => {
+                let after = than.as_ref().map(|[run, finding]| (RunId::new(id(run)), id(finding)));
+                reads::breaks(&slug(tenant), from.as_deref().map(at), after)
             }
             Self::SettledBatches { tenant, merchant: of, settlement } => {
                 reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())

@@ -115,7 +115,18 @@ async fn views(stage: &Stage) {
     view(adjustment, staff).await;
     let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
     view(decision.header("location").expect("a location").to_owned(), staff).await;
-    for path in ["attention", "audit", "audit/seals", "cards", "idempotency/readiness", "terms"] {
+    for path in [
+        "attention",
+        "audit",
+        "audit/seals",
+        "breaks",
+        "cards",
+        "grants",
+        "holds",
+        "idempotency/readiness",
+        "settlements",
+        "terms",
+    ] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
     for resource in [format!("topup:{}", topup.id), format!("payment:{payment}")] {

@@ -1,8 +1,9 @@
 //! Cases of merchants, their records and their settlements, and of staff.
 
-use super::{ABSENT, Case, KEYS, MERCHANT, NOW, SETTLEMENTS, TERMINAL, case, paged};
+use super::{ABSENT, Case, KEYS, MERCHANT, NOW, RUN_1, SETTLEMENTS, TERMINAL, case, paged};
 use serde_json::json;
 
+const BREAK_2: &str = "019a0000-0000-7000-8000-000000000046";
 const PAYMENT_2: &str = "019a0000-0000-7000-8000-000000000092";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -69,6 +70,44 @@ pub(super) fn cases() -> Vec<Case> {
                 json!({ "tenant": "demo", "merchant": MERCHANT, "shard": 0, "from": NOW, "index": KEYS }),
                 &[],
             ),
+        ),
+        case(
+            "topups/none",
+            "a customer without listed top-ups",
+            json!({ "tenant": "demo", "customer": ABSENT, "from": NOW }),
+            &[],
+        ),
+        case("settlements_of_tenant/none", "no listed settlements", json!({ "tenant": "demo", "from": NOW }), &[]),
+        case(
+            "breaks/newest",
+            "the breaks of every run, newest first",
+            json!({ "tenant": "demo", "from": null, "after": null }),
+            &["break of run 2", "break 2 of run 1", "break 1 of run 1"],
+        ),
+        case(
+            "breaks/after",
+            "after a break of a run",
+            json!({ "tenant": "demo", "from": null, "after": [RUN_1, BREAK_2] }),
+            &["break 1 of run 1"],
+        ),
+        case(
+            "breaks/from",
+            "of runs of an instant and later",
+            json!({ "tenant": "demo", "from": NOW, "after": null }),
+            &[],
+        ),
+        case(
+            "open_holds/shard",
+            "the open holds of a shard, the first to expire first",
+            json!({ "tenant": "demo", "shard": 0 }),
+            &["payment 3 hold", "payment 4 hold", "payment 5 hold"],
+        ),
+        case("grant_jobs/all", "jobs alone", json!({ "tenant": "demo", "from": null, "after": null }), &["job"]),
+        case(
+            "grant_jobs/from",
+            "jobs of an instant and later",
+            json!({ "tenant": "demo", "from": NOW, "after": null }),
+            &[],
         ),
         case(
             "settlements/newest",
