@@ -37,8 +37,9 @@ pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, cards_partition, crediting_sweep, merchants_partition,
     owner_partition, settlements_partition, topups_partition,
 };
-pub(crate) use reconciliation::BREAK;
-pub use reconciliation::{break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers};
+pub use reconciliation::{
+    BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
+};
 pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};
 pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,

@@ -17,7 +17,7 @@ pub fn found_break(tenant: &Tenant, run: RunId, id: FindingId) -> Key {
 }
 
 /// The prefix of the sort keys of the breaks of all runs.
-pub(crate) const BREAK: &str = "BREAK#";
+pub const BREAK: &str = "BREAK#";
 
 /// The prefix of the sort keys of a run's breaks.
 #[must_use]
