@@ -4,6 +4,7 @@ use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::idempotency::{Flight, Phase};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::lease::{Holder, Leased};
+use ledger_core::previews::{Preview, PreviewState};
 use ledger_core::reconcile::run::{Run, RunState};
 use ledger_core::sealing::{Sealing, Trail};
 use ledger_core::time::Timestamp;
@@ -33,6 +34,16 @@ pub fn of_claim(flight: &Flight) -> Leased<Flight> {
 #[must_use]
 pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
     let earlier = Run { holder: before(run.holder.fence), state: RunState::Requested, ..run.clone() };
+    earlier.take(tenant, now).expect("a form").expect("the lease is free").0
+}
+
+/// The lease holder of a preview.
+///
+/// # Panics
+/// If the lease cannot be taken.
+#[must_use]
+pub fn of_preview(tenant: &Tenant, preview: &Preview, now: Timestamp) -> Leased<Preview> {
+    let earlier = Preview { holder: before(preview.holder.fence), state: PreviewState::Requested, ..preview.clone() };
     earlier.take(tenant, now).expect("a form").expect("the lease is free").0
 }
 

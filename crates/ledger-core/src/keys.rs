@@ -35,7 +35,7 @@ pub use finding::{
 };
 pub use owner::{
     INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, cards_partition, crediting_sweep, merchants_partition,
-    owner_partition, settlements_partition, topups_partition,
+    owner_partition, refused_partition, settlements_partition, topups_partition,
 };
 pub use reconciliation::{
     BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
@@ -50,7 +50,7 @@ pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
     staff_member,
 };
-pub use terms::{ASSET_BUDGET, TERMS, asset_budget, terms};
+pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
 pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,

@@ -10,11 +10,11 @@
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
-//! 4. At most one effect per key: `idempotency`.
+//! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `wallets`.
-//! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`, `grants`,
-//!    `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`, `terminals`, `cash_rooms`,
-//!    `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`.
+//! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
+//!    `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
+//!    `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`, `previews`.
 //! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -55,12 +55,14 @@ pub mod payments;
 pub mod permission;
 pub mod personal;
 pub mod plan;
+pub mod previews;
 pub mod psp;
 pub mod rate;
 pub mod reads;
 pub mod reconcile;
 pub mod records;
 pub mod refund_rooms;
+pub mod refused_payment;
 pub mod retry;
 pub mod sealing;
 pub mod settlements;

@@ -204,6 +204,8 @@ operations! {
     TermsChange = "terms_change",
     /// A version of the tenant's terms is cancelled before its time.
     TermsCancel = "terms_cancel",
+    /// What a change of the tenant's terms would have done is computed.
+    TermsPreview = "terms_preview",
     /// The limits of one account are changed.
     AccountLimits = "account_limits",
     /// The operator sets the first owner of a merchant.

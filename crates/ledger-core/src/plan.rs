@@ -10,6 +10,8 @@ use crate::money::MoneyError;
 use crate::payment_state::{PaymentState, WrongState};
 use crate::permission::Permission;
 use crate::personal::FreeText;
+use crate::records::RecordVersion;
+use crate::refused_payment::RefusedPayment;
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -45,6 +47,14 @@ pub enum PlanRefusal {
     /// The amount alone exceeds a limit. Stored under the key, as `limit_exceeded`.
     #[error("refused: limit_exceeded")]
     Limit(LimitHit),
+    /// A refused payment, whose stored refusal says what it was.
+    #[error("{refusal}")]
+    OfPayment {
+        /// Why it is refused.
+        refusal: Box<PlanRefusal>,
+        /// The payment that would have been made.
+        payment: Box<RefusedPayment>,
+    },
     /// The request is invalid.
     #[error("{field}: {why}")]
     Invalid {
@@ -62,6 +72,16 @@ pub enum PlanRefusal {
     /// The sums do not fit.
     #[error(transparent)]
     Money(#[from] MoneyError),
+}
+
+impl PlanRefusal {
+    /// Adds the payment that would have been made, if the tenant's records have it.
+    pub(crate) fn of_payment(self, records: RecordVersion, payment: impl FnOnce() -> RefusedPayment) -> Self {
+        match records.has_listings() {
+            true => Self::OfPayment { refusal: Box::new(self), payment: Box::new(payment()) },
+            false => self,
+        }
+    }
 }
 
 impl From<WrongState> for PlanRefusal {

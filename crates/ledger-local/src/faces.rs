@@ -47,7 +47,7 @@ const CREDIT_EVERY: Duration = Duration::from_millis(500);
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
 const RECOVER_EVERY: Duration = Duration::from_secs(5);
-/// How often requested reconciliations are run.
+/// How often requested reconciliations and previews are run.
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 /// How often passes of a migration are run.
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
@@ -290,7 +290,7 @@ async fn publish(app: App, publisher: Publisher, tenant: Tenant, mut pace: Pace)
     }
 }
 
-/// Runs a tenant's requested reconciliations. On AWS a schedule does this. Nightly runs are off, because a local stack
+/// Runs a tenant's requested reconciliations and previews. On AWS a schedule does this. Nightly runs are off, because a local stack
 /// runs only for hours.
 async fn reconcile(app: App, outlets: Outlets, tenant: Tenant, mut pace: Pace) {
     let due = Due::everything(tenant.clone());

@@ -301,10 +301,10 @@ impl App {
     async fn formed(&self, claim: Claim, admission: &Admission) -> (FormedClaim, Result<(), Problem>) {
         let form = match admission {
             Admission::Execute => self.marker_form(&claim.tenant).await,
-            Admission::LookUpOnly | Admission::RefuseUnlessStored(_) => Ok(MarkerForm::Plain),
+            Admission::LookUpOnly | Admission::RefuseUnlessStored(_) => Ok((MarkerForm::Plain, false)),
         };
         match form {
-            Ok(form) => (FormedClaim { claim, form }, Ok(())),
+            Ok((form, lists_refusals)) => (FormedClaim { claim, form, lists_refusals }, Ok(())),
             Err(problem) => (claim.into(), Err(problem)),
         }
     }
@@ -323,12 +323,11 @@ impl App {
         }
     }
 
-    async fn marker_form(&self, tenant: &Tenant) -> Result<MarkerForm, Problem> {
-        if self.terms(tenant).await?.records.has_keyed_markers() {
-            self.ledger().keyed_form().await
-        } else {
-            Ok(MarkerForm::Plain)
-        }
+    /// The form, and whether markers of refused payments are listed.
+    async fn marker_form(&self, tenant: &Tenant) -> Result<(MarkerForm, bool), Problem> {
+        let records = self.terms(tenant).await?.records;
+        let form = if records.has_keyed_markers() { self.ledger().keyed_form().await? } else { MarkerForm::Plain };
+        Ok((form, records.has_listings()))
     }
 
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.

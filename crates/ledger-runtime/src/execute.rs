@@ -26,7 +26,7 @@ use attempt::{NotWritten, Tries};
 use keys::KeptMarkerKeys;
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, AnyAnswer, Claim, MarkerForm, NewAnswer};
+use ledger_core::idempotency::{Admission, AnyAnswer, Claim, NewAnswer};
 use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -176,7 +176,7 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        let FormedClaim { claim, form } = formed;
+        let claim = &formed.claim;
         let context = self.context(claim.now)?;
         let mut tries = Tries::default();
         loop {
@@ -189,7 +189,7 @@ impl Ledger {
                     }
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
-                    return self.refuse((claim, form), &refusal, &tries).await;
+                    return self.refuse(formed, &refusal, &tries).await;
                 }
                 Err(PlanError::MarkerExists(item)) => match self.marker_or_wait(claim, &item, &mut tries).await? {
                     Some(marker) => return Ok(Executed::Marker(marker)),
@@ -206,10 +206,10 @@ impl Ledger {
             let refusal = match self.write(claim, &transaction, &mut tries).await? {
                 Written::Applied => return Ok(Executed::Done(done)),
                 Written::Marker(marker) => return Ok(Executed::Marker(marker)),
-                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, claim),
+                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, formed),
             };
             if refusal.failure() != Failure::StalePlan {
-                return self.refuse((claim, form), &refusal, &tries).await;
+                return self.refuse(formed, &refusal, &tries).await;
             }
             if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
                 return Ok(Executed::Marker(marker));
@@ -244,7 +244,7 @@ impl Ledger {
     /// If another request with the same key stored its response first, that response is returned.
     async fn refuse<D>(
         &self,
-        (claim, form): (&Claim, &MarkerForm),
+        FormedClaim { claim, form, .. }: &FormedClaim,
         refusal: &Refusal,
         tries: &Tries,
     ) -> Result<Executed<D>, Problem> {
@@ -253,7 +253,8 @@ impl Ledger {
             return Err(self.unless_unknown(claim, tries, problem));
         }
         let answer = problem.answer();
-        let transaction = Transaction::refusal(claim, NewAnswer::plain(&answer, form));
+        let payment = refusal.payment().map(|payment| (payment, refusal.failure().code()));
+        let transaction = Transaction::refusal(claim, NewAnswer::plain(&answer, form), payment);
         let transaction = transaction.map_err(|error| self.unsealed(claim, &error))?;
         let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
             Written::Applied => {

@@ -9,7 +9,7 @@
 //!    `sealed_heads`, `app`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `reads`, `readback`,
 //!    `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
-//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`.
+//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`, `previews`.
 
 pub mod announcer;
 pub mod app;
@@ -38,6 +38,7 @@ pub mod metrics;
 pub mod migration;
 pub mod notes;
 pub mod permission;
+pub mod previews;
 pub mod problem;
 pub mod pseudonym;
 pub mod psp;

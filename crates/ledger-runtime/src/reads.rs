@@ -13,7 +13,7 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::idempotency::{IdempotencyKey, MarkerState, Phase, Window};
 use ledger_core::ids::{MerchantId, Principal, SettlementId, StaffId, Tenant, TransactionId, parse_uuid};
 use ledger_core::journal::HistoryLine;
-use ledger_core::keys::{self, Partition};
+use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::settlements::Settlement;
@@ -54,6 +54,19 @@ impl App {
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
         let query = reads::audit_records(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
         self.newest(vec![query], page.limit, "audit_id").await
+    }
+
+    /// A page of the previews of changes of a tenant's terms, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn terms_previews(
+        &self,
+        tenant: &Tenant,
+        page: request::Page,
+    ) -> Result<(Vec<Item>, Option<String>), Problem> {
+        let query = reads::terms_previews(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
+        self.newest(vec![query], page.limit, "preview_id").await
     }
 
     /// A page of the staff that a caller belongs to, largest id first.

@@ -39,6 +39,7 @@ mod staff;
 mod terminal_lists;
 mod terminals;
 mod terms;
+mod terms_previews;
 mod topups;
 mod transactions;
 
@@ -159,6 +160,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(terms::GET.on(terms::get))
         .route(terms::CHANGE.on(terms::change))
         .route(terms::CANCEL.on(terms::cancel))
+        .route(terms_previews::LIST.on(terms_previews::list))
+        .route(terms_previews::GET.on(terms_previews::get))
+        .route(terms_previews::CREATE.on(terms_previews::create))
         .route(migration::GET.on(migration::get))
         .route(migration::SET_PHASE.on(migration::set_phase))
         .route(migration::BACKFILL.on(migration::backfill))

@@ -168,12 +168,8 @@ pub(crate) async fn change(
     KeyedJson(key, body): KeyedJson<TermsChangeBody>,
 ) -> Result<Outcome, Problem> {
     let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
-    let sent = body.changes.iter().map(|(field, to)| match to {
-        Some(to) => format!("{field}={to}"),
-        None => field.clone(),
-    });
     let fields = Fields::new()
-        .with("changes", sent.collect::<Vec<_>>().join("\n"))
+        .with("changes", sent_changes(&body.changes))
         .with("from", &body.from)
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = CHANGE.claim(&app, &who, key, &[], fields).await?;
@@ -280,7 +276,16 @@ async fn plan_cancel(
     Ok(Requested::executed(tenants::plan_cancel_terms(who.tenant(), &config, version, by, cx)?))
 }
 
-async fn config_of(app: &App, who: &Admin, claim: &Claim) -> Result<(Item, TermsSchedule), PlanError> {
+/// What a key's fingerprint has of the changes.
+pub(crate) fn sent_changes(changes: &BTreeMap<String, Option<String>>) -> String {
+    let sent = changes.iter().map(|(field, to)| match to {
+        Some(to) => format!("{field}={to}"),
+        None => field.clone(),
+    });
+    sent.collect::<Vec<_>>().join("\n")
+}
+
+pub(crate) async fn config_of(app: &App, who: &Admin, claim: &Claim) -> Result<(Item, TermsSchedule), PlanError> {
     let items = app.ledger().read_for(claim, &[keys::config(who.tenant())]).await?;
     let config = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
     let schedule = TermsSchedule::read(&config)?;
@@ -308,17 +313,22 @@ fn cancelled(receipt: &TermsReceipt) -> TermsChangedView {
     changed(receipt, "cancelled")
 }
 
-fn changed(receipt: &TermsReceipt, status: &'static str) -> TermsChangedView {
-    let field = |(field, old, new): &(String, Option<String>, Option<String>)| TermsFieldView {
+/// What the changes look like: field, value before and value after of each.
+pub(crate) fn field_views(changes: &[(String, Option<String>, Option<String>)]) -> Vec<TermsFieldView> {
+    let view = |(field, old, new): &(String, Option<String>, Option<String>)| TermsFieldView {
         field: field.clone(),
         old: old.clone(),
         new: new.clone(),
     };
+    changes.iter().map(view).collect()
+}
+
+fn changed(receipt: &TermsReceipt, status: &'static str) -> TermsChangedView {
     TermsChangedView {
         version: receipt.version.number(),
         status,
         from: receipt.from.to_string(),
-        changes: receipt.changes.iter().map(field).collect(),
+        changes: field_views(&receipt.changes),
         updated_at: receipt.at.to_string(),
     }
 }

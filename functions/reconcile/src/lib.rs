@@ -1,18 +1,31 @@
-//! Reconciles the books with everything that is derived from them, every night and on request.
+//! Reconciles the books with everything that is derived from them, every night and on request, and previews changes of
+//! terms. Both read much and write their own records only.
 //!
-//! A schedule calls it for a tenant. It runs the reconciliations that are due, and reports breaks without repairing
-//! them. Concurrent calls do nothing twice.
+//! A schedule calls it for a tenant. It runs the previews and reconciliations that are due, and reports breaks without
+//! repairing them. Concurrent calls do nothing twice.
 
 use ledger_runtime::app::App;
+use ledger_runtime::previews;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
 use ledger_runtime::worker::Due;
+use serde::Serialize;
 
-/// Runs the reconciliations that are due for a tenant.
+/// The result of one call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Ran {
+    /// What was reconciled.
+    #[serde(flatten)]
+    pub reconciled: Reconciled,
+    /// The number of previews that ended.
+    pub previews: usize,
+}
+
+/// Runs the previews and reconciliations that are due for a tenant. A failure of one does not stop the other.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later call starts the run again. 500 if a run cannot be completed.
-pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Reconciled, Problem> {
+pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Ran, Problem> {
     run_as((app, outlets), due, &Settings::of(app)).await
 }
 
@@ -20,8 +33,11 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Reconciled, 
 ///
 /// # Errors
 /// As [`run`].
-pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Reconciled, Problem> {
+pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Ran, Problem> {
+    // First: a staff member waits for them.
+    let previews = previews::run_due(app, &due.tenant).await;
     let provider = app.provider_if_any().await;
-    reconcile::run_due((app, outlets), provider.as_ref().map(|provider| provider.psp_executor()), &due.tenant, settings)
-        .await
+    let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
+    let reconciled = reconcile::run_due((app, outlets), psp_executor, &due.tenant, settings).await;
+    Ok(Ran { reconciled: reconciled?, previews: previews? })
 }

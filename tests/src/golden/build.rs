@@ -71,6 +71,7 @@ impl From<PlanRefusal> for NoPlan {
             PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
             PlanRefusal::InState { .. } => "refused wrong_state".to_owned(),
             PlanRefusal::Limit(_) => "refused limit_exceeded".to_owned(),
+            PlanRefusal::OfPayment { refusal, .. } => return Self::from(*refusal),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
             PlanRefusal::Denied(permission) => format!("denied {}", permission.name()),
             PlanRefusal::Stored(error) => format!("unreadable {}", error.attribute),
@@ -125,7 +126,20 @@ pub(super) fn make(
         Does::Refusal {} => {
             let (claim, answer) = both();
             let form = world.marker_form();
-            return Ok(Made::Whole(Transaction::refusal(&claim, NewAnswer::plain(&answer, &form)).unwrap()));
+            return Ok(Made::Whole(Transaction::refusal(&claim, NewAnswer::plain(&answer, &form), None).unwrap()));
+        }
+        Does::RefusedPayment { payment, code } => {
+            let (claim, answer) = both();
+            let form = world.marker_form();
+            let both: Box<dyn FnOnce() -> (Claim, Answer)> = Box::new(|| (claim.clone(), answer.clone()));
+            let Made::Draft(draft) = make(world, payment, both, given)? else {
+                panic!("a payment is a draft");
+            };
+            let of =
+                Transaction::seal(draft, &claim, NewAnswer::plain(&answer, &form)).expect("the core seals its draft");
+            let of = of.refused_payment().expect("a payment");
+            let refusal = Transaction::refusal(&claim, NewAnswer::plain(&answer, &form), Some((&of, code)));
+            return Ok(Made::Whole(refusal.expect("a refusal")));
         }
         Does::Deduct { .. }
         | Does::Credit { .. }

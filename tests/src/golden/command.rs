@@ -53,6 +53,11 @@ pub struct Command {
 pub enum Does {
     // The forms alone, sealed against the tenant's account `adjustments`.
     Refusal {},
+    /// The refusal of what would make a payment, with a code.
+    RefusedPayment {
+        payment: Box<Does>,
+        code: String,
+    },
     Deduct {
         account: String,
         amount: Money,

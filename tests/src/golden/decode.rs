@@ -109,12 +109,6 @@ impl World {
         self.get(&keys::config(&self.tenant)).map_or(TermsVersion::FIRST, |_| self.terms().version)
     }
 
-    /// The version of the records that the tenant writes: the first without a configuration.
-    #[must_use]
-    pub fn records(&self) -> RecordVersion {
-        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V1, |_| self.terms().records)
-    }
-
     /// The keys of what customers are looked up by, if the tenant's records have that.
     #[must_use]
     pub fn lookups(&self) -> Option<MarkerKeys> {

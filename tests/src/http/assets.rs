@@ -4,9 +4,10 @@ use super::prepared::{Prepared, make};
 use super::world::new_key;
 use super::{Call, World};
 use crate::cloud::gate;
-use aws_sdk_dynamodb::types::AttributeValue;
+use ledger_core::dynamo::Value as Attribute;
+use ledger_core::keys;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// A regional currency whose grants take from a budget.
 pub const SPRING: &str = "REGIONAL#spring";
@@ -15,18 +16,14 @@ pub const BUDGET: &str = "/v1/admin/assets/budget";
 
 /// Adds [`SPRING`] to the terms that a tenant has at present.
 async fn add(world: &World) {
-    let terms = HashMap::from([
-        ("scale".to_owned(), AttributeValue::N("0".to_owned())),
-        ("transferable".to_owned(), AttributeValue::Bool(true)),
-        ("spendable".to_owned(), AttributeValue::Bool(true)),
-        ("budgeted".to_owned(), AttributeValue::Bool(true)),
-    ]);
-    let key = ledger_core::keys::config(&world.slug());
-    let update = world.table().update_item().table_name(world.table_name());
-    let update = update.key("uuid", AttributeValue::S(key.pk().to_owned()));
-    let update = update.key("type", AttributeValue::S(key.sk().to_owned()));
-    let update = update.update_expression("SET assets.#spring = :terms").expression_attribute_names("#spring", SPRING);
-    let _ = update.expression_attribute_values(":terms", AttributeValue::M(terms)).send().await.expect("the table");
+    let key = keys::config(&world.slug());
+    let mut config = world.app.dynamo().get(&key).await.expect("the table").expect("a tenant");
+    let Some(Attribute::M(assets)) = config.get_mut("assets") else { panic!("assets") };
+    let flag = |name: &str| (name.to_owned(), Attribute::Bool(true));
+    let mut terms: BTreeMap<String, Attribute> = ["transferable", "spendable", "budgeted"].map(flag).into();
+    let _ = terms.insert("scale".to_owned(), Attribute::int(0));
+    let _ = assets.insert(SPRING.to_owned(), Attribute::M(terms));
+    world.plant(config).await;
     world.app.records().forget_tenant(&world.slug());
 }
 

@@ -10,6 +10,7 @@ use ledger_core::reconcile::Limits;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{Outlets, Reconciled, Settings};
 use ledger_runtime::worker::Due;
+use reconcile::Ran;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,11 +41,23 @@ impl World {
         self.reconcile_with(&outlets, |_| {}).await
     }
 
+    /// Runs the previews of changes of terms that are due, and returns the number that ended.
+    ///
+    /// # Errors
+    /// The worker's errors.
+    pub async fn run_previews(&self) -> Result<usize, Problem> {
+        Ok(self.ran(&Outlets::default(), |_| {}).await?.previews)
+    }
+
     async fn reconcile_with(
         &self,
         outlets: &Outlets,
         change: impl FnOnce(&mut Settings),
     ) -> Result<Reconciled, Problem> {
+        Ok(self.ran(outlets, change).await?.reconciled)
+    }
+
+    async fn ran(&self, outlets: &Outlets, change: impl FnOnce(&mut Settings)) -> Result<Ran, Problem> {
         let mut settings = Settings {
             units_per_second: 1_000_000,
             patience: Duration::from_millis(50),

@@ -42,6 +42,7 @@ mod secrets;
 mod signatures;
 mod strangers;
 mod terms;
+mod terms_previews;
 mod texts;
 mod topup_refunds;
 mod topups;

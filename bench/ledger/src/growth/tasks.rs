@@ -282,10 +282,10 @@ impl Bench {
         let due = Due::everything(self.tenant.clone());
         let done = reconcile::run_as((&self.app, &Outlets::default()), &due, &settings).await;
         let done = done.map_err(|problem| format!("reconciliation failed: {problem:?}"))?;
-        if done.breaks > 0 {
-            return Err(format!("reconciliation found {} breaks in the books", done.breaks));
+        if done.reconciled.breaks > 0 {
+            return Err(format!("reconciliation found {} breaks in the books", done.reconciled.breaks));
         }
-        Ok(done.runs)
+        Ok(done.reconciled.runs)
     }
 }
 

@@ -93,7 +93,7 @@ impl<'a> Layer<'a> {
         let (digest, fingerprint) = timed(|| claimed.request.fingerprint(1, &claimed.tenant, claimed.principal));
         digest.ok_or_else(|| failed("no fingerprint"))?;
         // A refusal's transaction is the marker alone, with this answer.
-        let (transaction, marker) = timed(|| Transaction::refusal(&claimed, &self.answer));
+        let (transaction, marker) = timed(|| Transaction::refusal(&claimed, &self.answer, None));
         let transaction = transaction.map_err(failed)?;
         let (rendered, render) = timed(|| transaction.items().iter().all(|item| item.render().is_some()));
         let (verdict_of_it, verdict) =

@@ -281,6 +281,7 @@ impl Command {
             Self::CashReversal(topup) => Some(topup.card),
             Self::Grant { .. }
             | Self::BulkGrant { .. }
+            | Self::AssetBudget { .. }
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::CashDeposit { .. }

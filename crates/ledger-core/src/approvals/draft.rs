@@ -1,8 +1,8 @@
 //! What a command reads, and the draft of what it does.
 
 use super::command::{Command, destination_digest};
-use crate::cards::replace::{self, CardReplacement};
 use crate::asset_budgets::{self, AssetBudget};
+use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};

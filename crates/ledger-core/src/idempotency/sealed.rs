@@ -1,6 +1,8 @@
 //! Transactions with a marker: an effect takes place at most once for its key or event.
 
 use super::{Claim, EventClaim, Flight, NewAnswer};
+use crate::dynamo::Item;
+use crate::refused_payment::RefusedPayment;
 use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Transaction};
 
 impl From<&Claim> for Provenance {
@@ -69,11 +71,20 @@ impl Transaction {
         Self::marked(event.marker(link), draft, from)
     }
 
-    /// Builds a transaction of only a marker, which stores a refusal.
+    /// Builds a transaction of only a marker, which stores a refusal. `payment` is the payment that it refuses, with the
+    /// code, for tenants whose refusals say it.
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn refusal<'a>(claim: &Claim, answer: impl Into<NewAnswer<'a>>) -> Result<Self, BuildError> {
-        Self::without_effect(vec![claim.marker(answer.into(), None)?])
+    pub fn refusal<'a>(
+        claim: &Claim,
+        answer: impl Into<NewAnswer<'a>>,
+        payment: Option<(&RefusedPayment, &str)>,
+    ) -> Result<Self, BuildError> {
+        let marker = claim.marker(answer.into(), None)?;
+        let of_payment = |item: &mut Item| {
+            item.extend(payment.into_iter().flat_map(|(payment, code)| payment.attributes(&claim.tenant, code)));
+        };
+        Self::without_effect(vec![marker.putting(of_payment)])
     }
 }

@@ -37,6 +37,8 @@ pub enum Work {
     SealAndCredit,
     /// A reconciliation to run, again if it failed.
     Reconciliation,
+    /// A preview of a change of terms to run.
+    TermsPreview,
     /// A notice to announce.
     Notice,
     /// A merchant with a paid settlement, on whose cash bonuses may be due.
@@ -66,6 +68,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Seal => format!("{tenant}#due#seal#{shard}"),
         Work::SealAndCredit => format!("{tenant}#due#seal_credit#{shard}"),
         Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
+        Work::TermsPreview => format!("{tenant}#due#terms_preview#{shard}"),
         Work::Notice => format!("{tenant}#due#notice#{shard}"),
         Work::CoveredCash => format!("{tenant}#due#covered_cash#{shard}"),
         Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),

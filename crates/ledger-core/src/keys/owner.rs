@@ -70,6 +70,12 @@ pub fn settlements_partition(tenant: &Tenant) -> String {
     format!("{tenant}#settlements#0")
 }
 
+/// The partition of an index by owner that lists a tenant's refused payments of one shard, by their [`super::place`].
+#[must_use]
+pub fn refused_partition(tenant: &Tenant, shard: u32) -> String {
+    format!("{tenant}#refused#{shard}")
+}
+
 /// The start of the next sweep over a tenant's merchants.
 #[must_use]
 pub fn crediting_sweep(tenant: &Tenant) -> Key {

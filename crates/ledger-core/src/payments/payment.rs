@@ -214,13 +214,15 @@ impl Payment<'_> {
     }
 
     pub(crate) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
+        let record = self.record(cx)?;
+        self.build(&record, cx).map_err(|refusal| refusal.of_payment(self.terms.records, || record.refused()))
+    }
+
+    fn build(&self, record: &PaymentRecord, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         if !self.merchant.open {
             return Err(PlanRefusal::Refused(Failure::WrongState));
         }
-        let state = PaymentState::Created.moved(Move::Pay)?;
-        let Rewards { points: earned, co2_rate, co2 } =
-            Rewards::of(self.payer, self.parts.by_asset(), self.parts.total(), self.terms)?;
-        let record = self.record(cx, state, earned.clone(), co2_rate, co2);
+        let earned = record.points_earned.as_ref();
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
@@ -234,11 +236,11 @@ impl Payment<'_> {
                 items.extend(debit.map(|debit| uses.count(debit, amount)).transpose()?);
             }
         }
-        if let Some(earned) = &earned {
+        if let Some(earned) = earned {
             postings.push(Posting::new(Account::Tenant(TenantAccount::PointsIssued), earned.debit()));
             postings.push(Posting::new(self.payer, earned.credit()));
         }
-        let points = (self.parts.by_asset().get(&Asset::Point), earned.as_ref());
+        let points = (self.parts.by_asset().get(&Asset::Point), earned);
         let settled = forms::settle(self.tenant, Role::Points, self.payer, points, Failure::Insufficient, true, cx.now);
         items.extend(match (settled, points.0) {
             (Some(settled), Some(used)) => Some(uses.count(settled, used)?),
@@ -250,43 +252,37 @@ impl Payment<'_> {
             record.item((self.tenant, self.terms.records), self.merchant),
             Failure::AlreadyExists,
         ));
-        let paid = MetricsChange::Paid(self.parts.total().clone(), co2);
+        let paid = MetricsChange::Paid(self.parts.total().clone(), record.co2);
         count(self.terms.records, (self.tenant, self.payer), &mut items, paid, cx.now);
-        let mut details = details(&record, &self.terms.co2.source, &self.terms.co2.version);
+        let mut details = details(record, &self.terms.co2.source, &self.terms.co2.version);
         details.extend(uses.counted());
         let entry = Entry {
             id: cx.transaction_id,
             home: self.payer,
             postings,
-            references: self.references,
+            references: self.references.clone(),
             details,
             terms: self.terms.of_entry(),
         };
         let receipt = PaymentReceipt {
             payment_id: record.id,
             transaction_id: cx.transaction_id,
-            state,
+            state: record.state,
             expires_at: None,
             merchant: self.merchant.clone(),
             parts: self.parts.clone(),
-            points_earned: earned,
-            co2,
+            points_earned: earned.cloned(),
+            co2: record.co2,
             created_at: cx.now,
             memo: self.memo.cloned(),
         };
         Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
     }
 
-    fn record(
-        &self,
-        cx: &Context,
-        state: PaymentState,
-        points_earned: Option<Amount>,
-        co2_rate: Rate,
-        co2: Co2Kg,
-    ) -> PaymentRecord {
+    fn record(&self, cx: &Context) -> Result<PaymentRecord, PlanRefusal> {
         let captured = self.parts.by_asset().clone();
-        PaymentRecord {
+        let Rewards { points, co2_rate, co2 } = Rewards::of(self.payer, &captured, self.parts.total(), self.terms)?;
+        Ok(PaymentRecord {
             id: PaymentId::new(cx.resource_id),
             transaction_id: cx.transaction_id,
             payer: self.payer,
@@ -298,14 +294,14 @@ impl Payment<'_> {
             captured_at: None,
             refundable: captured.iter().map(|(asset, amount)| (asset.clone(), amount.as_balance())).collect(),
             captured,
-            points_earned,
+            points_earned: points,
             points_taken_back: Balance::zero(Asset::Point),
             co2_rate,
             co2,
-            state,
+            state: PaymentState::Created.moved(Move::Pay)?,
             created_at: cx.now,
             memo: self.memo.map(|memo| memo.expose().to_owned()),
-        }
+        })
     }
 }
 

@@ -6,9 +6,10 @@ use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::payment_state::PaymentState;
+use crate::refused_payment::RefusedPayment;
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
-use crate::transaction::changes;
+use crate::transaction::{Action, Role, TransactItem, Transaction, changes};
 use std::collections::BTreeMap;
 use uuid::Uuid;
 
@@ -176,6 +177,35 @@ impl PaymentRecord {
             created_at: item.timestamp(attr::CREATED_AT)?,
             memo: item.opt_string("memo")?,
         })
+    }
+}
+
+impl PaymentRecord {
+    /// This payment as a refusal says it.
+    pub(crate) fn refused(&self) -> RefusedPayment {
+        let is_authorization = !self.authorized.is_empty();
+        RefusedPayment {
+            id: self.transaction_id.uuid(),
+            at: self.created_at,
+            payer: self.payer,
+            merchant: self.merchant,
+            total: self.total.clone(),
+            parts: if is_authorization { self.authorized.clone() } else { self.captured.clone() },
+            is_authorization,
+        }
+    }
+}
+
+impl Transaction {
+    /// The payment that this transaction makes, as a refusal says it; `None` if it makes none.
+    #[must_use]
+    pub fn refused_payment(&self) -> Option<RefusedPayment> {
+        let made = self.items().iter().filter(|item| item.role() == Role::Payment);
+        let put = |item: &TransactItem| match &item.action {
+            Action::Put(item) => Some(PaymentRecord::read(item).ok()?.refused()),
+            Action::Update(_) | Action::Check => None,
+        };
+        made.filter_map(put).next()
     }
 }
 

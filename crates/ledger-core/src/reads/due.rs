@@ -143,3 +143,9 @@ pub fn cash_bonuses_due(tenant: &Tenant, merchant: MerchantId, until: Timestamp)
 pub fn reconciliations_to_run(tenant: &Tenant) -> Query {
     all(tenant, Work::Reconciliation, 0)
 }
+
+/// Previews of changes of terms that are requested and unfinished.
+#[must_use]
+pub fn terms_previews_to_run(tenant: &Tenant) -> Query {
+    all(tenant, Work::TermsPreview, 0)
+}

@@ -25,6 +25,12 @@ pub fn customers(index: OwnerIndex, tenant: &Tenant, shard: u32, times: Times) -
     by_time(index, keys::customers_partition(tenant, shard), times)
 }
 
+/// The keys of a shard of the markers that refuse a payment of the tenant, newest first.
+#[must_use]
+pub fn refused_payments(index: OwnerIndex, tenant: &Tenant, shard: u32, times: Times) -> Query {
+    by_time(index, keys::refused_partition(tenant, shard), times)
+}
+
 /// The keys of a shard of the tenant's terminals, newest first.
 #[must_use]
 pub fn terminals(index: OwnerIndex, tenant: &Tenant, shard: u32, times: Times) -> Query {

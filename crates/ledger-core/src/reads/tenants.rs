@@ -70,6 +70,12 @@ pub fn terms(tenant: &Tenant) -> Query {
     Query::partition(&Partition::tenant(tenant), SortRange::prefix(keys::TERMS)).newest_first()
 }
 
+/// Previews of changes of the tenant's terms, newest first.
+#[must_use]
+pub fn terms_previews(tenant: &Tenant, after: Option<Uuid>) -> Query {
+    newest(&Partition::tenant(tenant), keys::PREVIEW, after)
+}
+
 /// The staff of an employer, largest id first, after the member `after`.
 #[must_use]
 pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {

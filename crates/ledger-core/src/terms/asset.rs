@@ -1,7 +1,7 @@
 //! An asset's terms, and its life: a regional currency is added, may be stopped in two steps, and is retired.
 
 use super::TenantTerms;
-use super::fields::NOT_ENABLED;
+use super::field_values::NOT_ENABLED;
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Asset, AssetSpec};

@@ -1,11 +1,11 @@
 //! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
 
+use super::field_values::{NOT_ENABLED, amount, balance, flag, must, rate, shown, source};
 use super::{CardPinTerms, HoldHours, SettlementTerms, SpentPoints, TenantTerms, TopupTerms, asset};
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
-use crate::personal::FreeText;
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,10 +15,6 @@ use std::time::Duration;
 const ABANDONED_AFTER_DEFAULT: Duration = Duration::from_secs(60 * 60);
 /// The longest time that an unpaid top-up may keep its headroom, in seconds: a week.
 const ABANDONED_AFTER_MAX: u64 = 7 * 24 * 60 * 60;
-/// The longest source or version of a CO2 rate, in characters.
-const SOURCE_CHARS_MAX: usize = 140;
-/// The longest name of a term that a refusal repeats, in bytes.
-const NAME_BYTES_MAX: usize = 80;
 
 /// One of the terms of a programme.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -422,44 +418,6 @@ impl fmt::Display for TermsFieldChange {
     }
 }
 
-pub(super) const NOT_ENABLED: &str = "the asset is not enabled for the tenant";
-
 fn topup(terms: &mut TenantTerms) -> &mut TopupTerms {
     terms.topup.get_or_insert(TopupTerms { points_rate: Rate::ZERO, abandoned_after: ABANDONED_AFTER_DEFAULT })
-}
-
-fn must(to: Option<&str>) -> Result<&str, String> {
-    to.ok_or_else(|| "cannot be cleared".to_owned())
-}
-
-fn rate(text: &str) -> Result<Rate, String> {
-    Rate::parse(text).map_err(|error| error.to_string())
-}
-
-fn amount(spec: &AssetSpec, text: &str) -> Result<Amount, String> {
-    Amount::parse(spec, text).map_err(|error| error.to_string())
-}
-
-/// An amount that may be zero.
-fn balance(spec: &AssetSpec, text: &str) -> Result<Balance, String> {
-    if text == "0" { Ok(Balance::zero(spec.asset().clone())) } else { Ok(amount(spec, text)?.as_balance()) }
-}
-
-fn flag(text: &str) -> Result<bool, String> {
-    match text {
-        "true" => Ok(true),
-        "false" => Ok(false),
-        _ => Err("must be true or false".to_owned()),
-    }
-}
-
-fn source(text: &str) -> Result<String, String> {
-    let text = FreeText::parse(text, SOURCE_CHARS_MAX).map_err(|error| error.to_string())?;
-    Ok(text.expose().to_owned())
-}
-
-/// A name as a refusal repeats it: only one that could be of a field.
-fn shown(name: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '#' | '-');
-    if name.len() <= NAME_BYTES_MAX && name.chars().all(is_plain) { name.to_owned() } else { "changes".to_owned() }
 }

@@ -5,6 +5,7 @@ mod asset;
 mod card_pin;
 mod cash;
 mod cash_bonus;
+mod field_values;
 mod fields;
 mod rooms;
 mod schedule;

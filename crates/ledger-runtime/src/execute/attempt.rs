@@ -75,7 +75,9 @@ impl Ledger {
                 // The account was opened, or its holder's profile has changed. If it is a guard of the transaction itself
                 // that fails, it fails again when the transaction is written as it was built.
                 WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
-                outcome => return Ok(outcome),
+                outcome @ (WriteOutcome::Applied | WriteOutcome::MarkerExists(_) | WriteOutcome::Rejected(_)) => {
+                    return Ok(outcome);
+                }
             }
         }
         Err(NotWritten::Contended)

@@ -19,11 +19,13 @@ pub struct FormedClaim {
     pub claim: Claim,
     /// The form.
     pub form: MarkerForm,
+    /// Whether the marker of a refused payment says what it was, and is listed.
+    pub lists_refusals: bool,
 }
 
 impl From<Claim> for FormedClaim {
     fn from(claim: Claim) -> Self {
-        Self { claim, form: MarkerForm::Plain }
+        Self { claim, form: MarkerForm::Plain, lists_refusals: false }
     }
 }
 

@@ -1,16 +1,17 @@
 //! The errors of a plan, and refusals with the members that help the caller.
 
+use super::keys::FormedClaim;
 use crate::dynamo::ReadError;
 use crate::problem::Problem;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::Claim;
 use ledger_core::ids::Principal;
 use ledger_core::keys::attr;
 use ledger_core::limits::LimitHit;
 use ledger_core::money::{Balance, MoneyError};
 use ledger_core::plan::PlanRefusal;
+use ledger_core::refused_payment::RefusedPayment;
 use ledger_core::transaction::{FailedGuard, Rejection, Transaction};
 
 /// Why a plan was not made.
@@ -39,13 +40,15 @@ pub struct Refusal {
     extra: Vec<(&'static str, serde_json::Value)>,
     /// The limit that would be exceeded. Only the account's own holder is shown which one it is.
     limit: Option<LimitHit>,
+    /// The payment that is refused, if its stored refusal says what it was. It is not in the response.
+    payment: Option<Box<RefusedPayment>>,
 }
 
 impl Refusal {
     /// Creates a refusal without additional members.
     #[must_use]
     pub fn new(failure: Failure) -> Self {
-        Self { failure, extra: Vec::new(), limit: None }
+        Self { failure, extra: Vec::new(), limit: None, payment: None }
     }
 
     /// Adds a member to the problem document.
@@ -53,6 +56,15 @@ impl Refusal {
     pub fn with(mut self, name: &'static str, value: impl Into<serde_json::Value>) -> Self {
         self.extra.push((name, value.into()));
         self
+    }
+
+    /// The payment that is refused, if its stored refusal says what it was.
+    pub(super) fn payment(&self) -> Option<&RefusedPayment> {
+        self.payment.as_deref()
+    }
+
+    fn of_payment(self, payment: Option<Box<RefusedPayment>>) -> Self {
+        Self { payment, ..self }
     }
 
     /// The failed rule.
@@ -89,9 +101,14 @@ impl Refusal {
 
     /// Builds the refusal of a transaction whose guard failed. The limit, or the missing amount, is in it if it is the
     /// caller's own.
-    pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection, claim: &Claim) -> Self {
+    pub(super) fn from_rejection(
+        transaction: &Transaction,
+        rejection: &Rejection,
+        FormedClaim { claim, lists_refusals, .. }: &FormedClaim,
+    ) -> Self {
         let disclosure = transaction.disclose(rejection, claim.principal, &claim.marker_key());
-        let refusal = Self::new(disclosure.failure);
+        let payment = lists_refusals.then(|| transaction.refused_payment()).flatten().map(Box::new);
+        let refusal = Self::new(disclosure.failure).of_payment(payment);
         if disclosure.failure == Failure::LimitExceeded {
             let hit =
                 |guard: &FailedGuard| LimitHit::of_guard(transaction.items().get(guard.position)?, guard.old.as_ref());
@@ -133,6 +150,15 @@ impl From<PlanRefusal> for PlanError {
             PlanRefusal::Limit(hit) => {
                 Self::Refused(Refusal { limit: Some(hit), ..Refusal::new(Failure::LimitExceeded) })
             }
+            PlanRefusal::OfPayment { refusal, payment } => match Self::from(*refusal) {
+                Self::Refused(refusal) => Self::Refused(refusal.of_payment(Some(payment))),
+                other @ (Self::Invalid(_)
+                | Self::Missing
+                | Self::MarkerExists(_)
+                | Self::Read(_)
+                | Self::Stored(_)
+                | Self::Money(_)) => other,
+            },
             PlanRefusal::Invalid { field, why } => Self::Invalid(Problem::invalid_field(field, why)),
             PlanRefusal::Denied(permission) => Self::Invalid(Problem::permission_missing(permission)),
             PlanRefusal::Stored(error) => Self::Stored(error),

@@ -7,8 +7,8 @@ use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
-    AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, RefundId,
-    RunId, SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, PreviewId,
+    RefundId, RunId, SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
@@ -86,6 +86,7 @@ parse_id!(
     TopupId,
     TransactionId,
     RunId,
+    PreviewId,
     FindingId,
     SettlementId
 );

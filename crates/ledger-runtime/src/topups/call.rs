@@ -48,7 +48,7 @@ impl PspExecutor {
         P: Fn(Context) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let FormedClaim { claim, form } = formed;
+        let FormedClaim { claim, form, .. } = formed;
         let seal = |call: PlannedCall| {
             let flight = Flight::begin_in(form, claim, &call)?;
             let claimed = Transaction::claimed(call.draft, claim, &flight)?;

@@ -42,6 +42,8 @@ words! {
     TermsStatus: "in_force" | "scheduled" | "past" | "cancelled";
     /// How far an asset is stopped.
     AssetStateWord: "running" | "not_issued" | "not_spent" | "retired";
+    /// The status of a preview of a change of the tenant's terms.
+    PreviewStatus: "requested" | "running" | "done" | "too_many_payments" | "terms_changed" | "failed";
     /// The status of the recovery of a tenant's owners.
     RecoveryStatus: "pending" | "done" | "cancelled";
     /// Whether a staff member may act from now on.

@@ -7,7 +7,7 @@
 use super::outside::*;
 use super::topup_events::{wallets, with_answer};
 use super::world::*;
-use super::{Case, cards, pay, records, refund, topup, transfer};
+use super::{Case, cards, holds, pay, records, refund, topup, transfer};
 use crate::golden::command::{ClaimJson, Does};
 use serde_json::{Value as Json, json};
 
@@ -69,7 +69,26 @@ pub(super) fn cases() -> Vec<Case> {
     cases.extend(written());
     cases.extend(replayed());
     cases.extend(landed());
+    cases.extend(refused());
     cases
+}
+
+/// Refusals that say which payment they refuse.
+fn refused() -> Vec<Case> {
+    let of = |id: &'static str, why: &'static str, like: &str, code: &str| {
+        let all = [pay::cases(), cards::cases(), holds::cases()];
+        let case = all.into_iter().flatten().find(|case| case.id == like).unwrap_or_else(|| panic!("no case {like}"));
+        let command = case.given.command;
+        let does = Does::RefusedPayment { payment: Box::new(command.does), code: code.to_owned() };
+        let config = with(config(), "records", n("7"));
+        let state = case.given.state.into_iter().filter(|item| item["type"]["S"] != "CONFIG").chain([config]);
+        Case::new(id, why, command.claim, does).on(state.collect::<Vec<_>>())
+    };
+    vec![
+        of("refusal/records-7-pay", "It is listed, for previews of terms.", "pay/three-assets", "insufficient_balance"),
+        of("refusal/records-7-card-pay", "So is that of a card.", "card_pay/paid", "limit_exceeded"),
+        of("refusal/records-7-authorize", "An authorization says that it is one.", "authorize/held", "wrong_state"),
+    ]
 }
 
 fn written() -> Vec<Case> {

@@ -118,6 +118,7 @@ pub(super) fn cases() -> Vec<Case> {
     all.extend(approvals());
     all.extend(payments());
     all.extend(under_2());
+    all.extend(previews());
     all
 }
 
@@ -342,4 +343,68 @@ fn under_2() -> Vec<Case> {
         Case { id, why, given, version: "v1", effects: case.effects.clone(), ..*case }
     };
     UNDER_2.into_iter().map(of).collect()
+}
+
+const PREVIEW: &str = "019a9700-0000-7000-8000-0000000000c1";
+
+/// A preview that a worker with this token has, or had.
+fn stored_preview(fence: &str, lease_until: &str) -> Json {
+    let attributes = json!({
+        "preview_id": s(PREVIEW), "state": s(if fence == "0" { "requested" } else { "running" }), "requested_by": s(STAFF),
+        "created_at": s("2026-11-21T02:58:00.000Z"), "from": s("2026-11-14T15:00:00.000Z"), "terms_version": n("1"),
+        "fence": n(fence), "lease_until": s(lease_until),
+    });
+    item("tenant", "root", &format!("JOB#preview#{PREVIEW}"), attributes)
+}
+
+/// The steps of a preview: requested, taken by one worker at a time, ended with its result or without.
+fn previews() -> Vec<Case> {
+    let requested = |id: &'static str, why: &'static str, changes: &[(&str, Option<&str>)], days: u32| {
+        let changes: BTreeMap<String, Option<String>> =
+            changes.iter().map(|(field, to)| ((*field).to_owned(), to.map(str::to_owned))).collect();
+        let claim = by_staff("terms_preview", "/v1/admin/terms/previews", json!({ "days": days }));
+        let does = TermsDoes::Preview { changes, days, staff: STAFF.to_owned() };
+        Case::new(id, why, Some(claim), Does::Terms(does)).on([config()])
+    };
+    let step = |id: &'static str, why: &'static str, does: TermsDoes| Case::new(id, why, None, Does::Terms(does));
+    let preview = || PREVIEW.to_owned();
+    let take = |id, why| step(id, why, TermsDoes::PreviewTake { preview: preview() });
+    let side = |points: &str| {
+        json!({ "M": {
+            "accepted": n("2"), "refused": { "M": { "limit_exceeded": n("1") } }, "paid_ecopay": n("1500"),
+            "points": n(points), "fee": n("15"), "tax": n("1"),
+        } })
+    };
+    let result = json!({
+        "made": side("15"), "planned": side("30"), "differing": n("1"),
+        "differences": { "L": [{ "M": {
+            "id": s("019a0000-0000-7000-8000-0000000000d1"), "made_points": n("15"), "planned_points": n("30"),
+        } }] },
+    });
+    let finish = |ended| TermsDoes::PreviewFinish { preview: preview(), ended, payments: 3 };
+    let begun = || stored_preview("1", "2026-11-21T03:01:00.000Z");
+    vec![
+        requested(
+            "preview/request",
+            "A change of two fields, of a week.",
+            &[("points_rate", Some("0.02")), ("card.pin_above", Some("0"))],
+            7,
+        ),
+        requested("preview/request-as-is", "The terms as they are, of the present day.", &[], 1),
+        requested("preview/request-no-day", "At least a day.", &[], 0),
+        requested("preview/request-too-long", "31 days at most.", &[], 32),
+        take("preview/taken", "By the first worker.").on([stored_preview("0", "2026-11-21T02:58:00.000Z")]),
+        take("preview/taken-from-a-dead-worker", "Its lease is over.")
+            .on([stored_preview("3", "2026-11-21T02:59:59.999Z")]),
+        take("preview/not-taken", "Another worker has it.").on([begun()]),
+        step("preview/progress", "Renews the lease.", TermsDoes::PreviewProgress { preview: preview(), payments: 500 })
+            .on([begun()]),
+        step("preview/finished", "With its result.", finish(Ok(result))).on([begun()]),
+        step(
+            "preview/finished-without",
+            "More payments than it may have.",
+            finish(Err("too_many_payments".to_owned())),
+        )
+        .on([begun()]),
+    ]
 }

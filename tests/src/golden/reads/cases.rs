@@ -224,6 +224,10 @@ fn due() -> Vec<Case> {
         ),
         case("settlements_due/at-the-instant", "due now, and not later", until(NOW), &["M settlement 2"]),
         case("records_to_seal/shard", "entries and steps", shard(0), &["A entry 3", "top-up step"]),
+        Case {
+            world: "previews",
+            ..case("terms_previews_to_run/requested", "previews that are unfinished", tenant(), &["preview 2"])
+        },
         Case { world: "notices", ..case("notices_to_announce/due", "what is not announced", tenant(), &["notice"]) },
         case("reconciliations_to_run/requested", "runs that are unfinished", tenant(), &["run 2"]),
     ]
@@ -352,6 +356,31 @@ fn tenants() -> Vec<Case> {
             json!({ "tenant": "demo", "from": "2026-11-21T02:00:00.000Z" }),
             &["act 2", "act 3"],
         ),
+        Case {
+            world: "previews",
+            ..case("terms_previews/newest", "previews, newest first", after(None), &["preview 2", "preview 1"])
+        },
+        Case {
+            world: "previews",
+            ..case(
+                "terms_previews/after",
+                "older than a preview",
+                after(Some("01a21705-1ee3-7000-8000-000000000002")),
+                &["preview 1"],
+            )
+        },
+        Case {
+            world: "previews",
+            ..case(
+                "refused_payments/between",
+                "of a shard, from a time on and before another",
+                json!({
+                    "tenant": "demo", "shard": 0,
+                    "from": "2026-11-20T15:00:00.000Z", "until": "2026-11-21T03:00:00.000Z",
+                }),
+                &["refusal 2", "refusal 1"],
+            )
+        },
         case("reconciliations/newest", "runs, newest first", after(None), &["run 2", "run 1"]),
         case("reconciliations/after", "older than a run", after(Some(RUN_2)), &["run 1"]),
         case("breaks_of/run", "of one run", breaks(RUN_1, None), &["break 1 of run 1", "break 2 of run 1"]),

@@ -8,7 +8,7 @@ use ledger_core::ids::{
     ApprovalId, CustomerId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
 };
 use ledger_core::keys::OwnerIndex;
-use ledger_core::reads::{self, Query, Request, Segment};
+use ledger_core::reads::{self, Query, Request, Segment, Times};
 use ledger_core::time::BusinessDate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -168,6 +168,19 @@ pub enum Question {
     RecordsToSeal {
         tenant: String,
         shard: u32,
+    },
+    TermsPreviewsToRun {
+        tenant: String,
+    },
+    TermsPreviews {
+        tenant: String,
+        after: Option<String>,
+    },
+    RefusedPayments {
+        tenant: String,
+        shard: u32,
+        from: String,
+        until: String,
     },
     NoticesToAnnounce {
         tenant: String,
@@ -438,6 +451,12 @@ impl Question {
             Self::HoldsDue { tenant, shard, now } => reads::holds_due(&slug(tenant), *shard, at(now)),
             Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
             Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
+            Self::TermsPreviewsToRun { tenant } => reads::terms_previews_to_run(&slug(tenant)),
+            Self::TermsPreviews { tenant, after: from } => reads::terms_previews(&slug(tenant), after(from.as_ref())),
+            Self::RefusedPayments { tenant, shard, from, until } => {
+                let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
+                reads::refused_payments(owner_index(Some("by_owner_keys")), &slug(tenant), *shard, times)
+            }
             Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
             Self::CoveredCash { tenant } => reads::covered_cash(&slug(tenant)),
             Self::CashBonusesDue { tenant, merchant: of, until } => {

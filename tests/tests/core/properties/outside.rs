@@ -147,6 +147,7 @@ impl TopupScene {
             Err(
                 other @ (PlanRefusal::Denied(_)
                 | PlanRefusal::Limit(_)
+                | PlanRefusal::OfPayment { .. }
                 | PlanRefusal::Stored(_)
                 | PlanRefusal::Money(_)),
             ) => panic!("{other}"),

@@ -367,7 +367,12 @@ impl Handler {
             Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
                 return WriteOutcome::Refused(Failure::WrongState);
             }
-            Err(other @ (PlanRefusal::Denied(_) | PlanRefusal::Stored(_) | PlanRefusal::Money(_))) => panic!("{other}"),
+            Err(
+                other @ (PlanRefusal::OfPayment { .. }
+                | PlanRefusal::Denied(_)
+                | PlanRefusal::Stored(_)
+                | PlanRefusal::Money(_)),
+            ) => panic!("{other}"),
         };
         let flight = Flight::begin(claim, &call).unwrap();
         self.write(model, &Transaction::claimed(call.draft.clone(), claim, &flight).unwrap())

@@ -47,8 +47,8 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     // Before three in the morning no nightly run is due: one is requested.
     let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
     let done = run().await.expect("the run succeeds");
-    assert!(done.breaks >= 3, "{done:?}");
-    assert_eq!(run().await.expect("nothing to do").runs, 0);
+    assert!(done.reconciled.breaks >= 3, "{done:?}");
+    assert_eq!(run().await.expect("nothing to do").reconciled.runs, 0);
     let kept = reports.kept();
     let (name, lines) = kept.iter().next().expect("a report");
     assert!(name.starts_with("night/reconciliation-"), "{name}");
@@ -76,6 +76,6 @@ async fn nightly_runs_of_two_tenants_at_once_are_both_clean() {
     let (one, two) = tokio::join!(run(&scenes[0]), run(&scenes[1]));
     for done in [one, two] {
         let done = done.expect("the run succeeds");
-        assert_eq!((done.runs, done.breaks), (1, 0), "{done:?}");
+        assert_eq!((done.reconciled.runs, done.reconciled.breaks), (1, 0), "{done:?}");
     }
 }

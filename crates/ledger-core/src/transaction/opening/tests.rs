@@ -89,10 +89,9 @@ fn rejection(transaction: &Transaction, failed: &[(usize, Option<Item>)]) -> Rej
     for (position, item) in failed {
         reasons[*position] = Reason { code: ReasonCode::ConditionalCheckFailed, item: item.clone() };
     }
-    match transaction.classify(&reasons) {
-        Verdict::Rejected(rejection) => rejection,
-        other => panic!("{other:?}"),
-    }
+    let verdict = transaction.classify(&reasons);
+    let Verdict::Rejected(rejection) = verdict else { panic!("{verdict:?}") };
+    rejection
 }
 
 fn profile(status: &str, accounts: i64) -> Item {
@@ -108,10 +107,9 @@ fn read(number: u128, profile: Item) -> BTreeMap<Key, Item> {
 }
 
 fn put(transaction: &Transaction, position: usize) -> Item {
-    match transaction.items()[position].render().unwrap().action {
-        RenderedAction::Put(item) => item,
-        other => panic!("{other:?}"),
-    }
+    let action = transaction.items()[position].render().unwrap().action;
+    let RenderedAction::Put(item) = action else { panic!("{action:?}") };
+    item
 }
 
 #[test]
