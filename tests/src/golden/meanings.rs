@@ -243,10 +243,10 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("reconciliation", "attribute_not_exists(#adjustment_id)") => {
             vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
         }
-        ("crediting" | "sealing" | "reconciliation", "#fence = :fence") => {
+        ("crediting" | "sealing" | "reconciliation" | "job", "#fence = :fence") => {
             vec![(Old::Absent, stale), (Old::With("fence", n("9")), stale)]
         }
-        ("crediting" | "sealing" | "reconciliation", "#lease_until = :seen_lease") => {
+        ("crediting" | "sealing" | "reconciliation" | "job", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
         ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "lanes" => {

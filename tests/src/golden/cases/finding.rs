@@ -1,7 +1,6 @@
 //! What version 7 of the records writes, so that lists and searches find customers, merchants and terminals.
 //!
-//! The hashes of addresses and numbers in the expected files were computed by the builders alone; a test of the core compares
-//! one with a hash that Python computed.
+//! The hash of an address in the expected files is the one that Python's `hmac` computes.
 
 use super::world::*;
 use super::{Case, customers, records, setup};

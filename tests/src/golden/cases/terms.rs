@@ -362,7 +362,7 @@ fn previews() -> Vec<Case> {
     let requested = |id: &'static str, why: &'static str, changes: &[(&str, Option<&str>)], days: u32| {
         let changes: BTreeMap<String, Option<String>> =
             changes.iter().map(|(field, to)| ((*field).to_owned(), to.map(str::to_owned))).collect();
-        let claim = by_staff("terms_preview", "/v1/admin/terms/previews", json!({ "days": days }));
+        let claim = by_staff("terms_preview", "/v1/admin/terms/previews", json!({ "days": days.to_string() }));
         let does = TermsDoes::Preview { changes, days, staff: STAFF.to_owned() };
         Case::new(id, why, Some(claim), Does::Terms(does)).on([config()])
     };
@@ -391,8 +391,8 @@ fn previews() -> Vec<Case> {
             7,
         ),
         requested("preview/request-as-is", "The terms as they are, of the present day.", &[], 1),
-        requested("preview/request-no-day", "At least a day.", &[], 0),
-        requested("preview/request-too-long", "31 days at most.", &[], 32),
+        requested("preview/request-no-day", "At least a day.", &[], 0).ends("invalid days: must be 1 to 31"),
+        requested("preview/request-too-long", "31 days at most.", &[], 32).ends("invalid days: must be 1 to 31"),
         take("preview/taken", "By the first worker.").on([stored_preview("0", "2026-11-21T02:58:00.000Z")]),
         take("preview/taken-from-a-dead-worker", "Its lease is over.")
             .on([stored_preview("3", "2026-11-21T02:59:59.999Z")]),

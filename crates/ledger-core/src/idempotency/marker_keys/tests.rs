@@ -111,6 +111,14 @@ fn keyed_fingerprint_and_sealed_body_never_change() {
     assert_eq!(hex::encode(sealed), parts.concat());
 }
 
+/// Computed once with Python's `hmac`. Lookup items that are stored are found for as long as their key is kept.
+#[test]
+fn hash_of_a_lookup_never_changes() {
+    let keys = first();
+    let hash = keys.lookup(keys.current(), &["demo", "email", "hanako@example.jp"]).unwrap();
+    assert_eq!(hex::encode(hash), "89623616adcdaa8f1fd8713db662ac0f9f7116082ac9a822851fae53ee874dac");
+}
+
 #[test]
 fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
     let claim = claim("k");
