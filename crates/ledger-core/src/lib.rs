@@ -11,11 +11,13 @@
 //!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
-//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `wallets`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `returning`,
+//!    `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
-//!    `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`, `previews`.
-//! 7. What is derived from the books: `trail`, `sealing`, `migration`, `reconcile`, `events`.
+//!    `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`,
+//!    `previews`.
+//! 7. What is derived from the books: `lists`, `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
 pub mod adjustments;
@@ -64,6 +66,7 @@ pub mod records;
 pub mod refund_rooms;
 pub mod refused_payment;
 pub mod retry;
+pub mod returning;
 pub mod sealing;
 pub mod settlements;
 pub mod staff;

@@ -8,7 +8,7 @@ use crate::views::{CardView, Page};
 use futures::future::try_join_all;
 use ledger_core::cards::listing::{self, CardFilter};
 use ledger_core::cards::record::CardRecord;
-use ledger_core::cards::returning::{REPLACEMENTS_MAX, successor};
+use ledger_core::returning::{REPLACEMENTS_MAX, successor};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};

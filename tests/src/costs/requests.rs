@@ -247,6 +247,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::AccountLimits => "limits of one account changed",
         Endpoint::TermsChange => "terms changed",
         Endpoint::TermsCancel => "scheduled terms cancelled",
+        Endpoint::TermsPreview => "preview of terms requested",
         Endpoint::CashCeiling => "ceiling of cash rooms set",
         Endpoint::CashRoom => "cash room allotted",
         Endpoint::CounterCeiling => "ceiling of the operator's cash rooms set",

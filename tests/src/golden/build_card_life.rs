@@ -7,7 +7,7 @@ use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue};
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::record::{CardIssue, plan_issue};
 use ledger_core::cards::replace::{self, CardReplacement, ReplacedCard};
-use ledger_core::cards::returning::successor;
+use ledger_core::returning::successor;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::{Actor, CardId, JobId};
 use ledger_core::keys;

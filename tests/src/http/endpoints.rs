@@ -80,6 +80,7 @@ endpoints! {
     AccountLimits = "post_admin_account_limits",
     TermsChange = "post_admin_terms_changes",
     TermsCancel = "post_admin_terms_cancellation",
+    TermsPreview = "post_admin_terms_previews",
     CashCeiling = "post_admin_merchants_merchant_id_cash_room",
     CashRoom = "post_admin_terminals_terminal_id_cash_room",
     CounterCeiling = "post_admin_cash_room",
@@ -258,6 +259,7 @@ impl Endpoint {
             }
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
+            Self::TermsPreview => super::terms::preview(world),
             Self::AssetBudget => super::assets::prepare(world).await,
             Self::TerminalOpen
             | Self::TerminalPatch

@@ -23,6 +23,8 @@ use uuid::Uuid;
 pub const CHANGES: &str = "/v1/admin/terms/changes";
 /// Where a scheduled version is cancelled.
 pub const CANCELLATION: &str = "/v1/admin/terms/cancellation";
+/// Where a preview of a change is requested.
+pub const PREVIEWS: &str = "/v1/admin/terms/previews";
 
 /// A tenant with changed terms of the demo on a stack of its own, whose functions use a clock that the test moves.
 ///
@@ -68,6 +70,11 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
         }
     };
     Prepared { status: 200, ..prepared }
+}
+
+/// The request of a preview.
+pub(super) fn preview(world: &World) -> Prepared {
+    make(world, PREVIEWS, &json!({"changes": {"points_rate": "0.02"}, "days": 7})).with_other("days", 8)
 }
 
 /// Stores a version with one field changed, and returns its number.

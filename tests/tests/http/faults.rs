@@ -30,7 +30,7 @@ impl Rig {
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });
-        let stage = Stage::new(World::with_terms(host, tenant, |_| {}).await).await;
+        let stage = Stage::new(World::newest(host, tenant).await).await;
         let _ = stage.paid("1").await;
         Self { stage, tap, counting }
     }

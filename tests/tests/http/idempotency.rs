@@ -64,16 +64,13 @@ endpoints! {
     admin_cards = CardIssue,
     admin_cards_patch = CardAdminPatch,
     admin_card_pin_reset = CardPinReset,
-    admin_card_batch = CardBatch,
-    admin_card_assign = CardAssign,
-    admin_card_block = CardBlock,
-    admin_card_replace = CardReplace,
     admin_terminals = TerminalOpen,
     admin_terminals_patch = TerminalPatch,
     admin_terminals_enrolment = Enrolment,
     admin_account_limits = AccountLimits,
     admin_terms_changes = TermsChange,
     admin_terms_cancellation = TermsCancel,
+    admin_terms_previews = TermsPreview,
     admin_merchants_cash_room = CashCeiling,
     admin_terminals_cash_room = CashRoom,
     admin_cash_room = CounterCeiling,
@@ -116,6 +113,10 @@ endpoints! {
     admin_migration_backfill = MigrationBackfill,
     admin_migration_verify = MigrationVerify,
     admin_migration_contract = MigrationContract,
+    admin_card_batch = CardBatch,
+    admin_card_assign = CardAssign,
+    admin_card_block = CardBlock,
+    admin_card_replace = CardReplace,
 }
 
 async fn check_every_promise(endpoint: Endpoint) {

@@ -140,6 +140,7 @@ struct Others {
     topup_refund: String,
     event: String,
     parked: String,
+    preview: String,
 }
 
 async fn others(stage: &Stage) -> Others {
@@ -159,6 +160,7 @@ async fn others(stage: &Stage) -> Others {
     let event = world.paid_event(&new_id(), "pi_unknown", 300);
     let _ = world.webhook(&event).await.problem(503, "event_kept");
     let parked = parked::topup(world, &world.customer().await, "300").await.id;
+    let preview = world.api.settle(&Endpoint::TermsPreview.prepare(stage).await.call).await.good();
     Others {
         customer: customer.id,
         merchant: stage.merchant.id.clone(),
@@ -174,6 +176,7 @@ async fn others(stage: &Stage) -> Others {
         topup_refund,
         event: event["id"].as_str().expect("an id").to_owned(),
         parked,
+        preview: preview.text("/preview_id"),
     }
 }
 
@@ -232,6 +235,7 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.topup_refund, Call::get(&format!("/v1/admin/topups/{own_topup}/refunds/<id>"), operator)),
         (&theirs.event, Call::post("/v1/admin/attention/events/<id>/dismiss", operator, &reason)),
         (&theirs.parked, Call::post("/v1/admin/attention/operations/<id>/resolve", operator, &give_up)),
+        (&theirs.preview, Call::get("/v1/admin/terms/previews/<id>", operator)),
         (&theirs.card, Call::get("/v1/terminal/cards/<id>", terminal)),
         (&theirs.card, Call::post("/v1/terminal/cards/<id>/topup", terminal, &amount)),
         (&theirs.card, Call::post("/v1/terminal/cards/<id>/pay", terminal, &amount)),

@@ -5,13 +5,11 @@ use futures::future::join_all;
 use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::endpoints::Stage;
-use ledger_tests::http::terms::schedule;
+use ledger_tests::http::terms::{PREVIEWS, schedule};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, World, host};
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
-
-const PREVIEWS: &str = "/v1/admin/terms/previews";
 
 fn request(world: &World, changes: &Value, days: u32) -> Call {
     Call::post(PREVIEWS, &world.operator.who, &json!({"changes": changes, "days": days})).key(new_key())

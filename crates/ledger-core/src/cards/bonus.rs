@@ -2,7 +2,7 @@
 //!
 //! A merchant could otherwise load cards with cash that it never pays, and be paid the bonus.
 
-use super::returning::ReturnAccount;
+use crate::returning::ReturnAccount;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;

@@ -1,7 +1,8 @@
 //! The operator assigns a card to a customer, and blocks a card that is lost.
 
 use super::listing;
-use super::record::{CardReceipt, CardState, planned};
+use super::record::{CardReceipt, planned};
+use crate::returning::CardState;
 use crate::audit::Act;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;

@@ -8,7 +8,6 @@ pub mod pay;
 pub mod pin;
 pub mod record;
 pub mod replace;
-pub mod returning;
 pub mod reverse;
 pub mod reverse_cash;
 pub mod topup;

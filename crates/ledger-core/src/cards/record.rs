@@ -12,25 +12,13 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::returning::{CardState, REPLACED_BY};
 use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
-/// The attribute with the card that replaced a card.
-pub(super) const REPLACED_BY: &str = "replaced_by";
 /// The attribute with the number of replacements before a card.
 pub(super) const REPLACEMENTS: &str = "replacements";
-
-/// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CardState {
-    /// It can be used, with or without an owner.
-    Active,
-    /// It is lost: no terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.
-    Blocked,
-    /// Another card has its place, and gets what is returned to it. Final.
-    Replaced,
-}
 
 /// What a card's state, its freeze and its expiry amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,27 +33,6 @@ pub enum CardStatus {
     Expired,
     /// Another card has its place.
     Replaced,
-}
-
-impl CardState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Active, Self::Blocked, Self::Replaced];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Replaced => "replaced",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
 }
 
 impl CardStatus {

@@ -2,8 +2,8 @@
 
 use super::life::must_have_listings;
 use super::listing;
-use super::record::{CardRecord, CardState, REPLACED_BY, REPLACEMENTS};
-use super::returning::REPLACEMENTS_MAX;
+use super::record::{CardRecord, REPLACEMENTS};
+use crate::returning::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::account::{Account, Posting};
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};

@@ -3,7 +3,7 @@
 //! cash top-ups, later too.
 
 use super::bonus::{BONUS_OF, BonusState, CashBonus};
-use super::returning::ReturnAccount;
+use crate::returning::ReturnAccount;
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;

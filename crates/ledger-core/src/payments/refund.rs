@@ -10,7 +10,7 @@ use super::record::{PaymentRecord, refundable_attribute, return_work};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
-use crate::cards::returning::ReturnAccount;
+use crate::returning::ReturnAccount;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, RoomGuard};
@@ -129,6 +129,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
     let own = postings.iter().filter(|posting| posting.account == to.account());
     let changes: Vec<Delta> =
         crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();
+    let references = command.reference.clone().map(|partition| Reference { partition, changes }).into_iter();
     let mut details = crate::plan::memo_details(command.reason);
     details.insert("payment_id".to_owned(), Value::s(payment.id));
     details.insert("refund_id".to_owned(), Value::s(receipt.refund_id));
@@ -140,11 +141,7 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         id: cx.transaction_id,
         home: to.account(),
         postings,
-        references: command
-            .reference
-            .iter()
-            .map(|p| Reference { partition: p.clone(), changes: changes.clone() })
-            .collect(),
+        references: references.collect(),
         details,
         terms: terms.of_entry(),
     };

@@ -48,12 +48,15 @@ pub fn breaks(tenant: &Tenant, from: Option<Timestamp>, after: Option<(RunId, Uu
     Query::partition(&partition, range).newest_first().after(after)
 }
 
+/// The greatest id of a bulk grant. Other items under the prefix have a word where a grant has its id, which begins with the
+/// time: it begins with a digit for some thousand years.
+const JOB_ID_MAX: Uuid = Uuid::from_u128(0x9fff_ffff_ffff_ffff_ffff_ffff_ffff_ffff);
+
 /// The bulk grants of `from` or later, newest first, after the job `after`.
 #[must_use]
 pub fn grant_jobs(tenant: &Tenant, from: Option<Timestamp>, after: Option<Uuid>) -> Query {
     let key = |id: Uuid| keys::job(tenant, JobId::new(id)).sk().to_owned();
-    // Other items under the prefix have a word where a job has its id.
-    let range = SortRange::between(key(from.map_or(Uuid::nil(), least_born_at)), key(Uuid::max()));
+    let range = SortRange::between(key(from.map_or(Uuid::nil(), least_born_at)), key(JOB_ID_MAX));
     let after = after.map(key);
     Query::partition(&Partition::tenant(tenant), range).newest_first().after(after)
 }

@@ -31,6 +31,7 @@ pub(crate) async fn everything() {
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("the run succeeds").records > 0);
     reconciliations(&stage, BALANCE).await;
+    assert!(stage.world.run_previews().await.expect("the run succeeds") > 0);
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight(async |_| {}).await;
@@ -126,6 +127,7 @@ async fn views(stage: &Stage) {
         "idempotency/readiness",
         "settlements",
         "terms",
+        "terms/previews",
     ] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
@@ -154,6 +156,9 @@ async fn views(stage: &Stage) {
         view(format!("/v1/admin/cards/batches/{}", batch.text("/batch_id")), staff).await;
     }
     view(format!("/v1/admin/payments/{payment}"), staff).await;
+    let preview = Endpoint::TermsPreview.prepare(stage).await.call;
+    let preview = world.api.settle(&preview).await.good();
+    view(preview.header("location").expect("a location").to_owned(), staff).await;
     for of in [
         format!("customers/{}", customer.id),
         format!("merchants/{}", merchant.id),

@@ -5,7 +5,7 @@ use super::journal::ReadEntry;
 use super::{Observation, Observations, StoredItem, nums};
 use crate::account::{Account, TenantAccount};
 use crate::cards::bonus::{BONUS_OF, CashBonus, GRANTED_TO, TAKEN_FROM};
-use crate::cards::returning::INSTEAD_OF;
+use crate::returning::INSTEAD_OF;
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{CardId, MerchantId, TransactionId};
 use crate::keys::{CASH_BONUS, attr};

@@ -2,7 +2,6 @@
 
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
-use crate::cards::record::CardState;
 use crate::crediting::merchant_delta;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
@@ -15,6 +14,7 @@ use crate::reconcile::fact::{
     SettledSums, SettlementFact, Stamp,
 };
 use crate::reconcile::num::Num;
+use crate::returning::CardState;
 use crate::settlements::returned::RETURNED_ID;
 use crate::settlements::{Destination, Settlement};
 use crate::time::Timestamp;

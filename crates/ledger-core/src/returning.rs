@@ -1,6 +1,5 @@
 //! The card that gets what is returned to a card: itself, or the last of those that replaced it.
 
-use super::record::{CardRecord, CardState, REPLACED_BY};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
@@ -13,8 +12,42 @@ use crate::transaction::Clause;
 /// The most cards that replace one another in a row, so that following them takes few reads.
 pub const REPLACEMENTS_MAX: i64 = 8;
 
+/// The attribute with the card that replaced a card.
+pub(crate) const REPLACED_BY: &str = "replaced_by";
 /// The attribute of an entry that posts to a card in the place of another: the other card.
 pub(crate) const INSTEAD_OF: &str = "instead_of";
+
+/// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CardState {
+    /// It can be used, with or without an owner.
+    Active,
+    /// It is lost: no terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.
+    Blocked,
+    /// Another card has its place, and gets what is returned to it. Final.
+    Replaced,
+}
+
+impl CardState {
+    /// Every state.
+    pub const ALL: [Self; 3] = [Self::Active, Self::Blocked, Self::Replaced];
+
+    /// The stable name, as stored.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Blocked => "blocked",
+            Self::Replaced => "replaced",
+        }
+    }
+
+    /// Parses a stored name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
 
 /// The account to which something is returned.
 #[derive(Clone, Copy, Debug)]
@@ -43,9 +76,8 @@ impl ReturnAccount {
             // No card of records without lists is replaced.
             Account::Card(_) if records.has_listings() => {
                 let card = card.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
-                let card = CardRecord::read(card)?;
-                match card.state {
-                    CardState::Active | CardState::Blocked => Account::Card(card.id),
+                match card.named("state", CardState::parse)? {
+                    CardState::Active | CardState::Blocked => Account::Card(card.parsed("card_id", CardId::parse)?),
                     CardState::Replaced => return Err(PlanRefusal::Refused(Failure::StalePlan)),
                 }
             }
