@@ -7,11 +7,11 @@ use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue};
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::record::{CardIssue, plan_issue};
 use ledger_core::cards::replace::{self, CardReplacement, ReplacedCard};
-use ledger_core::returning::successor;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::{Actor, CardId, JobId};
 use ledger_core::keys;
 use ledger_core::plan::PlanRefusal;
+use ledger_core::returning::successor;
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 

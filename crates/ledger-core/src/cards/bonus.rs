@@ -2,7 +2,6 @@
 //!
 //! A merchant could otherwise load cards with cash that it never pays, and be paid the bonus.
 
-use crate::returning::ReturnAccount;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -13,6 +12,7 @@ use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::plan::{Context, PlanRefusal};
+use crate::returning::ReturnAccount;
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem};

@@ -2,7 +2,6 @@
 
 use super::listing;
 use super::record::{CardReceipt, planned};
-use crate::returning::CardState;
 use crate::audit::Act;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
@@ -12,6 +11,7 @@ use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::returning::CardState;
 use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
 

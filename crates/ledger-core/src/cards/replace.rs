@@ -3,7 +3,6 @@
 use super::life::must_have_listings;
 use super::listing;
 use super::record::{CardRecord, REPLACEMENTS};
-use crate::returning::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::account::{Account, Posting};
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
@@ -16,6 +15,7 @@ use crate::money::Amount;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::returning::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};

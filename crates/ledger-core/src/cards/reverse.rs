@@ -3,7 +3,6 @@
 //! cash top-ups, later too.
 
 use super::bonus::{BONUS_OF, BonusState, CashBonus};
-use crate::returning::ReturnAccount;
 use crate::account::{Account, Posting};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
@@ -20,6 +19,7 @@ use crate::payments::ReturnKind;
 use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::payments::refund_room::TakenRoom;
 use crate::plan::{Context, PlanRefusal};
+use crate::returning::ReturnAccount;
 use crate::terms::{RecordVersion, TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
 use crate::transaction::{

@@ -5,7 +5,6 @@ use super::journal::ReadEntry;
 use super::{Observation, Observations, StoredItem, nums};
 use crate::account::{Account, TenantAccount};
 use crate::cards::bonus::{BONUS_OF, CashBonus, GRANTED_TO, TAKEN_FROM};
-use crate::returning::INSTEAD_OF;
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{CardId, MerchantId, TransactionId};
 use crate::keys::{CASH_BONUS, attr};
@@ -14,6 +13,7 @@ use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{BonusFact, BonusPart, EntryFact, GroupFact};
 use crate::reconcile::num::Num;
+use crate::returning::INSTEAD_OF;
 use crate::settlements::Coverage;
 
 /// A stored bonus. It names the entry of its top-up, and those that granted and reversed it.

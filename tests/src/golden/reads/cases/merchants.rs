@@ -239,6 +239,12 @@ pub(super) fn of_cards() -> Vec<Case> {
             json!({ "newest_first": true, "after": "019a0000-0000-7000-8000-0000000000c7", "limit": 1 }),
             case("cards/after", "after a card", shard, &["card 1"]),
         ),
+        case(
+            "grant_jobs/none",
+            "a batch of cards is none",
+            json!({ "tenant": "demo", "from": null, "after": null }),
+            &[],
+        ),
         case("card_batches_to_continue/due", "batches that are not finished", json!({ "tenant": "demo" }), &["batch"]),
     ];
     all.into_iter().map(|case| Case { world: "cards", ..case }).collect()
