@@ -120,14 +120,14 @@ endpoints! {
     Void = "post_merchant_payments_id_void",
     ReconciliationRequest = "post_admin_reconciliation_runs",
     BreakAdjustment = "post_admin_reconciliation_runs_id_findings_finding_id_adjustment",
-    MigrationBackfill = "post_admin_migration_backfill",
-    MigrationVerify = "post_admin_migration_verify",
-    MigrationContract = "post_admin_migration_contract",
-    // They raise the version of the tenant's records, so they are the last.
+    // They raise the version of the tenant's records, so only the migration comes after them.
     CardBatch = "post_admin_cards_batches",
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
     CardReplace = "post_admin_cards_card_id_replace",
+    MigrationBackfill = "post_admin_migration_backfill",
+    MigrationVerify = "post_admin_migration_verify",
+    MigrationContract = "post_admin_migration_contract",
 }
 
 impl Stage {

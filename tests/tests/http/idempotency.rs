@@ -110,13 +110,13 @@ endpoints! {
     merchant_payments_void = Void,
     admin_reconciliation_runs = ReconciliationRequest,
     admin_findings_adjustment = BreakAdjustment,
-    admin_migration_backfill = MigrationBackfill,
-    admin_migration_verify = MigrationVerify,
-    admin_migration_contract = MigrationContract,
     admin_card_batch = CardBatch,
     admin_card_assign = CardAssign,
     admin_card_block = CardBlock,
     admin_card_replace = CardReplace,
+    admin_migration_backfill = MigrationBackfill,
+    admin_migration_verify = MigrationVerify,
+    admin_migration_contract = MigrationContract,
 }
 
 async fn check_every_promise(endpoint: Endpoint) {
