@@ -6,6 +6,7 @@
 mod access;
 mod answers;
 mod document;
+mod pages;
 mod parameter;
 mod routes;
 mod shape;
@@ -218,31 +219,6 @@ impl<A: Copy> Endpoint<A> {
     pub const fn parameter(mut self, parameter: Parameter) -> Self {
         self.parameters = with_one_more(self.parameters, parameter);
         self
-    }
-
-    /// Adds the response 200 with a page of items, and the parameters `limit` and `cursor`.
-    #[must_use]
-    pub const fn pages_of<T: ToSchema>(self) -> Self {
-        let shape = Shape::page_of::<T>();
-        self.paged().success(Success { status: 200, description: "A page", shape, has_location: false })
-    }
-
-    /// As [`Endpoint::pages_of`], with the parameters `from` and `to`: days in Japan.
-    #[must_use]
-    pub const fn timed_pages_of<T: ToSchema>(self) -> Self {
-        self.pages_of::<T>().parameter(Parameter::FROM).parameter(Parameter::TO)
-    }
-
-    /// Adds the response 200 with a page of items, without parameters: the body has `limit` and `cursor`.
-    #[must_use]
-    pub const fn ok_page_of<T: ToSchema>(self, description: &'static str) -> Self {
-        self.success(Success { status: 200, description, shape: Shape::page_of::<T>(), has_location: false })
-    }
-
-    /// Adds the parameters `limit` and `cursor`.
-    #[must_use]
-    pub const fn paged(self) -> Self {
-        self.parameter(Parameter::LIMIT).parameter(Parameter::CURSOR)
     }
 
     /// Sets a JSON body.
