@@ -14,6 +14,7 @@ use ledger_core::reconcile::BreakKind;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::time::Timestamp;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use uuid::Uuid;
 
 impl App {
@@ -91,8 +92,8 @@ impl App {
             if kind.is_some_and(|kind| kind != of.kind) {
                 continue;
             }
-            if !runs.contains_key(&run) {
-                let _ = runs.insert(run, self.dynamo().get(&keys::reconciliation(tenant, run)).await?);
+            if let Entry::Vacant(unread) = runs.entry(run) {
+                let _ = unread.insert(self.dynamo().get(&keys::reconciliation(tenant, run)).await?);
             }
             let by = runs.get(&run).and_then(Option::as_ref).map(Run::read).transpose()?;
             if by.is_some_and(|by| by.found(of.id)) {
