@@ -206,6 +206,7 @@ def check_errors(sample, operator, sign, Request):
     late = sample.call("send", "POST", f"{path}/pay", amount("100"), "--created", str(int(time.time()) - 310))
     meets(late, 401, "signature_expired")
     meets(post(f"{path}/pay", amount("1.5"), key()), 400, "invalid_request")
+    meets(post("/v1/terminal/charges", json.dumps({"code": "epc_short", "amount": "1"}), key()), 400, "invalid_request")
     meets(post(f"{path}/pay", amount("1"), None), 400, "idempotency_key_missing")
     spellings = [key().replace("-1-", "-01-"), key().upper(), f"{terminal}-1", key(epoch=2), "k"]
     for spelling in spellings:

@@ -40,6 +40,10 @@ operations! {
     CardRefund = "card_refund",
     /// A terminal reverses one of its own operations, or the operator a cash top-up.
     CardReverse = "card_reverse",
+    /// A terminal charges a customer's one-time code.
+    TerminalCharge = "terminal_charge",
+    /// A terminal reverses one of its own charges.
+    TerminalChargeReverse = "terminal_charge_reverse",
     /// The operator grants points or regional currency.
     Grant = "grant",
     /// One customer's part of a grant to many.

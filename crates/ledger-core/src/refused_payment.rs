@@ -18,6 +18,7 @@ const MERCHANT: &str = "merchant_id";
 const ASSET: &str = "asset";
 const TOTAL: &str = "total";
 const PART: &str = "part_";
+const AT_TERMINAL: &str = "at_terminal";
 const AUTHORIZATION: &str = "authorization";
 
 /// A payment or an authorization that was refused.
@@ -31,6 +32,8 @@ pub struct RefusedPayment {
     pub payer: Account,
     /// The merchant.
     pub merchant: MerchantId,
+    /// Whether a terminal charged a customer's code.
+    pub at_terminal: bool,
     /// The total, in the asset that the request named.
     pub total: Amount,
     /// How the total divides into assets.
@@ -58,6 +61,9 @@ impl RefusedPayment {
         if self.is_authorization {
             refused.insert(AUTHORIZATION.to_owned(), Value::Bool(true));
         }
+        if self.at_terminal {
+            refused.insert(AT_TERMINAL.to_owned(), Value::Bool(true));
+        }
         let shard = keys::listed_shard(self.id);
         Item::from([
             (REFUSED.to_owned(), Value::M(refused)),
@@ -78,6 +84,7 @@ impl RefusedPayment {
             at: refused.timestamp(attr::CREATED_AT)?,
             payer: refused.parsed(PAYER, Account::parse)?,
             merchant: refused.parsed(MERCHANT, MerchantId::parse)?,
+            at_terminal: refused.flag(AT_TERMINAL)?,
             total: refused.opt_amount(TOTAL, asset)?.ok_or_else(|| ItemError::invalid(TOTAL))?,
             parts: refused.by_asset(PART, Item::amount)?,
             is_authorization: refused.flag(AUTHORIZATION)?,

@@ -11,7 +11,7 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Claim;
-use ledger_core::ids::{CardId, CustomerId, MerchantId, PaymentId, Tenant, TerminalId};
+use ledger_core::ids::{CardId, MerchantId, PaymentId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, Balance};
 use ledger_core::payments::PaymentRecord;
@@ -77,10 +77,7 @@ impl RefundRequest<'_> {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
-        let points = match (payment.payer, &payment.points_earned) {
-            (Account::Customer(customer), Some(_)) => Some(self.points(app, customer).await?),
-            (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => None,
-        };
+        let points = earned_points(app, self.tenant, &payment).await?;
         let wallet = debts.wallet(app, self.tenant, payment.payer).await?;
         let refund = Refund {
             tenant: self.tenant,
@@ -96,10 +93,18 @@ impl RefundRequest<'_> {
         };
         Ok(refund::plan(&refund, &terms, cx)?)
     }
+}
 
-    async fn points(&self, app: &App, customer: CustomerId) -> Result<Balance, PlanError> {
-        let key = Partition::customer(self.tenant, customer).balance(&Asset::Point);
-        let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
-        Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map_err(PlanError::Money)
-    }
+/// The points of a payment's payer, which a return takes earned points from; `None` if the payment earned none.
+///
+/// # Errors
+/// [`PlanError`] if the table did not answer, or has no such item.
+pub async fn earned_points(app: &App, tenant: &Tenant, payment: &PaymentRecord) -> Result<Option<Balance>, PlanError> {
+    let customer = match (payment.payer, &payment.points_earned) {
+        (Account::Customer(customer), Some(_)) => customer,
+        (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => return Ok(None),
+    };
+    let key = Partition::customer(tenant, customer).balance(&Asset::Point);
+    let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
+    Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map(Some).map_err(PlanError::Money)
 }

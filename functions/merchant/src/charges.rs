@@ -85,6 +85,7 @@ pub(crate) async fn create(
         let charge = Charge {
             tenant: who.tenant().clone(),
             merchant: (*merchant).clone(),
+            terminal: None,
             code: code.clone(),
             amount,
             memo: request::text_of(memo.as_ref())?,

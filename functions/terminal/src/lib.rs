@@ -1,8 +1,9 @@
-//! The terminal API: card operations, reversal, totals, enrolment. Every route except the enrolment is signed with the
+//! The terminal API: card operations, charges, reversal, totals, enrolment. Every route except the enrolment is signed with the
 //! terminal's key.
 
 mod card_operations;
 mod cards;
+mod charges;
 mod enrolments;
 mod operations;
 mod totals;
@@ -19,6 +20,8 @@ pub fn router(app: &App) -> Routes {
         .route(card_operations::TOPUP.on(card_operations::topup))
         .route(card_operations::PAY.on(card_operations::pay))
         .route(card_operations::REFUND.on(card_operations::refund))
+        .route(charges::CREATE.on(charges::create))
+        .route(charges::REVERSE.on(charges::reverse))
         .route(operations::GET.on(operations::get))
         .route(operations::REVERSE.on(operations::reverse))
         .route(totals::GET.on(totals::get))

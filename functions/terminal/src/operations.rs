@@ -57,7 +57,14 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/operations/{operati
     .parameter(Parameter::in_path(
         "operation",
         "The operation that the key was sent for.",
-        Kind::Word(&["card_topup", "card_pay", "card_refund", "card_reverse"]),
+        Kind::Word(&[
+            "card_topup",
+            "card_pay",
+            "card_refund",
+            "card_reverse",
+            "terminal_charge",
+            "terminal_charge_reverse",
+        ]),
     ))
     .parameter(Parameter::in_path("key", "The idempotency key: `<terminal id>-<epoch>-<sequence>`.", Kind::TerminalKey))
     .ok::<OperationView>("The state of the key")
@@ -103,19 +110,65 @@ pub(crate) async fn reverse(
     let operation = Operation::parse(&operation)
         .filter(|operation| matches!(operation, Operation::CardTopup | Operation::CardPay | Operation::CardRefund))
         .ok_or_else(Problem::not_found)?;
-    let original_key = IdempotencyKey::parse(&original_key).map_err(Problem::key)?;
-    TerminalKey::admit(&original_key, who.id(), who.epoch()).map_err(Problem::key)?;
+    let original_key = own_key(&who, &original_key)?;
     let segments: [Segment<'_>; 2] = [&operation, &original_key.as_str()];
     let (claim, admission) = REVERSE.claim(&app, &who, key, &segments, Fields::new()).await?;
-    let original = Claim {
+    let original = original_of(&claim, operation, original_key);
+    let plan = async |cx| plan(&app, &who, &claim, &original, &cx).await;
+    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
+}
+
+/// A key of an operation of this terminal that a path names.
+pub(crate) fn own_key(who: &Terminal, key: &str) -> Result<IdempotencyKey, Problem> {
+    let key = IdempotencyKey::parse(key).map_err(Problem::key)?;
+    TerminalKey::admit(&key, who.id(), who.epoch()).map_err(Problem::key)?;
+    Ok(key)
+}
+
+/// The claim of an operation that the request of `claim` reverses.
+pub(crate) fn original_of(claim: &Claim, operation: Operation, key: IdempotencyKey) -> Claim {
+    Claim {
         operation,
-        key: original_key,
+        key,
         request: CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() },
         window: Window::WALLET,
         ..claim.clone()
-    };
-    let plan = async |cx| plan(&app, &who, &claim, &original, &cx).await;
-    Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ReverseView::from(receipt))).await)
+    }
+}
+
+/// What is stored of an operation that is to be reversed.
+pub(crate) struct Original {
+    /// What is under its key. It stays valid evidence after its window has ended.
+    pub(crate) marker: Option<Marker>,
+    /// Its entry, with the account in whose partition it is.
+    pub(crate) entry: Option<(Account, JournalEntry)>,
+    /// The payment that it made or refunded.
+    pub(crate) payment: Option<PaymentRecord>,
+}
+
+impl Original {
+    pub(crate) async fn read(app: &App, who: &Terminal, claim: &Claim, original: &Claim) -> Result<Self, PlanError> {
+        let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
+        let marker = found.as_ref().map(Marker::read).transpose()?;
+        let link = match &marker {
+            Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) => link,
+            Some(_) | None => return Ok(Self { marker, entry: None, payment: None }),
+        };
+        let item = match Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id)) {
+            Some(key) => app.dynamo().get(&key).await?,
+            None => None,
+        };
+        let entry = JournalEntry::read(&item.ok_or(PlanError::Missing)?)?;
+        let payment = match entry.payment_id {
+            Some(id) => {
+                let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or(PlanError::Missing)?;
+                Some(PaymentRecord::read(&item)?)
+            }
+            None => None,
+        };
+        let home = link.home;
+        Ok(Self { marker, entry: Some((home, entry)), payment })
+    }
 }
 
 /// Whose terminal it is, with the terms of a till's merchant.
@@ -136,31 +189,18 @@ async fn plan(
 ) -> Result<Planned<ReverseReceipt>, PlanError> {
     let terms = app.terms_at(who.tenant(), cx.now).await?;
     let at = terms_of(app, who).await?;
-    let found = app.ledger().read_for(claim, &[original.marker_key()]).await?.into_iter().flatten().next();
-    // A marker stays valid evidence after its window has ended.
-    let marker = found.as_ref().map(Marker::read).transpose()?;
-    let (mut entry, mut payment, mut card, mut bonus) = (None, None, None, None);
-    if let Some(Marker { state: MarkerState::Completed { journal: Some(link), .. }, .. }) = &marker {
-        let key = Partition::account(who.tenant(), link.home).map(|home| home.entry(link.id));
-        let item = match key {
-            Some(key) => app.dynamo().get(&key).await?,
-            None => None,
-        };
-        let read = JournalEntry::read(&item.ok_or(PlanError::Missing)?)?;
-        if let Some(id) = read.payment_id {
-            let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or(PlanError::Missing)?;
-            payment = Some(PaymentRecord::read(&item)?);
-        }
-        card = match link.home {
+    let Original { marker, entry, payment } = Original::read(app, who, claim, original).await?;
+    let (mut card, mut bonus) = (None, None);
+    if let Some((home, entry)) = &entry {
+        card = match *home {
             Account::Card(id) if terms.records.has_listings() => app.card_in_use(who.tenant(), id).await?,
-            home if !read.counted.is_empty() => app.limited_items(who.tenant(), home).await?.pop(),
+            home if !entry.counted.is_empty() => app.limited_items(who.tenant(), home).await?.pop(),
             Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         };
-        bonus = app.cash_bonus(who.tenant(), who.owner(), &read).await?;
-        entry = Some(read);
+        bonus = app.cash_bonus(who.tenant(), who.owner(), entry).await?;
     }
     let seen = match &marker {
-        Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
+        Some(marker) => Seen::Marker(marker, entry.as_ref().map(|(_, entry)| entry), payment.as_ref()),
         None => Seen::Nothing,
     };
     let command = CardReverse {

@@ -6,6 +6,7 @@ use ledger_core::account;
 use ledger_core::journal::HistoryLine;
 use ledger_core::keys::sk;
 use ledger_core::money::{Asset, Balance};
+use ledger_core::operation::Operation;
 use ledger_core::reads::{self};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;
@@ -36,13 +37,29 @@ pub(crate) struct TotalView {
     amount: String,
 }
 
+/// A terminal's total of charges or of their reversals, in one asset.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ChargeTotalView {
+    /// `terminal_charge` or `terminal_charge_reverse`.
+    #[schema(value_type = words::ChargeOperation)]
+    operation: String,
+    /// The number of operations.
+    count: u64,
+    /// The asset of the amount.
+    asset: String,
+    /// The sum that was charged, negative, or that reversals returned, positive.
+    amount: String,
+}
+
 /// A terminal's totals of one business day.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TotalsView {
     /// The business day: the calendar day in Japan, by the server's clock.
     date: String,
-    /// One total per operation and asset.
+    /// One total per operation of cards and asset.
     totals: Vec<TotalView>,
+    /// One total of customers' charges, and of their reversals, per asset.
+    charges: Vec<ChargeTotalView>,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/terminal/totals")
@@ -83,11 +100,14 @@ pub(crate) async fn get(
             break;
         }
     }
-    let totals = sums.into_iter().map(|((operation, asset), (count, sum))| TotalView {
-        operation,
-        count,
-        asset: asset.to_string(),
-        amount: sum.text(),
-    });
-    Ok(Json(TotalsView { date: date.to_string(), totals: totals.collect() }))
+    let (mut totals, mut charges) = (Vec::new(), Vec::new());
+    for ((operation, asset), (count, sum)) in sums {
+        let (asset, amount) = (asset.to_string(), sum.text());
+        if [Operation::TerminalCharge, Operation::TerminalChargeReverse].map(Operation::name).contains(&&*operation) {
+            charges.push(ChargeTotalView { operation, count, asset, amount });
+        } else {
+            totals.push(TotalView { operation, count, asset, amount });
+        }
+    }
+    Ok(Json(TotalsView { date: date.to_string(), totals, charges }))
 }

@@ -38,7 +38,8 @@ pub(super) fn aggregates_equal_payments_and_refunds(audit: &Audit<'_>) -> Checke
         add(&mut said, customer.clone(), PAYMENTS, Decimal::ONE);
         add(&mut said, customer.clone(), PAID, payment.number("total")?);
         for refund in audit.within(payment.pk, "REFUND#") {
-            if refund.text("kind")? == "refund" {
+            // The reversal of a customer's charge is a refund of all of it.
+            if ["refund", "payment_reversal"].contains(&refund.text("kind")?) {
                 add(&mut said, customer.clone(), REFUNDS, Decimal::ONE);
                 add(&mut said, customer.clone(), REFUNDED, refund.number("total")?);
             }

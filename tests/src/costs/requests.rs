@@ -240,6 +240,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CardAssign => "operator assigns a card",
         Endpoint::CardBlock => "operator blocks a card",
         Endpoint::CardReplace => "operator replaces an empty card",
+        Endpoint::TerminalCharge => "terminal charges a customer's code",
+        Endpoint::TerminalChargeReverse => "terminal reverses a charge",
         Endpoint::CardPinReset => "operator removes a card's PIN",
         Endpoint::TerminalOpen => "operator registers a terminal",
         Endpoint::TerminalPatch => "operator freezes a terminal",

@@ -5,8 +5,8 @@ use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
-    build_approvals, build_card_life, build_card_pin, build_cash, build_crediting, build_decision, build_hold,
-    build_lanes, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale,
+    build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_crediting, build_decision,
+    build_hold, build_lanes, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale,
     build_settlement, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::declared;
@@ -21,7 +21,7 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
-use ledger_core::idempotency::{Answer, Claim, Marker, NewAnswer};
+use ledger_core::idempotency::{Answer, Claim, Marker, MarkerState, NewAnswer};
 use ledger_core::ids::{CardId, MerchantId, PaymentId, StaffId, TerminalId, TerminalOwner};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
@@ -175,23 +175,18 @@ pub(super) fn make(
             let command = Charge {
                 tenant: tenant.clone(),
                 merchant: world.merchant(merchant),
+                terminal: None,
                 code: PaymentCode::parse(code).unwrap(),
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
             };
             payments::charge::plan(&command, &world.terms_for(Account::Customer(command.code.customer())), cx)?.draft
         }
+        Does::TerminalCharge { .. } | Does::TerminalChargeReverse { .. } => build_charge::make(world, does)?,
         Does::Refund { merchant, payment, amount, reason, terminal } => {
             let key = keys::payment(tenant, PaymentId::parse(payment).unwrap());
             let payment = PaymentRecord::read(world.must(&key)).map_err(PlanRefusal::from)?;
-            let points = match payment.payer {
-                Account::Customer(id) => world.get(&Partition::customer(tenant, id).balance(&Asset::Point)),
-                Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
-            };
-            let points = points.map(|item| {
-                let number = item.number(attr::BALANCE).unwrap();
-                Balance::from_stored(Asset::Point, number).unwrap()
-            });
+            let points = points_of(world, payment.payer);
             let amount = amount.as_ref().map(|amount| world.amount(amount)).transpose()?;
             let (reason, wallet) = (decode::maybe_text(reason), world.wallet(payment.payer));
             let command = Refund {
@@ -317,22 +312,12 @@ fn at(world: &World, owner: &str) -> TerminalTerms {
 /// Reads what a terminal's reversal needs: the original's marker, its entry and its payment.
 fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> Result<Draft, NoPlan> {
     let tenant = &world.tenant;
-    let marker = world.get(&original.marker_key()).map(|item| Marker::read(item).unwrap());
-    let link = marker.as_ref().and_then(|marker| match &marker.state {
-        ledger_core::idempotency::MarkerState::Completed { journal, .. } => *journal,
-        ledger_core::idempotency::MarkerState::Reversed | ledger_core::idempotency::MarkerState::InFlight(_) => None,
-    });
-    let entry = link.map(|link| {
-        let home = Partition::account(tenant, link.home).unwrap();
-        JournalEntry::read(world.must(&home.entry(link.id))).unwrap()
-    });
-    let payment = entry.as_ref().and_then(|entry| entry.payment_id);
-    let payment = payment.map(|id| PaymentRecord::read(world.must(&keys::payment(tenant, id))).unwrap());
+    let (marker, home_and_entry, payment) = original_of(world, original);
+    let (home, entry) = home_and_entry.unzip();
     let seen = match &marker {
         Some(marker) => Seen::Marker(marker, entry.as_ref(), payment.as_ref()),
         None => Seen::Nothing,
     };
-    let home = entry.as_ref().and(link).map(|link| link.home);
     let bonus = entry.as_ref().filter(|entry| entry.bonus_due.is_some()).map(|entry| {
         let merchant = MerchantId::parse(merchant).unwrap();
         CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, entry.id))).unwrap()
@@ -348,6 +333,35 @@ fn reverse(world: &World, terminal: &str, merchant: &str, original: &Claim) -> R
         by: ReversedBy::Terminal,
     };
     Ok(cards::reverse::plan(&command, &world.terms(), &world.cx)?.draft)
+}
+
+/// What is under the key of an operation that a terminal reverses, with its entry and its payment.
+pub(super) fn original_of(
+    world: &World,
+    original: &Claim,
+) -> (Option<Marker>, Option<(Account, JournalEntry)>, Option<PaymentRecord>) {
+    let tenant = &world.tenant;
+    let marker = world.get(&original.marker_key()).map(|item| Marker::read(item).unwrap());
+    let link = marker.as_ref().and_then(|marker| match &marker.state {
+        MarkerState::Completed { journal, .. } => *journal,
+        MarkerState::Reversed | MarkerState::InFlight(_) => None,
+    });
+    let entry = link.map(|link| {
+        let home = Partition::account(tenant, link.home).unwrap();
+        (link.home, JournalEntry::read(world.must(&home.entry(link.id))).unwrap())
+    });
+    let payment = entry.as_ref().and_then(|(_, entry)| entry.payment_id);
+    let payment = payment.map(|id| PaymentRecord::read(world.must(&keys::payment(tenant, id))).unwrap());
+    (marker, entry, payment)
+}
+
+/// The payer's points.
+pub(super) fn points_of(world: &World, payer: Account) -> Option<Balance> {
+    let item = match payer {
+        Account::Customer(id) => world.get(&Partition::customer(&world.tenant, id).balance(&Asset::Point))?,
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => return None,
+    };
+    Some(Balance::from_stored(Asset::Point, item.number(attr::BALANCE).unwrap()).unwrap())
 }
 
 /// The item of the card that gets what is returned to an account.

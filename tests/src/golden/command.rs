@@ -110,6 +110,18 @@ pub enum Does {
         amount: Money,
         memo: Maybe<String>,
     },
+    TerminalCharge {
+        terminal: String,
+        merchant: String,
+        code: String,
+        amount: Money,
+        memo: Maybe<String>,
+    },
+    TerminalChargeReverse {
+        terminal: String,
+        merchant: String,
+        original: ClaimJson,
+    },
     Refund {
         merchant: String,
         payment: String,

@@ -49,7 +49,8 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     // A command that another person approves takes points only as a refund.
-    let stale_points = matches!(does, "refund" | "topup_refund" | "topup_event" | "approval");
+    let stale_points =
+        matches!(does, "refund" | "terminal_charge_reverse" | "topup_refund" | "topup_event" | "approval");
     let elsewhere = meanings_terms::of_terms(does, role, clause);
     let elsewhere = elsewhere.or_else(|| meanings_card_pin::meanings(role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_card_life::meanings(does, role, clause));

@@ -7,6 +7,7 @@ pub mod build_approvals;
 pub mod build_card_life;
 pub mod build_card_pin;
 pub mod build_cash;
+mod build_charge;
 pub mod build_crediting;
 pub mod build_decision;
 mod build_hold;

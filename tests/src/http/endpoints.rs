@@ -8,7 +8,7 @@ use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
     Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, parked, staff,
-    tills,
+    terminal_charges, tills,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
@@ -125,6 +125,8 @@ endpoints! {
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
     CardReplace = "post_admin_cards_card_id_replace",
+    TerminalCharge = "post_terminal_charges",
+    TerminalChargeReverse = "post_terminal_charges_key_reverse",
     MigrationBackfill = "post_admin_migration_backfill",
     MigrationVerify = "post_admin_migration_verify",
     MigrationContract = "post_admin_migration_contract",
@@ -190,6 +192,7 @@ impl Endpoint {
     #[must_use]
     pub fn is_terminals(self) -> bool {
         matches!(self, Self::CardTopup | Self::CardPay | Self::CardRefund | Self::CardReverse)
+            || matches!(self, Self::TerminalCharge | Self::TerminalChargeReverse)
     }
 
     /// A fresh key in the form that this endpoint takes.
@@ -257,6 +260,7 @@ impl Endpoint {
             Self::CardBatch | Self::CardAssign | Self::CardBlock | Self::CardReplace => {
                 card_life::prepare(self, world).await
             }
+            Self::TerminalCharge | Self::TerminalChargeReverse => terminal_charges::prepare(self, stage).await,
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
             Self::TermsPreview => super::terms::preview(world),

@@ -24,6 +24,7 @@ pub mod settling;
 pub mod staff;
 pub mod stripe;
 pub mod tap;
+pub mod terminal_charges;
 pub mod terms;
 mod tills;
 pub mod topup_rig;

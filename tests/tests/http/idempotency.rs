@@ -117,6 +117,8 @@ endpoints! {
     admin_migration_backfill = MigrationBackfill,
     admin_migration_verify = MigrationVerify,
     admin_migration_contract = MigrationContract,
+    terminal_charges = TerminalCharge,
+    terminal_charges_reverse = TerminalChargeReverse,
 }
 
 async fn check_every_promise(endpoint: Endpoint) {

@@ -41,6 +41,7 @@ mod scenarios;
 mod secrets;
 mod signatures;
 mod strangers;
+mod terminal_charges;
 mod terms;
 mod terms_previews;
 mod texts;

@@ -2,12 +2,14 @@
 
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
+use ledger_core::terms::RecordVersion;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{Books, n, number, s, text};
+use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Answer, Call, Terminal, World};
+use ledger_tests::http::{Answer, Call, Terminal, World, host};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -247,6 +249,28 @@ async fn topup_is_reversed_at_the_till_for_ten_minutes() {
     assert_eq!(world.api.settle(&late).await.body, answer.body, "the refusal is stored");
     let _ = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
     assert_eq!(room(world, &till).await, "1000");
+}
+
+#[tokio::test]
+async fn charge_is_reversed_at_the_till_for_ten_minutes_and_refunded_later() {
+    let world = World::with_terms(host::shared(), "charge-late", |terms| terms.records = RecordVersion::V7).await;
+    let stage = Stage::new(world).await;
+    let (world, till) = (&stage.world, &stage.terminal);
+    let (customer, charge, payment) = stage.charged("300").await;
+    let books = world.books().await;
+    let mut entries = books.under("TXN#").filter(|(_, _, row)| text(row, "operation") == "terminal_charge");
+    let entry = entries.next().expect("an entry").2.clone();
+    let at = |seconds: u64| s(world.app.now().minus(std::time::Duration::from_secs(seconds)).rfc3339());
+    with(world, &entry, |row| drop(row.insert("created_at".to_owned(), at(11 * 60)))).await;
+    let late = till.reverses_charge(&charge);
+    let answer = world.api.settle(&late).await;
+    assert_eq!(code(&answer), refused("reversal_too_late"));
+    // The merchant's refund of a payment has no end.
+    let _ = world.api.settle(&stage.merchant.refunds(&payment, "100")).await.good();
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "100");
+    with(world, &entry, |row| drop(row.insert("created_at".to_owned(), at(9 * 60)))).await;
+    assert_eq!(world.api.settle(&late).await.body, answer.body, "the refusal is stored");
+    assert_eq!(code(&world.api.settle(&till.reverses_charge(&charge)).await), refused("wrong_state"));
 }
 
 /// The operator reverses what the till may not: the merchant does not owe it, and a paid settlement covers the rest.

@@ -1,8 +1,9 @@
 //! A card pays at a terminal.
 
 use crate::account::Account;
-use crate::ids::{CardId, Tenant, TerminalId};
+use crate::ids::{CardId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::Partition;
+use crate::limits::Place;
 use crate::money::Amount;
 use crate::payments::payment::{Parts, Payment, PaymentReceipt};
 use crate::plan::{Context, PlanRefusal};
@@ -34,6 +35,8 @@ pub fn plan(command: &CardPay, terms: &TenantTerms, cx: &Context) -> Result<Plan
         terms,
         merchant: &command.merchant,
         payer: Account::Card(command.card),
+        place: Place::Terminal(TerminalOwner::Merchant(command.merchant.id)),
+        terminal: None,
         parts: &Parts::whole(command.amount.clone()),
         memo: None,
         references: vec![Reference {

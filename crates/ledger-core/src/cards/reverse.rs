@@ -138,7 +138,7 @@ pub fn plan(
     if marker.state == MarkerState::Reversed {
         return Ok(Planned { draft: Draft::default(), receipt: receipt(Reversal::AlreadyReversed, None) });
     }
-    let mut items = vec![reversed_marker(command)];
+    let mut items = vec![reversed_marker(command.original)];
     let Some(entry) = entry else {
         return Ok(Planned { draft: Draft { entry: None, items }, receipt: receipt(Reversal::NothingMoved, None) });
     };
@@ -150,14 +150,14 @@ pub fn plan(
 }
 
 /// Turns a completed marker into a reversed one. It has no `ttl`, so it never lapses.
-fn reversed_marker(command: &CardReverse<'_>) -> TransactItem {
+pub(crate) fn reversed_marker(original: &Claim) -> TransactItem {
     let (attribute, completed, reversed) = Marker::reversed_state();
     let update = Update::new().set(attribute, "reversed", reversed).remove(attr::TTL);
     let clause = Clause {
         condition: Condition::compare(attribute, Cmp::Eq, "completed", completed),
         failure: Failure::StalePlan,
     };
-    TransactItem::update(Role::OriginalMarker, command.original.marker_key(), update, vec![clause])
+    TransactItem::update(Role::OriginalMarker, original.marker_key(), update, vec![clause])
 }
 
 /// Whether the entry is of cash that the merchant owes.

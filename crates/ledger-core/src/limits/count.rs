@@ -65,7 +65,7 @@ pub struct UseCounter<'a> {
 }
 
 /// Where an operation takes place. Its limits bound each operation, and count nothing.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// At a merchant, without a terminal.
     Merchant(MerchantId),

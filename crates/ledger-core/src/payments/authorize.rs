@@ -77,6 +77,7 @@ impl Authorization<'_> {
             transaction_id: cx.transaction_id,
             payer: self.payer,
             merchant: self.merchant.id,
+            terminal: None,
             total: self.parts.total().clone(),
             scale: record::scale_of(self.parts.total(), self.terms),
             authorized: self.parts.by_asset().clone(),

@@ -1,14 +1,17 @@
-//! A merchant charges a customer's one-time code. The code is consumed in the transaction of the debit.
+//! A merchant or its terminal charges a customer's one-time code. The code is consumed in the transaction of the debit.
 
 use super::code::PaymentCode;
 use super::payment::{Parts, Payment, PaymentReceipt};
 use crate::account::Account;
-use crate::ids::Tenant;
+use crate::failure::Failure;
+use crate::ids::{Tenant, TerminalId, TerminalOwner};
+use crate::keys::Partition;
+use crate::limits::Place;
 use crate::money::Amount;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
-use crate::transaction::Planned;
+use crate::transaction::{Planned, Reference};
 
 /// A charge.
 #[derive(Clone, Debug)]
@@ -17,6 +20,8 @@ pub struct Charge {
     pub tenant: Tenant,
     /// The merchant that charges.
     pub merchant: MerchantTerms,
+    /// The merchant's terminal that charges, if it is not the merchant itself.
+    pub terminal: Option<TerminalId>,
     /// The customer's one-time code.
     pub code: PaymentCode,
     /// The amount, in an asset that the merchant accepts.
@@ -25,20 +30,37 @@ pub struct Charge {
     pub memo: Option<FreeText>,
 }
 
-/// Builds the charge's transaction: the payment, and the code's consumption.
+/// Builds the charge's transaction: the payment, the code's consumption, and the terminal's reference.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the merchant takes no payments, or not in this asset.
+/// [`PlanRefusal`] if the merchant takes no payments, or not in this asset; at a terminal, if the tenant's records have no
+/// such charges.
 pub fn plan(command: &Charge, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
+    let (place, references) = match command.terminal {
+        None => (Place::Merchant(command.merchant.id), Vec::new()),
+        Some(terminal) => {
+            must_have_terminal_charges(terms)?;
+            let partition = Partition::terminal(&command.tenant, terminal);
+            let reference = Reference { partition, changes: vec![command.amount.debit()] };
+            (Place::Terminal(TerminalOwner::Merchant(command.merchant.id)), vec![reference])
+        }
+    };
     Payment {
         tenant: &command.tenant,
         terms,
         merchant: &command.merchant,
         payer: Account::Customer(command.code.customer()),
+        place,
+        terminal: command.terminal,
         parts: &Parts::split(command.amount.clone(), None, Vec::new(), terms)?,
         memo: command.memo.as_ref(),
-        references: Vec::new(),
+        references,
         with: vec![command.code.consume(&command.tenant, cx.now)],
     }
     .plan(cx)
+}
+
+/// Refuses a terminal's charge, or its reversal, in a tenant whose records do not have them.
+pub(super) fn must_have_terminal_charges(terms: &TenantTerms) -> Result<(), PlanRefusal> {
+    if terms.records.has_listings() { Ok(()) } else { Err(PlanRefusal::Refused(Failure::WrongState)) }
 }

@@ -4,6 +4,7 @@ pub mod authorize;
 pub mod by_operator;
 pub mod capture;
 pub mod charge;
+pub mod charge_reverse;
 pub mod code;
 mod counting;
 pub mod expire;

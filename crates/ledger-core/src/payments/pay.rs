@@ -3,6 +3,7 @@
 use super::payment::{Parts, Payment, PaymentReceipt};
 use crate::account::Account;
 use crate::ids::{CustomerId, Tenant};
+use crate::limits::Place;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
@@ -33,6 +34,8 @@ pub fn plan(command: &Pay, terms: &TenantTerms, cx: &Context) -> Result<Planned<
         terms,
         merchant: &command.merchant,
         payer: Account::Customer(command.customer),
+        place: Place::Merchant(command.merchant.id),
+        terminal: None,
         parts: &command.parts,
         memo: command.memo.as_ref(),
         references: Vec::new(),

@@ -8,7 +8,7 @@ use crate::aggregates::MetricsChange;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{PaymentId, Tenant, TerminalOwner, TransactionId};
+use crate::ids::{PaymentId, Tenant, TerminalId, TransactionId};
 use crate::keys;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
@@ -81,6 +81,10 @@ pub(crate) struct Payment<'a> {
     pub(crate) terms: &'a TenantTerms,
     pub(crate) merchant: &'a MerchantTerms,
     pub(crate) payer: Account,
+    /// Where it takes place. Its limits bound the payment.
+    pub(crate) place: Place,
+    /// The terminal that charged a customer's code.
+    pub(crate) terminal: Option<TerminalId>,
     pub(crate) parts: &'a Parts,
     pub(crate) memo: Option<&'a FreeText>,
     /// Other parties that have a reference to the entry.
@@ -197,14 +201,6 @@ impl Rewards {
 }
 
 impl Payment<'_> {
-    /// Cards pay at terminals alone.
-    fn place(&self) -> Place {
-        match self.payer {
-            Account::Card(_) => Place::Terminal(TerminalOwner::Merchant(self.merchant.id)),
-            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => Place::Merchant(self.merchant.id),
-        }
-    }
-
     /// Requires of a card that it has not expired.
     fn in_date(&self, now: Timestamp) -> Vec<Clause> {
         match self.payer {
@@ -226,7 +222,7 @@ impl Payment<'_> {
         let merchant = Account::Merchant(self.merchant.id);
         let mut postings = Vec::new();
         let mut items = self.with.clone();
-        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now).at(self.place());
+        let mut uses = UseCounter::new(self.terms.limits.as_ref(), self.payer, LimitKind::Pay, cx.now).at(self.place);
         for (asset, amount) in self.parts.by_asset() {
             postings.push(Posting::new(self.payer, amount.debit()));
             postings.push(Posting::new(merchant, amount.credit()));
@@ -287,6 +283,7 @@ impl Payment<'_> {
             transaction_id: cx.transaction_id,
             payer: self.payer,
             merchant: self.merchant.id,
+            terminal: self.terminal,
             total: self.parts.total().clone(),
             scale: record::scale_of(self.parts.total(), self.terms),
             authorized: BTreeMap::new(),

@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::ids::{MerchantId, PaymentId, Tenant, TransactionId};
+use crate::ids::{MerchantId, PaymentId, Tenant, TerminalId, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::payment_state::PaymentState;
@@ -29,6 +29,8 @@ pub struct PaymentRecord {
     pub payer: Account,
     /// The merchant.
     pub merchant: MerchantId,
+    /// The terminal that charged a customer's code; `None` for every other payment.
+    pub terminal: Option<TerminalId>,
     /// The total that was paid, in the asset that the request named; before the capture, what was held.
     pub total: Amount,
     /// How many decimals the total's asset had at the payment; `None` if the record does not have it.
@@ -65,6 +67,14 @@ pub(crate) const PARTS: &str = "parts";
 
 /// The attribute for the number of decimals of the total's asset.
 const SCALE: &str = "scale";
+
+/// The attribute for the terminal that charged a customer's code.
+const TERMINAL: &str = "terminal_id";
+
+/// The attribute of a payment or a reversal that names the terminal.
+pub(crate) fn terminal_attribute(terminal: TerminalId) -> (String, Value) {
+    (TERMINAL.to_owned(), Value::s(terminal))
+}
 
 /// The attribute for the captured amount of an asset.
 pub(crate) fn captured_attribute(asset: &Asset) -> String {
@@ -121,6 +131,7 @@ impl PaymentRecord {
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
+        item.extend(self.terminal.map(terminal_attribute));
         if let Some(scale) = self.scale {
             item.insert(SCALE.to_owned(), Value::int(scale.into()));
         }
@@ -162,6 +173,7 @@ impl PaymentRecord {
             transaction_id: item.parsed("transaction_id", TransactionId::parse)?,
             payer: item.parsed("payer", Account::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
+            terminal: item.opt_parsed(TERMINAL, TerminalId::parse)?,
             total: item.opt_amount("total", asset)?.ok_or_else(|| ItemError::invalid("total"))?,
             scale: item.opt_int(SCALE)?,
             authorized: item.by_asset("authorized_", Item::amount)?,
@@ -189,6 +201,7 @@ impl PaymentRecord {
             at: self.created_at,
             payer: self.payer,
             merchant: self.merchant,
+            at_terminal: self.terminal.is_some(),
             total: self.total.clone(),
             parts: if is_authorization { self.authorized.clone() } else { self.captured.clone() },
             is_authorization,

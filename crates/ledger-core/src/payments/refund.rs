@@ -6,16 +6,19 @@
 
 use super::ReturnKind;
 use super::counting::count;
-use super::record::{PaymentRecord, refundable_attribute, return_work};
+use super::record::{PaymentRecord, refundable_attribute, return_work, terminal_attribute};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
-use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{self, RoomGuard};
 use crate::ids::{PaymentId, RefundId, Tenant, TransactionId};
+use crate::journal::JournalEntry;
 use crate::keys::{self, attr};
+use crate::limits;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta};
+use crate::operation::Operation;
 use crate::payment_state::{Move, PaymentState, Step};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -53,6 +56,17 @@ pub struct Refund<'a> {
     pub room: RoomGuard,
 }
 
+/// A terminal's charge that is reversed, by a refund of all of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReversedCharge<'a> {
+    /// The charge's entry. What it counted toward limits is taken off again.
+    pub(crate) entry: &'a JournalEntry,
+    /// The operation of the charge.
+    pub(crate) operation: Operation,
+    /// The payer's balance items as they were read, if the charge counted toward limits.
+    pub(crate) balances: &'a [Item],
+}
+
 /// What a response says about a refund.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefundReceipt {
@@ -80,6 +94,24 @@ pub struct RefundReceipt {
     pub created_at: Timestamp,
 }
 
+/// Takes what a reversed charge counted toward limits off again, in the action on the balance.
+fn uncounted(reversed: Option<ReversedCharge<'_>>, item: TransactItem, asset: &Asset) -> TransactItem {
+    let Some(charge) = reversed else { return item };
+    let Some(counted) = charge.entry.counted.get(asset) else { return item };
+    let balance = charge.balances.iter().find(|balance| {
+        let (pk, sk) = (balance.text(attr::PK), balance.text(attr::SK));
+        pk == Ok(item.key().pk()) && sk == Ok(item.key().sk())
+    });
+    limits::uncount(item, counted, balance)
+}
+
+impl ReversedCharge<'_> {
+    /// What the entry says of the charge.
+    fn details(self) -> [(String, Value); 2] {
+        [("reverses".to_owned(), Value::s(self.entry.id)), ("reverses_operation".to_owned(), Value::s(self.operation))]
+    }
+}
+
 /// How a refund is divided.
 struct Division {
     amount: Amount,
@@ -99,11 +131,25 @@ struct Division {
 /// # Errors
 /// [`PlanRefusal`] if nothing or less than the amount is left to refund.
 pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
+    plan_return(command, None, terms, cx)
+}
+
+/// Builds a refund, or the reversal of a charge, which is a refund of all of it.
+pub(super) fn plan_return(
+    command: &Refund<'_>,
+    reversed: Option<ReversedCharge<'_>>,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<RefundReceipt>, PlanRefusal> {
     let payment = command.payment;
     let to = ReturnAccount::of(payment.payer, command.card, terms.records)?;
     let division = divide(command, terms)?;
     let rest = division.left.values().all(|left| left.as_amount().is_none());
-    let state = payment.state.moved(if rest { Move::RefundRest } else { Move::RefundPart })?;
+    let state = payment.state.moved(match (reversed, rest) {
+        (Some(_), _) => Move::Reverse,
+        (None, true) => Move::RefundRest,
+        (None, false) => Move::RefundPart,
+    })?;
     let co2 = payment.co2_rate.co2(&division.amount)?;
     let receipt = RefundReceipt {
         refund_id: RefundId::new(cx.resource_id),
@@ -119,20 +165,26 @@ pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<P
         created_at: cx.now,
     };
     let postings = postings(command, &to, &division)?;
-    let mut items = balances(command, &to, &division, cx.now)?;
+    let mut items = balances((command, reversed), &to, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
     let room = TakenRoom::of(terms.rooms, division.parts.values())?;
-    items.push(refund_record(command, &receipt, (terms.records, room.as_ref())));
+    items.push(refund_record((command, reversed), &receipt, (terms.records, room.as_ref())));
     items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), command.room, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
     count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == to.account());
-    let changes: Vec<Delta> =
-        crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect();
+    let changes: Vec<Delta> = match reversed {
+        // A terminal is shown what was charged there, not what of it the payer gets.
+        Some(_) => division.parts.values().map(Amount::credit).collect(),
+        None => crate::account::net(own.map(|p| (p.delta.asset().clone(), &p.delta)))?.into_values().collect(),
+    };
     let references = command.reference.clone().map(|partition| Reference { partition, changes }).into_iter();
     let mut details = crate::plan::memo_details(command.reason);
     details.insert("payment_id".to_owned(), Value::s(payment.id));
-    details.insert("refund_id".to_owned(), Value::s(receipt.refund_id));
+    match reversed {
+        Some(charge) => details.extend(charge.details()),
+        None => details.extend([("refund_id".to_owned(), Value::s(receipt.refund_id))]),
+    }
     details.insert("merchant_id".to_owned(), Value::s(payment.merchant));
     details.insert("co2".to_owned(), Value::N(co2.inverse().text()));
     details.extend(room.iter().map(TakenRoom::attribute));
@@ -301,7 +353,7 @@ impl Division {
 
 /// The payer's balance items: what is refunded, less what is taken back. A freeze stops neither.
 fn balances(
-    command: &Refund<'_>,
+    (command, reversed): (&Refund<'_>, Option<ReversedCharge<'_>>),
     to: &ReturnAccount,
     division: &Division,
     now: Timestamp,
@@ -322,13 +374,14 @@ fn balances(
         };
         if let Some(returned_part) = returned_part {
             let item = command.wallet.return_amount(command.tenant, Role::Payee, payer, &returned_part, now)?;
+            let item = item.map(|item| uncounted(reversed, item, asset));
             items.extend(item.map(|item| item.guarded_also(Vec::from_iter(to.guard()))));
         }
     }
     let points = (division.points.from_points.as_ref(), division.returned.as_ref());
     let in_full = division.points.settled == division.points.from_points;
     let item = points_item(command, points, in_full, now)?;
-    items.extend(item);
+    items.extend(item.map(|item| uncounted(reversed, item, &Asset::Point)));
     Ok(items)
 }
 
@@ -416,15 +469,16 @@ fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState
 }
 
 fn refund_record(
-    command: &Refund<'_>,
+    (command, reversed): (&Refund<'_>, Option<ReversedCharge<'_>>),
     receipt: &RefundReceipt,
     (records, room): (RecordVersion, Option<&TakenRoom>),
 ) -> TransactItem {
     let payment = command.payment;
     let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
+    let kind = if reversed.is_some() { ReturnKind::PaymentReversal } else { ReturnKind::Refund };
     let mut item = Item::from([
         ("refund_id".to_owned(), Value::s(receipt.refund_id)),
-        ("kind".to_owned(), Value::s(ReturnKind::Refund.name())),
+        ("kind".to_owned(), Value::s(kind.name())),
         ("payment_id".to_owned(), Value::s(payment.id)),
         ("merchant_id".to_owned(), Value::s(payment.merchant)),
         ("transaction_id".to_owned(), Value::s(receipt.transaction_id)),
@@ -440,6 +494,10 @@ fn refund_record(
     }
     if let Some(deducted) = &receipt.deducted {
         item.insert("deducted".to_owned(), Value::N(deducted.text()));
+    }
+    if let Some(charge) = reversed {
+        item.insert("reverses".to_owned(), Value::s(charge.entry.id));
+        item.extend(payment.terminal.map(terminal_attribute));
     }
     item.extend(room.map(TakenRoom::attribute));
     item.extend(return_work((command.tenant, records), command.merchant, receipt.refund_id.uuid(), &taken));

@@ -297,7 +297,8 @@ fn planned(
     if past.is_authorization {
         return Authorization { tenant, terms, merchant, payer, parts, memo, with }.plan(&cx);
     }
-    Payment { tenant, terms, merchant, payer, parts, memo, references: Vec::new(), with }.plan(&cx)
+    let (place, terminal, references) = (past.place, None, Vec::new());
+    Payment { tenant, terms, merchant, payer, place, terminal, parts, memo, references, with }.plan(&cx)
 }
 
 /// The code of a refusal, as the request's response has it.

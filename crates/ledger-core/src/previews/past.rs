@@ -1,7 +1,8 @@
 //! A payment of the past: what it was planned from, and what became of it.
 
 use crate::account::Account;
-use crate::ids::MerchantId;
+use crate::ids::{MerchantId, TerminalOwner};
+use crate::limits::Place;
 use crate::money::{Amount, Asset, AssetSpec, MoneyError};
 use crate::payment_state::PaymentState;
 use crate::payments::payment::Parts;
@@ -24,6 +25,8 @@ pub struct PastPayment {
     pub payer: Account,
     /// The merchant.
     pub merchant: MerchantId,
+    /// Where it took place.
+    pub place: Place,
     /// The total, in the asset that the request named.
     pub total: Amount,
     /// How the total divides into assets.
@@ -86,6 +89,7 @@ impl PastPayment {
             at: record.created_at,
             payer: record.payer,
             merchant: record.merchant,
+            place: place((record.payer, record.merchant), record.terminal.is_some()),
             total,
             parts: parts.clone(),
             is_authorization,
@@ -96,8 +100,9 @@ impl PastPayment {
     /// A refused payment, with the code of its refusal.
     #[must_use]
     pub fn of_refused(refused: RefusedPayment, code: String) -> Self {
-        let RefusedPayment { id, at, payer, merchant, total, parts, is_authorization } = refused;
-        Self { id, at, payer, merchant, total, parts, is_authorization, outcome: PastOutcome::Refused(code) }
+        let RefusedPayment { id, at, payer, merchant, at_terminal, total, parts, is_authorization } = refused;
+        let place = place((payer, merchant), at_terminal);
+        Self { id, at, payer, merchant, place, total, parts, is_authorization, outcome: PastOutcome::Refused(code) }
     }
 
     /// All of it, as paid at once.
@@ -115,6 +120,15 @@ impl PastPayment {
             }
         }
         Parts::split(self.total.clone(), points, regional, terms)
+    }
+}
+
+/// Where a payment took place: cards pay at terminals alone.
+fn place((payer, merchant): (Account, MerchantId), at_terminal: bool) -> Place {
+    match payer {
+        Account::Card(_) => Place::Terminal(TerminalOwner::Merchant(merchant)),
+        Account::Customer(_) if at_terminal => Place::Terminal(TerminalOwner::Merchant(merchant)),
+        Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => Place::Merchant(merchant),
     }
 }
 

@@ -59,6 +59,9 @@ pub struct PaymentDetail {
     pub status: String,
     /// The merchant that was paid.
     pub merchant_id: String,
+    /// The terminal that charged the customer's code; absent for every other payment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_id: Option<String>,
     /// The asset of the total.
     pub asset: String,
     /// The total: the amount captured, or the amount authorized while nothing is captured.
@@ -150,6 +153,7 @@ impl From<&PaymentRecord> for PaymentDetail {
             transaction_id: payment.transaction_id.to_string(),
             status: payment.state.to_string(),
             merchant_id: payment.merchant.to_string(),
+            terminal_id: payment.terminal.map(|id| id.to_string()),
             asset: payment.total.asset().to_string(),
             amount: payment.total.text(),
             paid: parts(&payment.captured),

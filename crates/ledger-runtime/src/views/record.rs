@@ -22,6 +22,9 @@ pub struct RecordView {
     pub refund_id: Option<String>,
     /// The journal entry's id.
     pub transaction_id: String,
+    /// The terminal that charged the customer's code; absent for every other payment and its refunds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terminal_id: Option<String>,
     /// The asset of the amount.
     pub asset: String,
     /// The total of the record.
@@ -85,6 +88,7 @@ impl RecordView {
             payment_id: item.string("payment_id")?,
             refund_id: item.opt_string("refund_id")?,
             transaction_id: item.string("transaction_id")?,
+            terminal_id: item.opt_string("terminal_id")?,
             asset: item.string("asset")?,
             amount: item.parsed_number("total", stored_text)?,
             status: item.opt_string("state")?,

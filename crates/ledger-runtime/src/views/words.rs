@@ -126,6 +126,8 @@ words! {
     ReversibleOperation: "card_topup" | "card_pay" | "card_refund";
     /// An operation of a terminal.
     CardOperation: "card_topup" | "card_pay" | "card_refund" | "card_reverse";
+    /// A terminal's charge, or its reversal.
+    ChargeOperation: "terminal_charge" | "terminal_charge_reverse";
     /// How a reversal ended.
     ReversalOutcome: "undone" | "forbidden" | "nothing_moved" | "already_reversed";
     /// Whether the payment provider listed its objects; empty before the run reads them.

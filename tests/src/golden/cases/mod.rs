@@ -49,6 +49,7 @@ mod settlements_admin;
 mod settlements_lanes;
 mod setup;
 mod staff;
+mod terminal_charge;
 mod terms;
 mod topup;
 mod topup_check;
@@ -90,6 +91,7 @@ pub fn all() -> Vec<Case> {
         pay::cases(),
         transfer::cases(),
         charge::cases(),
+        terminal_charge::cases(),
         refund::cases(),
         refund_points::cases(),
         cards::cases(),

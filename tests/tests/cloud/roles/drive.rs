@@ -55,6 +55,8 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel
+                | Endpoint::TerminalCharge
+                | Endpoint::TerminalChargeReverse
         );
         if needs_split && !terms.records.credits_when_sealed() {
             continue;

@@ -70,8 +70,14 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let code = payments::code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
     let code = PaymentCode::parse(code.expose()).unwrap();
     all.extend(held(terms, split, share, &code));
-    let charge =
-        payments::charge::Charge { tenant: tenant(), merchant: merchant(), code, amount: yen(amount), memo: None };
+    let charge = payments::charge::Charge {
+        tenant: tenant(),
+        merchant: merchant(),
+        terminal: None,
+        code,
+        amount: yen(amount),
+        memo: None,
+    };
     all.push(seal(&payments::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
 
     let payment = recorded(&all[0]);

@@ -107,6 +107,7 @@ fn hold_claim() -> Claim {
 
 fn blank() -> PaymentRecord {
     PaymentRecord {
+        terminal: None,
         id: crate::ids::PaymentId::new(Uuid::from_u128(1)),
         transaction_id: TransactionId::new(Uuid::from_u128(1)),
         payer: crate::account::Account::Customer(CustomerId::new(Uuid::from_u128(9))),
