@@ -7,6 +7,7 @@ pub mod charge;
 pub mod charge_reverse;
 pub mod code;
 mod counting;
+mod division;
 pub mod expire;
 mod hold;
 pub mod pay;

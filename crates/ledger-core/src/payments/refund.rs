@@ -6,6 +6,7 @@
 
 use super::ReturnKind;
 use super::counting::count;
+use super::division::{Division, divide};
 use super::record::{PaymentRecord, refundable_attribute, return_work, terminal_attribute};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
@@ -28,8 +29,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
 use crate::wallets::SeenWallet;
 use crate::wallets::debt::{self, ReturningAmount};
-use crate::wallets::earned::{Earned, TakenBack};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A refund of a payment that was read.
 #[derive(Clone, Debug)]
@@ -110,18 +110,6 @@ impl ReversedCharge<'_> {
     fn details(self) -> [(String, Value); 2] {
         [("reverses".to_owned(), Value::s(self.entry.id)), ("reverses_operation".to_owned(), Value::s(self.operation))]
     }
-}
-
-/// How a refund is divided.
-struct Division {
-    amount: Amount,
-    parts: BTreeMap<Asset, Amount>,
-    left: BTreeMap<Asset, Balance>,
-    points: TakenBack,
-    /// How the points among the parts are divided between the payer's debt and the payer.
-    returned: Option<ReturningAmount>,
-    /// The assets that are retired: what is returned in them goes to `breakage`.
-    retired: BTreeSet<Asset>,
 }
 
 /// Builds the refund's transaction. It has the payer's balances, the payment's remainders, the `REFUND` record, the
@@ -219,83 +207,10 @@ pub fn all_left(payment: &PaymentRecord) -> Result<Amount, PlanRefusal> {
 }
 
 /// A payment that is refunded in full has nothing left: that is another refusal.
-fn check_captured(payment: &PaymentRecord) -> Result<(), PlanRefusal> {
+pub(super) fn check_captured(payment: &PaymentRecord) -> Result<(), PlanRefusal> {
     if payment.state.next(Step::Refund).is_none() && payment.state != PaymentState::Refunded {
         return Err(PlanRefusal::InState { state: payment.state, expired_at: None });
     }
-    Ok(())
-}
-
-/// Divides the amount: money first, then regional currency, carbon credits, points. Then settles the earned points.
-fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Division, PlanRefusal> {
-    let payment = command.payment;
-    check_captured(payment)?;
-    // The terms may no longer have the payment's assets, and what was paid can still be refunded.
-    let spec = AssetSpec::finest(payment.total.asset().clone());
-    let over = || PlanRefusal::Refused(Failure::OverRefund);
-    let mut order: Vec<(&Asset, &Balance)> = payment.refundable.iter().collect();
-    order.sort_by_key(|(asset, _)| match asset {
-        Asset::Ecopay => 0,
-        Asset::Regional(_) => 1,
-        Asset::Jcredit => 2,
-        Asset::Point => 3,
-    });
-    let mut wanted = command.amount.map(Amount::as_balance);
-    let mut amount: Option<Amount> = None;
-    let (mut parts, mut left) = (BTreeMap::new(), payment.refundable.clone());
-    for (asset, available) in order {
-        let Some(available_amount) = available.as_amount() else { continue };
-        let part = match &wanted {
-            None => Some(available_amount.clone()),
-            Some(wanted) => match wanted.as_amount() {
-                Some(wanted) => {
-                    let own = wanted.one_to_one(&AssetSpec::finest(asset.clone())).ok_or_else(over)?;
-                    available_amount.at_most(&own.as_balance())?
-                }
-                None => None,
-            },
-        };
-        let Some(part) = part else { continue };
-        let in_total = part.one_to_one(&spec).ok_or_else(over)?;
-        if let Some(still) = wanted.take() {
-            wanted = Some(still.checked_apply(&in_total.debit())?);
-        }
-        amount = Some(match amount {
-            Some(so_far) => so_far.checked_add(&in_total)?,
-            None => in_total,
-        });
-        left.insert(asset.clone(), available.checked_apply(&part.debit())?);
-        parts.insert(asset.clone(), part);
-    }
-    if wanted.is_some_and(|wanted| wanted.as_amount().is_some()) {
-        return Err(over());
-    }
-    let amount = amount.ok_or_else(over)?;
-    let returned = parts.get(&Asset::Point).map(|points| command.wallet.divide(payment.payer, points)).transpose()?;
-    let is_retired = |asset: &&Asset| terms.asset(asset).is_some_and(|terms| !terms.is_credited());
-    let retired = parts.keys().filter(is_retired).cloned().collect();
-    let mut division = Division { amount, parts, left, points: TakenBack::default(), returned, retired };
-    settle_points(command, terms, &mut division)?;
-    Ok(division)
-}
-
-/// Takes back earned points in proportion to the money refunded so far. Points that the payer has spent are deducted
-/// from the money or forgiven, by the tenant's policy.
-fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Division) -> Result<(), PlanRefusal> {
-    let payment = command.payment;
-    let (Some(earned), Some(captured), Some(left)) =
-        (&payment.points_earned, payment.captured.get(&Asset::Ecopay), division.left.get(&Asset::Ecopay))
-    else {
-        return Ok(());
-    };
-    let nothing = Balance::zero(Asset::Point);
-    let mut available = command.points.unwrap_or(&nothing).clone();
-    if let Some(returned) = division.returned.as_ref().and_then(|returned| returned.credited.as_ref()) {
-        available = available.checked_apply(&returned.credit())?;
-    }
-    let earned = Earned { points: earned, with: captured, taken_back: &payment.points_taken_back };
-    let money = division.parts.get(&Asset::Ecopay);
-    division.points = earned.points_due(left, &available, money, terms.spent_points)?;
     Ok(())
 }
 
@@ -323,32 +238,6 @@ fn postings(command: &Refund<'_>, to: &ReturnAccount, division: &Division) -> Re
         postings.push(Posting::new(issued, taken.credit()));
     }
     Ok(postings)
-}
-
-impl Division {
-    /// Whether what is returned in an asset goes to `breakage`.
-    fn is_forfeited(&self, asset: &Asset) -> bool {
-        self.retired.contains(asset)
-    }
-
-    /// What goes to `breakage`.
-    fn forfeited(&self) -> BTreeMap<Asset, Amount> {
-        let parts = self.parts.iter().filter(|(asset, _)| self.is_forfeited(asset));
-        parts.map(|(asset, part)| (asset.clone(), part.clone())).collect()
-    }
-
-    /// The refunded money, less what is kept for spent points.
-    fn money(&self) -> Result<Option<Amount>, PlanRefusal> {
-        match (self.parts.get(&Asset::Ecopay), &self.points.from_money) {
-            (Some(part), Some(kept)) => Ok(part.checked_sub(kept)?),
-            (part, _) => Ok(part.cloned()),
-        }
-    }
-
-    /// How the refunded money is divided between a debt and the payer.
-    fn repaid(&self, command: &Refund<'_>) -> Result<Option<ReturningAmount>, PlanRefusal> {
-        self.money()?.map(|money| command.wallet.divide(command.payment.payer, &money)).transpose()
-    }
 }
 
 /// The payer's balance items: what is refunded, less what is taken back. A freeze stops neither.
