@@ -2,6 +2,7 @@
 
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, attr};
 use crate::operation::Operation;
@@ -47,6 +48,8 @@ impl<'a> Act<'a> {
 
     /// Builds the record's action.
     pub(crate) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
+        let listing =
+            if cx.lists_acts { finding::act(tenant, cx.audit_id, (self.action, &self.subject)) } else { Item::new() };
         let mut item = Item::from([
             ("audit_id".to_owned(), Value::s(cx.audit_id)),
             ("actor".to_owned(), Value::s(self.actor)),
@@ -58,6 +61,7 @@ impl<'a> Act<'a> {
         if let Some(reason) = self.reason {
             item.insert("reason".to_owned(), Value::s(reason.expose()));
         }
+        item.extend(listing);
         TransactItem::put_new(Role::Audit, keys::audit(tenant, cx.audit_id), item, Failure::AlreadyExists)
     }
 }

@@ -34,8 +34,8 @@ pub use finding::{
     terminals_partition,
 };
 pub use owner::{
-    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, cards_partition, crediting_sweep, merchants_partition,
-    owner_partition, refused_partition, settlements_partition, topups_partition,
+    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, acts_partition, cards_partition, crediting_sweep,
+    merchants_partition, owner_partition, refused_partition, settlements_partition, topups_partition,
 };
 pub use reconciliation::{
     BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,

@@ -28,6 +28,8 @@ pub struct Context {
     pub audit_id: AuditId,
     /// Randomness for a one-time code.
     pub secret: [u8; 16],
+    /// Whether the tenant's records list the staff's acts about a customer.
+    pub lists_acts: bool,
 }
 
 /// Why a request could not be planned.

@@ -20,7 +20,7 @@ pub enum RecordVersion {
     V5,
     /// Markers are in the keyed form: fingerprints have a key, and responses with a one-time secret are encrypted.
     V6,
-    /// Customers, cards, terminals and top-ups have entries in the index by owner, and customers can be looked up by what
+    /// Customers, cards, terminals, top-ups and acts have entries in the index by owner, and customers are looked up by what
     /// is known of them.
     V7,
 }
@@ -86,7 +86,8 @@ impl RecordVersion {
         }
     }
 
-    /// Whether customers, cards, terminals and top-ups are written with what lists and searches find them by.
+    /// Whether customers, cards, terminals, top-ups and acts about customers are written with what lists and searches find
+    /// them by.
     #[must_use]
     pub const fn has_listings(self) -> bool {
         match self {

@@ -412,6 +412,7 @@ impl Seed {
             resource_id: self.id(ID_RESOURCE),
             audit_id: AuditId::new(self.id(ID_AUDIT)),
             secret: [0; 16],
+            lists_acts: false,
         }
     }
 }

@@ -304,7 +304,7 @@ impl App {
             Admission::LookUpOnly | Admission::RefuseUnlessStored(_) => Ok((MarkerForm::Plain, false)),
         };
         match form {
-            Ok((form, lists_refusals)) => (FormedClaim { claim, form, lists_refusals }, Ok(())),
+            Ok((form, has_listings)) => (FormedClaim { claim, form, has_listings }, Ok(())),
             Err(problem) => (claim.into(), Err(problem)),
         }
     }

@@ -171,7 +171,8 @@ impl App {
         tenant: &Tenant,
         plan: impl FnOnce(&Context) -> Result<Planned<R>, PlanRefusal>,
     ) -> Result<(), Problem> {
-        let cx = self.ledger().context(self.now())?;
+        let lists_acts = self.terms(tenant).await?.records.has_listings();
+        let cx = Context { lists_acts, ..self.ledger().context(self.now())? };
         // It is decided on or has expired, or the member is active again.
         let Ok(planned) = plan(&cx) else { return Ok(()) };
         let transaction = Transaction::unkeyed(planned.draft.items).map_err(|error| {

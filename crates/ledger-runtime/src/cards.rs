@@ -67,11 +67,24 @@ impl App {
         let Some(profile) = self.dynamo().get(&Partition::customer(tenant, owner).profile()).await? else {
             return Ok(None);
         };
-        let keys: Vec<Key> = listing::cards_of(&profile)?.into_iter().map(|card| keys::card(tenant, card)).collect();
+        self.cards_named(tenant, owner, &profile).await.map(Some)
+    }
+
+    /// The cards that a customer's profile names.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn cards_named(
+        &self,
+        tenant: &Tenant,
+        owner: CustomerId,
+        profile: &Item,
+    ) -> Result<Vec<CardRecord>, Problem> {
+        let keys: Vec<Key> = listing::cards_of(profile)?.into_iter().map(|card| keys::card(tenant, card)).collect();
         let found = if keys.is_empty() { Vec::new() } else { self.dynamo().get_many(&keys).await? };
         let cards = found.iter().flatten().map(CardRecord::read).collect::<Result<Vec<_>, _>>()?;
         // A replacement may be written between the two reads.
-        Ok(Some(cards.into_iter().filter(|card| card.owner == Some(owner)).collect()))
+        Ok(cards.into_iter().filter(|card| card.owner == Some(owner)).collect())
     }
 
     /// A page of a tenant's cards, the largest id first. A page of some cards only may be short, and still have a cursor.

@@ -151,7 +151,7 @@ impl Ledger {
         Outcome::new(claim.operation, reply)
     }
 
-    /// Makes the time, ids and randomness of a request that arrived at `claim.now`.
+    /// Makes the time, ids and randomness of a request that arrived at `now`, of a tenant whose records list no acts.
     ///
     /// # Errors
     /// [`EntropyError`] if the operating system gives no randomness.
@@ -162,6 +162,7 @@ impl Ledger {
             resource_id: self.entropy.uuid_v7(now)?,
             audit_id: AuditId::new(self.entropy.uuid_v7(now)?),
             secret: self.entropy.bytes()?,
+            lists_acts: false,
         })
     }
 
@@ -177,7 +178,7 @@ impl Ledger {
         F: Future<Output = Result<T, PlanError>>,
     {
         let claim = &formed.claim;
-        let context = self.context(claim.now)?;
+        let context = Context { lists_acts: formed.has_listings, ..self.context(claim.now)? };
         let mut tries = Tries::default();
         loop {
             let planned = match plan(context).await {

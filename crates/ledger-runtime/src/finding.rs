@@ -26,9 +26,16 @@ impl App {
     /// # Errors
     /// 400 `wrong_state` for a tenant without them, 503 if the keys cannot be had.
     pub async fn search_keys(&self, tenant: &Tenant) -> Result<Arc<MarkerKeys>, Problem> {
-        self.lookup_keys(tenant).await?.ok_or_else(|| {
-            Problem::not_yet("The tenant's records have no lists and searches: switch them to version 7 first.")
-        })
+        self.lookup_keys(tenant).await?.ok_or_else(without_lists)
+    }
+
+    /// Refuses what a tenant without lists does not have.
+    ///
+    /// # Errors
+    /// 400 `wrong_state` for such a tenant, 503 if the store cannot be read.
+    pub async fn require_lists(&self, tenant: &Tenant) -> Result<(), Problem> {
+        let has_listings = self.terms(tenant).await?.records.has_listings();
+        has_listings.then_some(()).ok_or_else(without_lists)
     }
 
     /// A page of a list by time, newest first. `queries` are those of its shards, and `keep` makes the view of a record, or
@@ -115,4 +122,8 @@ impl App {
 
 fn cursor((at, id): (ledger_core::time::Timestamp, Uuid)) -> String {
     TimedCursor::after(at, id).to_string()
+}
+
+fn without_lists() -> Problem {
+    Problem::not_yet("The tenant's records have no lists and searches: switch them to version 7 first.")
 }

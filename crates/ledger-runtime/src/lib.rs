@@ -59,6 +59,7 @@ pub mod signature;
 pub mod staff;
 pub mod tenant;
 pub mod terminal;
+pub mod timeline;
 pub mod topups;
 pub mod trail;
 pub mod views;

@@ -91,7 +91,7 @@ impl App {
 
     /// A page of a customer's top-ups, newest first.
     ///
-    /// Those that were requested under versions of the records without lists are missing.
+    /// Those that were requested under versions of the records without lists are missing until they are added.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
@@ -248,6 +248,11 @@ pub(crate) struct Found {
 }
 
 impl Found {
+    /// The items, newest first.
+    pub(crate) fn into_items(self) -> Vec<(Uuid, Item)> {
+        self.items
+    }
+
     /// Sorts what queries with the limit `read` gave by the id in an attribute, and keeps the newest `read`.
     pub(crate) fn sorted(items: Vec<Item>, id_attribute: &str, read: usize) -> Result<Self, ItemError> {
         let mut items = items
@@ -287,7 +292,7 @@ pub(crate) fn sifted<T>(
     Ok(Page { items, next_cursor: if found.is_all { None } else { cursor(last) } })
 }
 
-fn cursor(last: Option<Uuid>) -> Option<String> {
+pub(crate) fn cursor(last: Option<Uuid>) -> Option<String> {
     last.map(|id| Cursor::after(id).to_string())
 }
 

@@ -12,6 +12,7 @@ mod reconciliation;
 mod record;
 mod settlement;
 mod staff;
+mod timeline;
 mod topup;
 pub mod words;
 
@@ -27,6 +28,7 @@ pub use reconciliation::{BreakView, FindingView, RunView};
 pub use record::{HoldView, RecordView};
 pub use settlement::{AssetTotalsView, SettlementView};
 pub use staff::{StaffChangeView, StaffView};
+pub use timeline::{ActView, TimelineView, texts};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TOPUP_OF_CUSTOMER, TOPUP_OF_OPERATOR, TopupCreatedView, TopupRefundView, TopupView};
 

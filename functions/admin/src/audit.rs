@@ -13,7 +13,7 @@ use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::Params;
 use ledger_runtime::trail::Resource;
-use ledger_runtime::views::{Page, words};
+use ledger_runtime::views::{Page, texts, words};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -252,13 +252,4 @@ impl AuditView {
             sealed: segment_of(item)?.map(str::to_owned),
         })
     }
-}
-
-/// The text and number attributes of a map.
-fn texts(map: &Item) -> BTreeMap<String, String> {
-    let text = |(name, value): (&String, &Value)| match value {
-        Value::S(text) | Value::N(text) => Some((name.clone(), text.clone())),
-        Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
-    };
-    map.iter().filter_map(text).collect()
 }

@@ -16,6 +16,7 @@ mod cash_collections;
 mod cash_deposits;
 mod cash_reversals;
 mod cash_rooms;
+mod customer_file;
 mod customer_lists;
 mod customers;
 mod decisions;
@@ -58,6 +59,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::CREATE.on(customers::create))
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
+        .route(customer_file::GET.on(customer_file::get))
         .route(payments::GET.on(payments::get))
         .route(payments::HOLDS.on(payments::holds))
         .route(payments::OF_MERCHANT.on(payments::of_merchant))

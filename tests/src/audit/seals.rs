@@ -221,7 +221,7 @@ fn own_hash(row: &Row<'_>) -> Result<Vec<u8>, String> {
 
 fn record_hash(item: &Item) -> String {
     let mut item = item.clone();
-    for changing in ["due_pk", "due_sk", "sealed", "credited_at", "lane_period"] {
+    for changing in ["due_pk", "due_sk", "owner_pk", "owner_sk", "sealed", "credited_at", "lane_period"] {
         item.remove(changing);
     }
     hex(&hash(&item))

@@ -365,5 +365,6 @@ fn context(given: &ContextJson, now: Timestamp) -> Context {
         resource_id: Uuid::parse_str(&given.resource_id).unwrap(),
         audit_id: AuditId::parse(&given.audit_id).unwrap(),
         secret: bytes.try_into().unwrap(),
+        lists_acts: given.lists_acts,
     }
 }

@@ -13,6 +13,7 @@ mod card_pins;
 mod cards;
 mod compact;
 mod crediting;
+mod customer_file;
 mod disclosure;
 mod expiry;
 mod faults;

@@ -207,6 +207,7 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.payment, Call::post("/v1/merchant/payments/<id>/void", merchant, &json!({}))),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>", operator)),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>/limits", operator)),
+        (&theirs.customer, Call::get("/v1/admin/customers/<id>/file", operator)),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>/transactions", operator)),
         (&theirs.customer, Call::get("/v1/admin/customers/<id>/topups", operator)),
         (&theirs.card, Call::get("/v1/admin/cards/<id>/transactions", operator)),

@@ -39,6 +39,7 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(12),
         audit_id: AuditId::new(Uuid::from_u128(13)),
         secret: [0; 16],
+        lists_acts: false,
     }
 }
 

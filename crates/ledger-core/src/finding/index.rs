@@ -1,11 +1,12 @@
 //! Adding what lists and searches need to records that were written without it, or under an earlier key.
 
-use super::{customer, customer_lookup, merchant_lookup, terminal, terminal_lookup};
+use super::{act, customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update};
 use crate::failure::Failure;
 use crate::idempotency::MarkerKeys;
-use crate::ids::{MerchantId, Tenant, TerminalId};
-use crate::keys::{Key, Lookup, Partition, attr};
+use crate::ids::{AuditId, MerchantId, Tenant, TerminalId};
+use crate::keys::{self, Key, Lookup, Partition, attr, sk};
+use crate::topups::TopupRecord;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
 /// A kind of record that is listed or searched.
@@ -15,8 +16,8 @@ pub struct IndexKind {
     pub name: &'static str,
     /// The kind of its partition.
     partition: &'static str,
-    /// The sort key of its record.
-    sort_key: &'static str,
+    /// Whether its record has this sort key.
+    is_record: fn(&str) -> bool,
     /// The role of its record.
     role: Role,
     /// Its lookup items.
@@ -31,7 +32,7 @@ pub const KINDS: &[IndexKind] = &[
     IndexKind {
         name: "customers",
         partition: "customer",
-        sort_key: "PROFILE",
+        is_record: is_profile,
         role: Role::Profile,
         lookups: &Lookup::OF_CUSTOMER,
         fields: &["email", "phone", "name", "kana"],
@@ -40,7 +41,7 @@ pub const KINDS: &[IndexKind] = &[
     IndexKind {
         name: "merchants",
         partition: "merchant",
-        sort_key: "PROFILE",
+        is_record: is_profile,
         role: Role::Profile,
         lookups: &[Lookup::Name],
         fields: &["name"],
@@ -49,13 +50,35 @@ pub const KINDS: &[IndexKind] = &[
     IndexKind {
         name: "terminals",
         partition: "terminal",
-        sort_key: "PROFILE",
+        is_record: is_profile,
         role: Role::Profile,
         lookups: &[Lookup::Merchant],
         fields: &[],
         wanted: of_terminal,
     },
+    IndexKind {
+        name: "top-ups",
+        partition: "topup",
+        is_record: |sort_key| sort_key == "TOPUP",
+        role: Role::Topup,
+        lookups: &[],
+        fields: &[],
+        wanted: of_topup,
+    },
+    IndexKind {
+        name: "acts",
+        partition: "tenant",
+        is_record: |sort_key| sort_key.starts_with(sk::AUDIT),
+        role: Role::Audit,
+        lookups: &[],
+        fields: &[],
+        wanted: of_act,
+    },
 ];
+
+fn is_profile(sort_key: &str) -> bool {
+    sort_key == "PROFILE"
+}
 
 /// What lists and searches need of a record.
 struct Wanted {
@@ -97,7 +120,7 @@ impl<'a> Indexing<'a> {
     #[must_use]
     pub fn of(key: &'a Key) -> Option<Self> {
         let kind =
-            KINDS.iter().find(|kind| kind.sort_key == key.sk() && key.partition_kind() == Some(kind.partition))?;
+            KINDS.iter().find(|kind| (kind.is_record)(key.sk()) && key.partition_kind() == Some(kind.partition))?;
         Some(Self { kind, key })
     }
 
@@ -112,7 +135,7 @@ impl<'a> Indexing<'a> {
     pub fn keys(&self) -> Vec<Key> {
         let of = self.key.partition();
         std::iter::once(self.key.clone())
-            .chain(self.kind.lookups.iter().map(|lookup| crate::keys::lookup(&of, *lookup)))
+            .chain(self.kind.lookups.iter().map(|lookup| keys::lookup(&of, *lookup)))
             .collect()
     }
 
@@ -187,4 +210,15 @@ fn of_terminal(tenant: &Tenant, _: &Partition, profile: &Item, _: &MarkerKeys) -
     let merchant = profile.opt_parsed("merchant_id", MerchantId::parse)?;
     let lookup = merchant.map(|merchant| terminal_lookup(tenant, id, merchant, at));
     Ok(Wanted { record: terminal(tenant, id, at), lookups: vec![lookup.unwrap_or_default()] })
+}
+
+fn of_topup(tenant: &Tenant, _: &Partition, topup: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
+    let topup = TopupRecord::read(topup)?;
+    let record = listed(keys::topups_partition(tenant, topup.customer), topup.id.to_string());
+    Ok(Wanted { record, lookups: Vec::new() })
+}
+
+fn of_act(tenant: &Tenant, _: &Partition, record: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
+    let id = record.parsed("audit_id", AuditId::parse)?;
+    Ok(Wanted { record: act(tenant, id, (record.text("action")?, record.text("subject")?)), lookups: Vec::new() })
 }

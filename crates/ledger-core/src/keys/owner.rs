@@ -64,6 +64,13 @@ pub fn topups_partition(tenant: &Tenant, customer: CustomerId) -> String {
     format!("{tenant}#topups_of#{customer}#0")
 }
 
+/// The partition of an index by owner that lists the staff's acts about a customer, by their ids. They are few, so they have
+/// one shard.
+#[must_use]
+pub fn acts_partition(tenant: &Tenant, customer: CustomerId) -> String {
+    format!("{tenant}#acts_of#{customer}#0")
+}
+
 /// The partition of an index by owner that lists a tenant's settlements: one shard, because they are rarely written.
 #[must_use]
 pub fn settlements_partition(tenant: &Tenant) -> String {

@@ -292,6 +292,7 @@ fn planned(
         resource_id: PaymentId::new(past.id).uuid(),
         audit_id: AuditId::new(past.id),
         secret: [0; 16],
+        lists_acts: false,
     };
     let (payer, merchant, parts, memo, with) = (past.payer, &merchant, &parts, None, Vec::new());
     if past.is_authorization {

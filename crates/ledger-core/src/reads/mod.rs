@@ -18,9 +18,9 @@ mod tenants;
 mod trail;
 
 pub use accounts::{
-    account_entries, account_entries_between, account_entries_from, balances, cash_collections, history_entries,
-    history_entries_from, history_references, history_references_from, legacy_history, legacy_history_between,
-    terminal_references_of, topup_markers, topups,
+    account_entries, account_entries_between, account_entries_from, acts_of, balances, cash_collections,
+    history_entries, history_entries_from, history_references, history_references_from, legacy_history,
+    legacy_history_between, terminal_references_of, topup_markers, topups,
 };
 pub use due::{
     card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,

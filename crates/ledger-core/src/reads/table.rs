@@ -3,7 +3,7 @@
 use super::request::{Request, ScanRequest};
 use crate::dynamo::{Item, Value};
 use crate::ids::Tenant;
-use crate::keys::{GOD_RECORD, Key, OwnerIndex, attr};
+use crate::keys::{GOD_RECORD, Key, OwnerIndex, attr, sk};
 use std::collections::BTreeMap;
 
 /// The number of items that a page reads, before the filter.
@@ -56,14 +56,14 @@ pub fn found_records(tenant: &Tenant, segment: &Segment) -> Request {
     Request::Scan(ScanRequest {
         index: None,
         segment: Some((segment.number, segment.of)),
-        filter: Some("begins_with(#pk, :tenant) AND #sk IN (:profile, :card, :topup)"),
+        filter: Some("begins_with(#pk, :tenant) AND (#sk IN (:profile, :topup) OR begins_with(#sk, :acts))"),
         projection: Some("#pk, #sk"),
         names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
         values: Item::from([
             (":tenant".to_owned(), Value::S(format!("{tenant}#"))),
             (":profile".to_owned(), Value::s("PROFILE")),
-            (":card".to_owned(), Value::s("card")),
             (":topup".to_owned(), Value::s("TOPUP")),
+            (":acts".to_owned(), Value::s(sk::AUDIT)),
         ]),
         limit: SCAN_PAGE_ITEMS,
         start: segment.after.clone(),

@@ -15,9 +15,10 @@ use std::fmt;
 
 /// The name and version of the encoding. A changed encoding gets another name, and segments record theirs.
 const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
-/// The attributes of a record that may change: its due index entry, its stamp, and when and in which period its seal has
-/// credited its merchant.
-const CHANGING: [&str; 5] = [attr::DUE_PK, attr::DUE_SK, super::segment::STAMP, CREDITED_AT, LANE_PERIOD];
+/// The attributes of a record that may change: its index entries, its stamp, and when and in which period its seal has
+/// credited its merchant. An entry of the index by owner follows from the act that has it, and may be added later.
+const CHANGING: [&str; 7] =
+    [attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK, super::segment::STAMP, CREDITED_AT, LANE_PERIOD];
 
 /// A SHA-256 hash, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

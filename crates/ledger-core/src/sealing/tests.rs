@@ -225,10 +225,12 @@ fn reordered_segments_are_detected() {
 }
 
 #[test]
-fn digest_ignores_due_entry_and_stamp_only() {
+fn digest_ignores_index_entries_and_stamp_only() {
     let mut item = record(3, 20);
     let before = digest(&item);
     item.remove(attr::DUE_PK);
+    item.insert(attr::OWNER_PK.to_owned(), Value::s("demo#acts_of#019a9000-0000-7000-8000-000000000009#0"));
+    item.insert(attr::OWNER_SK.to_owned(), Value::s("019a9000-0000-7000-8000-000000000003"));
     item.insert(STAMP.to_owned(), Value::s("2026-11-20/1"));
     assert_eq!(digest(&item), before);
     assert_eq!(Sealable::read(&tenant(), &item).unwrap(), None);

@@ -19,6 +19,7 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [0; 16],
+        lists_acts: false,
     }
 }
 
@@ -179,5 +180,13 @@ fn tenant_needs_two_distinct_owners() {
         vec![one, founder(2, "Hanako@example.jp")],
     ] {
         assert_eq!(Founders::new(few), Err(FoundersError));
+    }
+}
+
+/// A customer's file shows cards and top-ups to each member who reads customers.
+#[test]
+fn role_that_reads_customers_reads_cards_and_topups() {
+    for role in StaffRole::all(Staff::Operator).filter(|role| role.has(Permission::CustomersRead)) {
+        assert!(role.has(Permission::CardsRead) && role.has(Permission::TopupsRead), "{role:?}");
     }
 }

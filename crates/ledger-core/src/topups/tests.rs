@@ -85,6 +85,7 @@ fn cx(resource: u128) -> Context {
         resource_id: Uuid::from_u128(resource),
         audit_id: AuditId::new(Uuid::from_u128(2)),
         secret: [0; 16],
+        lists_acts: false,
     }
 }
 

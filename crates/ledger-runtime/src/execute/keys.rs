@@ -19,13 +19,14 @@ pub struct FormedClaim {
     pub claim: Claim,
     /// The form.
     pub form: MarkerForm,
-    /// Whether the marker of a refused payment says what it was, and is listed.
-    pub lists_refusals: bool,
+    /// Whether the tenant's records have lists: of acts about customers, and of markers that refuse a payment, which say what
+    /// it was.
+    pub has_listings: bool,
 }
 
 impl From<Claim> for FormedClaim {
     fn from(claim: Claim) -> Self {
-        Self { claim, form: MarkerForm::Plain, lists_refusals: false }
+        Self { claim, form: MarkerForm::Plain, has_listings: false }
     }
 }
 

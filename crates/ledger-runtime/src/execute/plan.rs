@@ -104,10 +104,10 @@ impl Refusal {
     pub(super) fn from_rejection(
         transaction: &Transaction,
         rejection: &Rejection,
-        FormedClaim { claim, lists_refusals, .. }: &FormedClaim,
+        FormedClaim { claim, has_listings, .. }: &FormedClaim,
     ) -> Self {
         let disclosure = transaction.disclose(rejection, claim.principal, &claim.marker_key());
-        let payment = lists_refusals.then(|| transaction.refused_payment()).flatten().map(Box::new);
+        let payment = has_listings.then(|| transaction.refused_payment()).flatten().map(Box::new);
         let refusal = Self::new(disclosure.failure).of_payment(payment);
         if disclosure.failure == Failure::LimitExceeded {
             let hit =

@@ -44,6 +44,8 @@ words! {
     AssetStateWord: "running" | "not_issued" | "not_spent" | "retired";
     /// The status of a preview of a change of the tenant's terms.
     PreviewStatus: "requested" | "running" | "done" | "too_many_payments" | "terms_changed" | "failed";
+    /// The kind of a line of a customer's timeline.
+    TimelineKind: "transaction" | "topup" | "act";
     /// The status of the recovery of a tenant's owners.
     RecoveryStatus: "pending" | "done" | "cancelled";
     /// Whether a staff member may act from now on.

@@ -3,7 +3,7 @@
 //! The hash of an address in the expected files is the one that Python's `hmac` computes.
 
 use super::world::*;
-use super::{Case, customers, records, setup};
+use super::{Case, customers, grants, records, setup};
 use crate::golden::command::{Change, Does, ProfileChange};
 use serde_json::json;
 
@@ -45,5 +45,22 @@ pub(super) fn cases() -> Vec<Case> {
         own("profile_patch/records-7-keep", "Nothing to change: no lookup item is written.", keep()),
     ]);
     cases.extend(setup::listed());
+    cases.extend(listed_acts(&all));
     cases
+}
+
+/// Acts about a customer, and acts about others.
+fn listed_acts(customers: &[Case]) -> Vec<Case> {
+    let acts = [
+        (
+            "customer_patch/freeze",
+            "customer_patch/records-7-freeze",
+            "The act is listed with those about the customer.",
+        ),
+        ("card_admin_patch/freeze", "card_admin_patch/records-7-freeze", "An act about a card is not."),
+    ];
+    let of_customers = acts.iter().map(|case| records::under(customers, *case, "7"));
+    let grants = [("grant/points", "grant/records-7-points", "So is one that has an entry beside it.")];
+    let of_grants = grants.iter().map(|case| records::under(&grants::cases(), *case, "7"));
+    of_customers.chain(of_grants).map(Case::listing_acts).collect()
 }

@@ -160,6 +160,7 @@ impl Case {
             resource_id: world::RESOURCE.to_owned(),
             audit_id: world::AUDIT.to_owned(),
             secret: "000102030405060708090a0b0c0d0e0f".to_owned(),
+            lists_acts: false,
         };
         let command = Command { tenant: world::TENANT.to_owned(), claim, answer, context, seen: Vec::new(), does };
         let given = Given { now: world::NOW.to_owned(), command, state: Vec::new() };
@@ -168,6 +169,12 @@ impl Case {
 
     fn on(mut self, state: impl IntoIterator<Item = Json>) -> Self {
         self.given.state.extend(state);
+        self
+    }
+
+    /// The tenant's records list acts about customers.
+    fn listing_acts(mut self) -> Self {
+        self.given.command.context.lists_acts = true;
         self
     }
 

@@ -1,6 +1,7 @@
 //! The questions of lists and searches.
 
 use super::arguments::{at, id, merchant, owner_index, slug};
+use ledger_core::ids::CustomerId;
 use ledger_core::keys::{Lookup, OwnerIndex};
 use ledger_core::reads::{self, Query, Request, Segment, Times};
 use serde::{Deserialize, Serialize};
@@ -28,6 +29,7 @@ pub enum FindingQuestion {
     CustomersWith { tenant: String, lookup: String, key: String, hash: String },
     CustomersNamed { tenant: String, lookup: String, shard: u32, prefix: String },
     MerchantsNamed { tenant: String, prefix: String },
+    ActsOf { tenant: String, customer: String, from: Option<String> },
     FoundRecords { tenant: String, number: usize, of: u16 },
 }
 
@@ -51,6 +53,10 @@ impl FindingQuestion {
                 reads::customers_named(index, &slug(tenant), (lookup(of), *shard), prefix, None)
             }
             Self::MerchantsNamed { tenant, prefix } => reads::merchants_named(index, &slug(tenant), prefix, None),
+            Self::ActsOf { tenant, customer, from } => {
+                let customer = CustomerId::new(id(customer));
+                reads::acts_of(index, &slug(tenant), customer, from.as_deref().map(at))
+            }
             Self::FoundRecords { tenant, number, of } => {
                 return Err(vec![reads::found_records(&slug(tenant), &Segment::all(*of)[*number])]);
             }

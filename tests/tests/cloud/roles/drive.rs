@@ -153,8 +153,9 @@ async fn views(stage: &Stage) {
     view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
     let batch = world.api.settle(&batch).await;
-    // A tenant in migration has no lists of cards.
+    // A tenant in migration has no lists.
     if batch.status == 202 {
+        view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
         view(format!("/v1/admin/cards/batches/{}", batch.text("/batch_id")), staff).await;
     }
     view(format!("/v1/admin/payments/{payment}"), staff).await;

@@ -4,6 +4,8 @@ use super::{Case, MERCHANT, case, paged};
 use serde_json::{Value as Json, json};
 
 const CUSTOMER_2: &str = "019a0000-0000-7000-8000-00000000000b";
+const ACT_2: &str = "01a1fbd4-f500-7000-8000-000000000042";
+const ACT_3: &str = "01a1fbd4-f500-7000-8000-000000000043";
 const AT: &str = "2026-11-21T03:00:00.000Z";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -86,5 +88,40 @@ pub(super) fn cases() -> Vec<Case> {
             &["customer 0", "customer 1", "customer 2", "customer 3", "merchant", "terminal 1", "terminal 2"],
         ),
     ];
-    all.into_iter().map(|case| Case { world: "finding", ..case }).collect()
+    let all = all.into_iter().map(|case| Case { world: "finding", ..case });
+    all.chain(of_files()).collect()
+}
+
+/// What a customer's file reads.
+fn of_files() -> impl Iterator<Item = Case> {
+    let of = |from: Option<&str>| json!({ "tenant": "demo", "customer": CUSTOMER_2, "from": from });
+    let newest = |more: Json, case: Case| {
+        let mut page = json!({ "newest_first": true });
+        page.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        paged(page, case)
+    };
+    let cases = vec![
+        newest(
+            json!({}),
+            case(
+                "acts_of/newest",
+                "about one customer; two of one instant by their ids",
+                of(None),
+                &["act 3", "act 2", "act 1"],
+            ),
+        ),
+        newest(
+            json!({ "after": ACT_3, "limit": 1 }),
+            case("acts_of/after", "after one of two of one instant", of(None), &["act 2"]),
+        ),
+        case("acts_of/from", "of an instant and later", of(Some(&super::born(ACT_2))), &["act 2", "act 3"]),
+        newest(json!({ "limit": 2 }), case("topups/newest", "of one customer", of(None), &["top-up 2", "top-up 1"])),
+        case(
+            "found_records/of-files",
+            "acts and top-ups are found too",
+            json!({ "tenant": "demo", "number": 0, "of": 1 }),
+            &["act 1", "act 2", "act 3", "act of another customer", "top-up 1", "top-up 2"],
+        ),
+    ];
+    cases.into_iter().map(|case| Case { world: "file", ..case })
 }
