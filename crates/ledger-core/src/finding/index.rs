@@ -1,12 +1,12 @@
 //! Adding what lists and searches need to records that were written without it, or under an earlier key.
 
-use super::{act, customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
+use super::{customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
+use crate::audit;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update};
 use crate::failure::Failure;
 use crate::idempotency::MarkerKeys;
-use crate::ids::{AuditId, MerchantId, Tenant, TerminalId};
+use crate::ids::{AuditId, CustomerId, MerchantId, Tenant, TerminalId, TopupId};
 use crate::keys::{self, Key, Lookup, Partition, attr, sk};
-use crate::topups::TopupRecord;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
 /// A kind of record that is listed or searched.
@@ -213,12 +213,15 @@ fn of_terminal(tenant: &Tenant, _: &Partition, profile: &Item, _: &MarkerKeys) -
 }
 
 fn of_topup(tenant: &Tenant, _: &Partition, topup: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
-    let topup = TopupRecord::read(topup)?;
-    let record = listed(keys::topups_partition(tenant, topup.customer), topup.id.to_string());
+    let (id, customer) = (topup.parsed("topup_id", TopupId::parse)?, topup.parsed("customer_id", CustomerId::parse)?);
+    let record = listed(keys::topups_partition(tenant, customer), id.to_string());
     Ok(Wanted { record, lookups: Vec::new() })
 }
 
 fn of_act(tenant: &Tenant, _: &Partition, record: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
     let id = record.parsed("audit_id", AuditId::parse)?;
-    Ok(Wanted { record: act(tenant, id, (record.text("action")?, record.text("subject")?)), lookups: Vec::new() })
+    Ok(Wanted {
+        record: audit::listing(tenant, id, (record.text("action")?, record.text("subject")?)),
+        lookups: Vec::new(),
+    })
 }

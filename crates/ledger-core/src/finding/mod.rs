@@ -10,12 +10,10 @@ mod normal;
 
 pub use index::{IndexKind, Indexing, IndexingError, KINDS, Kept};
 
-use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::{KeyId, MarkerKeys};
-use crate::ids::{AuditId, CustomerId, MerchantId, Tenant, TerminalId};
+use crate::ids::{CustomerId, MerchantId, Tenant, TerminalId};
 use crate::keys::{self, Lookup, OwnerIndex, Partition, attr};
-use crate::operation::Operation;
 use crate::plan::PlanRefusal;
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
@@ -135,18 +133,6 @@ pub(crate) fn customer(tenant: &Tenant, id: CustomerId, created_at: Timestamp) -
 pub(crate) fn terminal(tenant: &Tenant, id: TerminalId, created_at: Timestamp) -> Item {
     let shard = keys::listed_shard(id.uuid());
     listed(keys::terminals_partition(tenant, shard), keys::place(created_at, id.uuid()))
-}
-
-/// The index keys of an act about a customer; none of any other act. That staff has read a customer's data changes nothing
-/// of the customer, so it is on the audit trail alone.
-pub(crate) fn act(tenant: &Tenant, id: AuditId, (action, subject): (&str, &str)) -> Item {
-    if action == Operation::CustomerRead.name() {
-        return Item::new();
-    }
-    match Account::parse(subject) {
-        Ok(Account::Customer(customer)) => listed(keys::acts_partition(tenant, customer), id.to_string()),
-        Ok(Account::Card(_) | Account::Merchant(_) | Account::Tenant(_)) | Err(_) => Item::new(),
-    }
 }
 
 /// A customer's lookup item for a value, without index keys if there is none.
