@@ -7,14 +7,13 @@ mod access;
 mod answers;
 mod document;
 mod pages;
-mod parameter;
 mod routes;
 mod shape;
 
+pub use crate::parameter::{Kind, Parameter};
 pub use access::{Declared, Undeclared};
 pub use answers::{GATEWAY_MESSAGE, Group, problem_schema};
 pub use ledger_core::permission::Permission;
-pub use parameter::{Kind, Parameter};
 pub use routes::{Declarations, Route, Routes};
 pub use shape::Shape;
 

@@ -5,7 +5,7 @@
 //! 1. Time, randomness, counters: `clock`, `entropy`, `cache`, `pseudonym`, `metrics`, `notes`, `gateway`, `announcer`.
 //! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
-//! 4. A request and its handler's state: `cursor`, `request`, `tenant`, `identity`, `rate`,
+//! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `timeline`,
 //!    `reads`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
@@ -37,6 +37,7 @@ pub mod logging;
 pub mod metrics;
 pub mod migration;
 pub mod notes;
+mod parameter;
 pub mod permission;
 pub mod previews;
 pub mod problem;

@@ -1,8 +1,8 @@
 //! Builds the OpenAPI operation of an endpoint.
 
 use super::answers::{self, header};
-use super::parameter::{KEY_PATTERN, TERMINAL_KEY_PATTERN};
 use super::{Access, Endpoint, Face, Method, Shape, Success};
+use crate::parameter::{KEY_PATTERN, TERMINAL_KEY_PATTERN};
 use crate::problem::Code;
 use crate::views::PendingApprovalView;
 use ledger_core::operation::Operation;

@@ -2,7 +2,7 @@
 
 use super::{Page, Params};
 use crate::cursor::Cursor;
-use crate::endpoint::{Kind, Parameter};
+use crate::parameter::{Kind, Parameter};
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::request::Parts;

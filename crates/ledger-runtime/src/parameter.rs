@@ -5,10 +5,10 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::openapi::{RefOr, Required};
 
 /// A terminal's idempotency key: `<terminal id>-<epoch>-<sequence>`.
-pub(super) const TERMINAL_KEY_PATTERN: &str =
+pub(crate) const TERMINAL_KEY_PATTERN: &str =
     "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}-(0|[1-9][0-9]*)-(0|[1-9][0-9]*)$";
 /// A client's idempotency key: 1 to 255 visible ASCII characters.
-pub(super) const KEY_PATTERN: &str = "^[!-~]{1,255}$";
+pub(crate) const KEY_PATTERN: &str = "^[!-~]{1,255}$";
 
 /// A path or query parameter of an endpoint.
 #[derive(Clone, Copy, Debug)]
@@ -46,16 +46,16 @@ enum Place {
 
 impl Parameter {
     /// The number of items on a page.
-    pub(super) const LIMIT: Self = Self::in_query("limit", "The maximum number of items.", Kind::Number(1, 100, 20));
+    pub(crate) const LIMIT: Self = Self::in_query("limit", "The maximum number of items.", Kind::Number(1, 100, 20));
     /// The place in the list where a page begins.
-    pub(super) const CURSOR: Self =
+    pub(crate) const CURSOR: Self =
         Self::in_query("cursor", "The `next_cursor` of the previous page.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
 
     /// The first day of a list by time.
-    pub(super) const FROM: Self =
+    pub(crate) const FROM: Self =
         Self::in_query("from", "The first day, in Japan, on which what is listed was made.", Kind::Day);
     /// The last day of a list by time.
-    pub(super) const TO: Self =
+    pub(crate) const TO: Self =
         Self::in_query("to", "The last day, in Japan, on which what is listed was made.", Kind::Day);
 
     /// Declares a variable segment of the path.
@@ -76,11 +76,11 @@ impl Parameter {
         Self { name, description, kind, place: Place::Query { required: true } }
     }
 
-    pub(super) fn is_in_query(&self) -> bool {
+    pub(crate) fn is_in_query(&self) -> bool {
         self.place != Place::Path
     }
 
-    pub(super) fn document(&self) -> Documented {
+    pub(crate) fn document(&self) -> Documented {
         let (place, required) = match self.place {
             Place::Path => (ParameterIn::Path, Required::True),
             Place::Query { required } => (ParameterIn::Query, if required { Required::True } else { Required::False }),
