@@ -3,7 +3,6 @@
 use crate::operations::{self, Original, original_of, own_key};
 use axum::extract::State;
 use ledger_core::account::Account;
-use ledger_core::cards::reverse::ReverseReceipt;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
@@ -11,6 +10,7 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::charge::{self, Charge};
 use ledger_core::payments::charge_reverse::{self, ChargeReverse, SeenCharge};
 use ledger_core::payments::code::PaymentCode;
+use ledger_core::payments::reversal::ReverseReceipt;
 use ledger_core::plan::Context;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;

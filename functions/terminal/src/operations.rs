@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::cards;
-use ledger_core::cards::reverse::{CardReverse, ReverseReceipt, ReversedBy, Seen};
+use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
 use ledger_core::idempotency::{
     CanonicalRequest, Claim, Fields, IdempotencyKey, Marker, MarkerState, TerminalKey, Window,
 };
@@ -13,6 +13,7 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
+use ledger_core::payments::reversal::ReverseReceipt;
 use ledger_core::plan::Context;
 use ledger_core::terms::TerminalTerms;
 use ledger_core::transaction::Planned;

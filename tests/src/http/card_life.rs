@@ -1,17 +1,24 @@
 //! What the operator does with a card after it was issued.
 
-use super::World;
 use super::endpoints::Endpoint;
 use super::prepared::{Prepared, make};
 use super::world::new_id;
+use super::{Host, World};
 use crate::cloud::gate;
 use ledger_core::ids::{Actor, Tenant};
 use ledger_core::migration;
 use ledger_core::operation::Operation;
 use ledger_core::terms::RecordVersion;
 use serde_json::json;
+use std::sync::Arc;
 
 impl World {
+    /// A tenant with the demo's terms on a stack, whose records are of the newest version from the beginning: functions
+    /// cache the version, and some requests need it.
+    pub async fn newest(host: Arc<Host>, tenant: &str) -> Self {
+        Self::with_terms(host, tenant, |terms| terms.records = RecordVersion::NEWEST).await
+    }
+
     /// Raises the version of the tenant's records to one that has lists of cards, if it is lower.
     pub async fn lists_cards(&self) {
         let (tenant, ledger) = (Tenant::parse(&self.tenant).expect("a slug"), self.app.ledger());

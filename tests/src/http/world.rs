@@ -82,12 +82,6 @@ impl World {
         Self::with_terms(host::shared(), tenant, |terms| terms.records = records).await
     }
 
-    /// A tenant with the demo's terms on a stack, whose records are of the newest version from the beginning: functions
-    /// cache the version, and some requests need it.
-    pub async fn newest(host: Arc<Host>, tenant: &str) -> Self {
-        Self::with_terms(host, tenant, |terms| terms.records = RecordVersion::NEWEST).await
-    }
-
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
         let terms = seed::terms().expect("the demo's terms");

@@ -18,17 +18,13 @@ use crate::payment_state::Move;
 use crate::payments::ReturnKind;
 use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::payments::refund_room::TakenRoom;
+use crate::payments::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::ReturnAccount;
 use crate::terms::{RecordVersion, TenantTerms, TerminalTerms};
-use crate::time::Timestamp;
 use crate::transaction::{
     CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem,
 };
-use std::time::Duration;
-
-/// For how long a terminal may reverse its own cash top-up, and a payment without refund room.
-pub const REVERSAL_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// A reversal.
 #[derive(Clone, Debug)]
@@ -71,47 +67,6 @@ pub enum Seen<'a> {
     Marker(&'a Marker, Option<&'a JournalEntry>, Option<&'a PaymentRecord>),
 }
 
-/// The result of a reversal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reversal {
-    /// The original had not arrived; its key is now forbidden.
-    Forbidden,
-    /// The original was refused, so there was nothing to undo.
-    NothingMoved,
-    /// The original was undone.
-    Undone,
-    /// The original had been reversed before.
-    AlreadyReversed,
-}
-
-/// What a response says about a reversal.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReverseReceipt {
-    /// The operation that was reversed.
-    pub operation: Operation,
-    /// The result.
-    pub reversal: Reversal,
-    /// The journal entry that undid the original.
-    pub transaction_id: Option<TransactionId>,
-    /// The journal entry that was undone.
-    pub original_transaction_id: Option<TransactionId>,
-    /// When it was created.
-    pub created_at: Timestamp,
-}
-
-impl Reversal {
-    /// The stable name, in responses.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Forbidden => "forbidden",
-            Self::NothingMoved => "nothing_moved",
-            Self::Undone => "undone",
-            Self::AlreadyReversed => "already_reversed",
-        }
-    }
-}
-
 /// Builds the reversal's transaction from what was read. Any change since then is a `StalePlan`.
 ///
 /// # Errors
@@ -147,17 +102,6 @@ pub fn plan(
     items.extend(undone.items);
     let draft = Draft { entry: undone.entry, items };
     Ok(Planned { draft, receipt: receipt(Reversal::Undone, Some(entry.id)) })
-}
-
-/// Turns a completed marker into a reversed one. It has no `ttl`, so it never lapses.
-pub(crate) fn reversed_marker(original: &Claim) -> TransactItem {
-    let (attribute, completed, reversed) = Marker::reversed_state();
-    let update = Update::new().set(attribute, "reversed", reversed).remove(attr::TTL);
-    let clause = Clause {
-        condition: Condition::compare(attribute, Cmp::Eq, "completed", completed),
-        failure: Failure::StalePlan,
-    };
-    TransactItem::update(Role::OriginalMarker, original.marker_key(), update, vec![clause])
 }
 
 /// Whether the entry is of cash that the merchant owes.

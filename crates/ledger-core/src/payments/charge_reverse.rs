@@ -4,7 +4,7 @@
 use super::charge::must_have_terminal_charges;
 use super::record::PaymentRecord;
 use super::refund::{self, Refund, ReversedCharge};
-use crate::cards::reverse::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
+use super::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::forms::RoomGuard;

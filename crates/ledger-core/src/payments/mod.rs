@@ -16,6 +16,7 @@ pub mod record;
 pub mod refund;
 pub(crate) mod refund_room;
 mod return_kind;
+pub mod reversal;
 pub mod void;
 
 pub use payment::{Parts, PaymentReceipt, RequestedParts};

@@ -1,0 +1,200 @@
+//! The requests that the core builds for a question.
+
+use super::super::arguments::{after, at, day, id, key, keys, merchant, owner_index, partition, slug};
+use super::{Page, Question};
+use crate::wire;
+use ledger_core::ids::{
+    ApprovalId, CustomerId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
+};
+use ledger_core::keys::OwnerIndex;
+use ledger_core::reads::{self, Query, Request, Segment, Times};
+use ledger_core::time::BusinessDate;
+
+/// The core's result for a question.
+pub enum ReadPlan {
+    /// Complete requests.
+    Requests(Vec<Request>),
+    /// A query, whose later requests depend on what has been read.
+    Query(Box<Query>),
+}
+
+impl Question {
+    /// The core's result for this question; a query with its page.
+    #[must_use]
+    pub fn read_plan(&self, page: &Page) -> ReadPlan {
+        let mut query = match self.plain() {
+            Ok(query) => query,
+            Err(requests) => return ReadPlan::Requests(requests),
+        };
+        if page.newest_first {
+            query = query.newest_first();
+        }
+        if page.after.is_some() {
+            query = query.after(page.after.clone());
+        }
+        if let Some(limit) = page.limit {
+            query = query.limit(limit);
+        }
+        ReadPlan::Query(Box::new(query))
+    }
+
+    /// A query, or complete requests.
+    fn plain(&self) -> Result<Query, Vec<Request>> {
+        Ok(match self {
+            Self::Finding(question) => return question.plain(),
+            Self::Item { key: of } => return Err(vec![reads::item(&key(of))]),
+            Self::Items { keys: of } => return Err(reads::items(&keys(of))),
+            Self::Snapshot { keys: of } => return Err(reads::snapshot(&keys(of)).into_iter().collect()),
+            Self::TableSegment { tenant, number, of, after } => {
+                let first = &Segment::all(*of)[*number];
+                let segment = after.as_ref().map_or_else(|| first.clone(), |at| first.from(wire::item_from_json(at)));
+                return Err(vec![reads::table_segment(&slug(tenant), &segment)]);
+            }
+            Self::CustomersWithGodRecord { tenant, after } => {
+                let after = after.as_ref().map(key);
+                return Err(vec![reads::customers_with_god_record(&slug(tenant), after.as_ref())]);
+            }
+            Self::Balances { account } => reads::balances(&partition(account)),
+            Self::HistoryEntries { account, after: of } => {
+                reads::history_entries(&partition(account), after(of.as_ref()))
+            }
+            Self::HistoryReferences { account, after: of } => {
+                reads::history_references(&partition(account), after(of.as_ref()))
+            }
+            Self::HistoryEntriesFrom { account, from, after: of } => {
+                reads::history_entries_from(&partition(account), at(from), after(of.as_ref()))
+            }
+            Self::HistoryReferencesFrom { account, from, after: of } => {
+                reads::history_references_from(&partition(account), at(from), after(of.as_ref()))
+            }
+            Self::AccountEntries { account } => reads::account_entries(&partition(account)),
+            Self::AccountEntriesFrom { account, id: from } => {
+                reads::account_entries_from(&partition(account), id(from))
+            }
+            Self::AccountEntriesBetween { account, from, to } => {
+                reads::account_entries_between(&partition(account), id(from), id(to))
+            }
+            Self::LegacyHistory { account } => reads::legacy_history(&partition(account)),
+            Self::LegacyHistoryBetween { account, low, high } => {
+                reads::legacy_history_between(&partition(account), low, high)
+            }
+            Self::TerminalReferencesOf { tenant, terminal, day } => reads::terminal_references_of(
+                &slug(tenant),
+                TerminalId::parse(terminal).unwrap(),
+                BusinessDate::parse(day).unwrap(),
+            ),
+            Self::CashCollections { tenant, terminal } => {
+                reads::cash_collections(&slug(tenant), TerminalId::parse(terminal).unwrap())
+            }
+            Self::Topups { tenant, customer, from } => {
+                let customer = CustomerId::parse(customer).unwrap();
+                reads::topups(OwnerIndex::ByOwnerKeys, &slug(tenant), customer, from.as_deref().map(at))
+            }
+            Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
+            Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
+            Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
+            Self::EntriesToPublishAndCredit { tenant, shard } => {
+                reads::entries_to_publish_and_credit(&slug(tenant), *shard)
+            }
+            Self::EntriesToSealAndCredit { tenant } => reads::entries_to_seal_and_credit(&slug(tenant)),
+            Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
+            Self::RecordsToCredit { tenant, merchant: of, shard } => {
+                reads::records_to_credit(&slug(tenant), merchant(of), *shard)
+            }
+            Self::RecordsToSettle { tenant, merchant: of, shard } => {
+                reads::records_to_settle(&slug(tenant), merchant(of), *shard)
+            }
+            Self::PeriodsToSettle { tenant, merchant: of } => reads::periods_to_settle(&slug(tenant), merchant(of)),
+            Self::GrantJobsToContinue { tenant, shard } => reads::grant_jobs_to_continue(&slug(tenant), *shard),
+            Self::ClaimsDue { tenant, shard, now } => reads::claims_due(&slug(tenant), *shard, at(now)),
+            Self::ClaimsWaiting { tenant, shard } => reads::claims_waiting(&slug(tenant), *shard),
+            Self::ProviderChecksDue { tenant, shard, now } => {
+                reads::provider_checks_due(&slug(tenant), *shard, at(now))
+            }
+            Self::NeedsReview { tenant, shard } => reads::needs_review(&slug(tenant), *shard),
+            Self::HoldsDue { tenant, shard, now } => reads::holds_due(&slug(tenant), *shard, at(now)),
+            Self::SettlementsDue { tenant, shard, now } => reads::settlements_due(&slug(tenant), *shard, at(now)),
+            Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
+            Self::TermsPreviewsToRun { tenant } => reads::terms_previews_to_run(&slug(tenant)),
+            Self::TermsPreviews { tenant, after: from } => reads::terms_previews(&slug(tenant), after(from.as_ref())),
+            Self::RefusedPayments { tenant, shard, from, until } => {
+                let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
+                reads::refused_payments(owner_index(Some("by_owner_keys")), &slug(tenant), *shard, times)
+            }
+            Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
+            Self::CoveredCash { tenant } => reads::covered_cash(&slug(tenant)),
+            Self::CashBonusesDue { tenant, merchant: of, until } => {
+                reads::cash_bonuses_due(&slug(tenant), merchant(of), at(until))
+            }
+            Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
+            Self::CardBatchesToContinue { tenant } => reads::card_batches_to_continue(&slug(tenant)),
+            Self::Cards { tenant, shard, index } => reads::cards(owner_index(Some(index)), &slug(tenant), *shard),
+            Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
+            Self::MerchantRecords { tenant, merchant: of, shard, index } => {
+                reads::merchant_records(owner_index(index.as_deref()), &slug(tenant), merchant(of), *shard)
+            }
+            Self::MerchantRecordsFrom { tenant, merchant: of, shard, from, index } => {
+                let shard = (merchant(of), *shard);
+                reads::merchant_records_from(owner_index(Some(index)), &slug(tenant), shard, at(from))
+            }
+            Self::ListedItems { after } => {
+                return Err(vec![reads::listed_items(after.as_ref().map(wire::item_from_json))]);
+            }
+            Self::ListedEntries { index, after } => {
+                let after = after.as_ref().map(wire::item_from_json);
+                return Err(vec![reads::listed_entries(owner_index(Some(index)), after)]);
+            }
+            Self::Settlements { tenant, merchant: of, after: from } => {
+                reads::settlements(&slug(tenant), merchant(of), after(from.as_ref()))
+            }
+            Self::SettlementsOfTenant { tenant, from } => {
+                reads::settlements_of_tenant(OwnerIndex::ByOwnerKeys, &slug(tenant), from.as_deref().map(at))
+            }
+            Self::OpenHolds { tenant, shard } => reads::open_holds(&slug(tenant), *shard),
+            Self::GrantJobs { tenant, from, after: than } => {
+                reads::grant_jobs(&slug(tenant), from.as_deref().map(at), after(than.as_ref()))
+            }
+            Self::Breaks { tenant, from, after: than } => {
+                let after = than.as_ref().map(|[run, finding]| (RunId::new(id(run)), id(finding)));
+                reads::breaks(&slug(tenant), from.as_deref().map(at), after)
+            }
+            Self::SettledBatches { tenant, merchant: of, settlement } => {
+                reads::settled_batches(&slug(tenant), merchant(of), SettlementId::parse(settlement).unwrap())
+            }
+            Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
+            Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
+            Self::StaffMembers { tenant, merchant: of, after: from } => {
+                let employer = of.as_ref().map_or(Employer::Operator, |of| Employer::Merchant(merchant(of)));
+                reads::staff_members(&slug(tenant), employer, after(from.as_ref()).map(StaffId::new))
+            }
+            Self::Approvals { tenant, from, after: than } => {
+                let after = after(than.as_ref()).map(ApprovalId::new);
+                reads::approvals(&slug(tenant), from.as_deref().map(at), after)
+            }
+            Self::Requests { tenant, from, after: than } => {
+                let after = after(than.as_ref()).map(ApprovalId::new);
+                reads::requests(&slug(tenant), from.as_deref().map(at), after)
+            }
+            Self::ActsFrom { tenant, from } => reads::acts_from(&slug(tenant), at(from)),
+            Self::Terms { tenant } => reads::terms(&slug(tenant)),
+            Self::Reconciliations { tenant, after: from } => {
+                reads::reconciliations(&slug(tenant), after(from.as_ref()))
+            }
+            Self::BreaksOf { tenant, run, after: from } => {
+                reads::breaks_of(&slug(tenant), RunId::parse(run).unwrap(), after(from.as_ref()))
+            }
+            Self::MigrationPasses { tenant } => reads::migration_passes(&slug(tenant)),
+            Self::PaymentItems { tenant, payment } => {
+                reads::payment_items(&slug(tenant), PaymentId::parse(payment).unwrap())
+            }
+            Self::TopupItems { tenant, topup } => reads::topup_items(&slug(tenant), TopupId::parse(topup).unwrap()),
+            Self::TopupRefunds { tenant, topup } => reads::topup_refunds(&slug(tenant), TopupId::parse(topup).unwrap()),
+            Self::StepsOf { account, resource } => reads::steps_of(&partition(account), id(resource)),
+            Self::SealedDays { tenant, from, to } => reads::sealed_days(&slug(tenant), day(from), day(to)),
+            Self::Segments { tenant, from, to } => reads::segments(&slug(tenant), day(from), day(to)),
+            Self::SealHeads { tenant } => reads::seal_heads(&slug(tenant)),
+            Self::LaneSegments { tenant, lane } => reads::lane_segments(&slug(tenant), *lane),
+            Self::Bindings { tenant, from, to } => reads::bindings(&slug(tenant), day(from), day(to)),
+        })
+    }
+}
