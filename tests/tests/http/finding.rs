@@ -1,26 +1,22 @@
 //! Lists and searches of customers, merchants and terminals.
 
+mod reindex;
+
 use futures::future::join_all;
 use ledger_core::customers::open::{self, CustomerOpen};
 use ledger_core::idempotency::MarkerKeys;
-use ledger_core::ids::{Actor, MerchantId, StaffId};
-use ledger_core::keys::Shards;
+use ledger_core::ids::{Actor, StaffId};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
-use ledger_core::transaction::{Draft, Transaction};
-use ledger_core::{merchants, terminals};
+use ledger_core::transaction::Transaction;
 use ledger_local::marker_keys;
-use ledger_local::tenant_command::{ReindexCommand, TenantError, reindex};
 use ledger_tests::audit::text;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Host, Who, World, host, staff};
+use ledger_tests::http::{Answer, Call, Who, World, host, staff};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Duration;
 
 fn with_lists(terms: &mut TenantTerms) {
     terms.records = RecordVersion::V7;
@@ -342,184 +338,4 @@ async fn tenant_of_earlier_records_has_no_lists_and_keeps_no_reading() {
     assert_eq!(refused.problem(400, "invalid_request").json()["field"], "kana");
     let books = world.check_books().await;
     assert_eq!(books.under("LOOKUP#").count(), 0);
-}
-
-/// The stack's keys in a file, as the command reads them.
-struct KeyFile(PathBuf);
-
-impl KeyFile {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ledger-{name}-{}.json", new_id()));
-        std::fs::write(&path, marker_keys::in_memory().expose()).expect("a file");
-        Self(path)
-    }
-}
-
-impl Drop for KeyFile {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-/// A tenant with records as an earlier version writes them, and with some under another key.
-struct Earlier {
-    host: Arc<Host>,
-    world: World,
-    file: KeyFile,
-    customers: Vec<String>,
-}
-
-impl Earlier {
-    async fn new(slug: &str) -> Self {
-        let host = Host::fresh();
-        let world = World::with_terms(Arc::clone(&host), slug, with_lists).await;
-        let other = MarkerKeys::parse(&format!(r#"{{"current":"k0","k0":"{}"}}"#, "z".repeat(64))).expect("keys");
-        let mut customers = opened_at_once(&world, 6, None).await;
-        customers.extend(opened_at_once(&world, 3, Some(&other)).await);
-        customers.extend(opened_at_once(&world, 2, Some(&keys_of_stack())).await);
-        let merchant = MerchantId::parse(&new_id()).expect("a UUID");
-        let actor = Actor::Staff(StaffId::parse(&world.operator.id).expect("a UUID"));
-        let (name, tenant) = (FreeText::parse("Aoba Coffee", 80).expect("a name"), world.slug());
-        let cx = || world.app.ledger().context(world.app.now()).expect("a context");
-        let v6 = RecordVersion::V6;
-        let opened = merchants::plan_open(&tenant, Some(merchant), &name, Shards::ONE, v6, actor, &cx());
-        stored(&world, opened.expect("a plan").draft, Operation::MerchantOpen).await;
-        let till = terminals::plan_open(&tenant, None, merchant, v6, actor, &cx());
-        stored(&world, till.expect("a plan").draft, Operation::TerminalOpen).await;
-        Self { host, world, file: KeyFile::new(slug), customers }
-    }
-
-    fn command(&self, verify: bool, units_per_second: u32) -> ReindexCommand {
-        let stack = self.host.stack();
-        ReindexCommand {
-            slug: self.world.tenant.clone(),
-            marker_keys: self.file.0.clone(),
-            verify,
-            units_per_second,
-            table: stack.table().to_owned(),
-            endpoint_url: Some(stack.dynamodb_url().to_owned()),
-        }
-    }
-
-    async fn run(&self, verify: bool) -> (String, bool) {
-        gate::as_test(reindex(&self.command(verify, 1_000_000), |_| {})).await.expect("it runs")
-    }
-}
-
-async fn stored(world: &World, draft: Draft, operation: Operation) {
-    let transaction = Transaction::unkeyed(draft.items).expect("a transaction");
-    gate::as_test(world.app.ledger().apply(&world.slug(), operation, &transaction)).await.expect("a store");
-}
-
-/// Asserts how many acts of any number differ, and the counts of other records.
-fn assert_counts(text: &str, acts: usize, others: &str) {
-    let (of_acts, rest) = text.split_once("; ").expect("counts of several kinds");
-    assert!(of_acts.starts_with("acts: ") && of_acts.ends_with(&format!(" read, {acts} differ")), "{text}");
-    assert_eq!(rest, format!("{others}; top-ups: 0 read, 0 differ"));
-}
-
-#[tokio::test]
-async fn records_of_an_earlier_version_and_key_are_found_after_they_are_indexed() {
-    let earlier = Earlier::new("found-later").await;
-    let world = &earlier.world;
-    assert_eq!(found(world, &json!({"phone": "03-1234-5678"})).await.len(), 2);
-    assert_eq!(pages(world, "/v1/admin/customers").await.0.len(), 5);
-    let (text, is_whole) = earlier.run(true).await;
-    assert_counts(&text, 11, "customers: 11 read, 9 differ; merchants: 1 read, 1 differ; terminals: 1 read, 1 differ");
-    assert!(!is_whole);
-    // Stopped where it waits after the first page, it is run again.
-    let slow = earlier.command(false, 1);
-    let stopped = tokio::time::timeout(Duration::from_millis(400), gate::as_test(reindex(&slow, |_| {}))).await;
-    assert!(stopped.is_err(), "a read unit a second is not enough");
-    let (text, is_whole) = earlier.run(false).await;
-    assert!(is_whole && text.contains("customers: 11 read, "), "{text}");
-    let (text, is_whole) = earlier.run(true).await;
-    assert_counts(&text, 0, "customers: 11 read, 0 differ; merchants: 1 read, 0 differ; terminals: 1 read, 0 differ");
-    assert!(is_whole);
-    let wanted: BTreeSet<String> = earlier.customers.iter().cloned().collect();
-    assert_eq!(found(world, &json!({"phone": "03-1234-5678"})).await.into_iter().collect::<BTreeSet<_>>(), wanted);
-    assert_eq!(found(world, &json!({"name": "customer5"})).await, [earlier.customers[5].clone()]);
-    let (items, _) = pages(world, "/v1/admin/customers?limit=4").await;
-    assert_eq!(items.len(), 11);
-    assert_eq!(
-        search(world, "merchants", &json!({"name": "aoba"})).await.good().json()["items"][0]["name"],
-        "Aoba Coffee"
-    );
-    assert_eq!(pages(world, "/v1/admin/terminals").await.0.len(), 1);
-    let _ = world.check_books().await;
-}
-
-#[tokio::test]
-async fn topups_and_acts_of_an_earlier_version_are_on_the_timeline_after_they_are_indexed() {
-    let (host, slug) = (Host::fresh(), "found-timeline");
-    let world = World::with_terms(Arc::clone(&host), slug, with_lists).await;
-    world.hold_deliveries().await;
-    let customer = world.customer().await;
-    let _ = world.topup(&customer, "500").await;
-    let path = format!("/v1/admin/customers/{}", customer.id);
-    world.change(&path, &json!({"status": "frozen"})).await;
-    let timeline = async || {
-        let file = world.api.send(&Call::get(&format!("{path}/file"), &world.operator.who)).await.good().json();
-        file["timeline"].as_array().expect("a timeline").clone()
-    };
-    let whole = timeline().await;
-    assert_eq!(whole.len(), 3, "an act, a top-up and an act: {whole:?}");
-    let books = world.books().await;
-    for (_, _, row) in books.under("AUDIT#").chain(books.under("TOPUP")) {
-        let mut earlier = row.clone();
-        if earlier.remove("owner_pk").is_some() && earlier.remove("owner_sk").is_some() {
-            world.plant(earlier).await;
-        }
-    }
-    assert_eq!(timeline().await, Vec::<Value>::new());
-    let earlier = Earlier { host, world, file: KeyFile::new(slug), customers: Vec::new() };
-    let (text, is_whole) = earlier.run(false).await;
-    assert!(is_whole && text.contains("top-ups: 1 read, 1 were written"), "{text}");
-    let world = &earlier.world;
-    let file = world.api.send(&Call::get(&format!("{path}/file"), &world.operator.who)).await.good().json();
-    assert_eq!(file["timeline"], json!(whole));
-    let _ = world.check_books().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn customers_that_change_while_they_are_indexed_are_found_by_what_they_became() {
-    let earlier = Earlier::new("found-meanwhile").await;
-    let world = &earlier.world;
-    let changes = join_all(earlier.customers.iter().enumerate().map(async |(number, id)| {
-        let body = json!({"name": format!("Other {number}"), "phone": format!("03-9999-{number:04}")});
-        world.change(&format!("/v1/admin/customers/{id}"), &body).await;
-    }));
-    let ((_, is_whole), _) = futures::join!(earlier.run(false), changes);
-    assert!(is_whole);
-    let (text, is_whole) = earlier.run(true).await;
-    assert!(is_whole, "{text}");
-    for (number, id) in earlier.customers.iter().enumerate() {
-        assert_eq!(found(world, &json!({"phone": format!("03-9999-{number:04}")})).await, std::slice::from_ref(id));
-    }
-    assert_eq!(found(world, &json!({"phone": "03-1234-5678"})).await, Vec::<String>::new());
-}
-
-#[tokio::test]
-async fn records_without_lists_and_files_without_keys_are_refused_by_the_command() {
-    let host = Host::fresh();
-    let world = World::with_terms(Arc::clone(&host), "found-never", |terms| terms.records = RecordVersion::V6).await;
-    let file = KeyFile::new("found-never");
-    let (table, url) = (host.stack().table().to_owned(), host.stack().dynamodb_url().to_owned());
-    let command = |slug: &str, keys: PathBuf| ReindexCommand {
-        slug: slug.to_owned(),
-        marker_keys: keys,
-        verify: false,
-        units_per_second: 1000,
-        table: table.clone(),
-        endpoint_url: Some(url.clone()),
-    };
-    let run = async |command: ReindexCommand| -> TenantError {
-        gate::as_test(reindex(&command, |_| {})).await.expect_err("a refusal")
-    };
-    let refused = run(command(&world.tenant, file.0.clone())).await.to_string();
-    assert!(refused.contains("tenant records found-never --version 7"), "{refused}");
-    assert!(run(command("found-nowhere", file.0.clone())).await.to_string().contains("is not open"));
-    assert!(run(command(&world.tenant, PathBuf::from("/nowhere/keys.json"))).await.to_string().contains("cannot read"));
-    std::fs::write(&file.0, "{}").expect("a file");
-    assert!(run(command(&world.tenant, file.0.clone())).await.to_string().contains("marker keys"));
 }
