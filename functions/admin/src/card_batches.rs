@@ -1,4 +1,4 @@
-//! `/v1/admin/cards/batches`: issues many cards without owners, in the background.
+//! `/v1/admin/card-batches`: issues many cards without owners, in the background.
 
 use crate::cards;
 use axum::Json;
@@ -72,7 +72,7 @@ pub(crate) struct CardBatchView {
     created_at: String,
 }
 
-pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/cards/batches")
+pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/card-batches")
     .summary("Issues many cards without owners.")
     .about("The batch is stored, and its cards are issued in the background: 10,000 in some minutes.")
     .permission(Permission::CardsManage)
@@ -111,7 +111,7 @@ pub(crate) async fn create(
     Ok(app.perform(claim.clone(), admission, plan, stored).await)
 }
 
-pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/cards/batches/{batch_id}")
+pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/card-batches/{batch_id}")
     .summary("Returns the progress of a batch of cards, and the ids of its cards by pages.")
     .permission(Permission::CardsRead)
     .id("batch_id", "The batch's id.")

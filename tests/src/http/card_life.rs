@@ -33,7 +33,7 @@ impl World {
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
     world.lists_cards().await;
     if endpoint == Endpoint::CardBatch {
-        let made = make(world, "/v1/admin/cards/batches", &json!({"count": 3, "reason": "spring"}));
+        let made = make(world, "/v1/admin/card-batches", &json!({"count": 3, "reason": "spring"}));
         return Prepared { status: 202, ..made.with_other("reason", "autumn") };
     }
     let card = world.card(None, "0").await;

@@ -121,7 +121,7 @@ endpoints! {
     ReconciliationRequest = "post_admin_reconciliation_runs",
     BreakAdjustment = "post_admin_reconciliation_runs_id_findings_finding_id_adjustment",
     // They raise the version of the tenant's records, so only the migration comes after them.
-    CardBatch = "post_admin_cards_batches",
+    CardBatch = "post_admin_card_batches",
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
     CardReplace = "post_admin_cards_card_id_replace",

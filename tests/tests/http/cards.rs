@@ -351,7 +351,7 @@ async fn batch_issues_each_card_once_by_workers_at_once() {
         if let Some(at) = expires_at {
             body["expires_at"] = json!(at);
         }
-        Call::post("/v1/admin/cards/batches", owner, &body).key(new_key())
+        Call::post("/v1/admin/card-batches", owner, &body).key(new_key())
     };
     for (count, expires_at) in [(0, None), (10_001, None), (1, Some("2020-01-01T00:00:00.000Z"))] {
         let _ = world.api.settle(&batch(count, expires_at)).await.problem(400, "invalid_request");
@@ -359,7 +359,7 @@ async fn batch_issues_each_card_once_by_workers_at_once() {
     let call = batch(130, Some("2099-01-01T00:00:00.000Z"));
     let stored = world.api.settle(&call).await.good();
     assert_eq!((stored.status, world.api.settle(&call).await.stored()), (202, stored.stored()));
-    let path = format!("/v1/admin/cards/batches/{}", stored.text("/batch_id"));
+    let path = format!("/v1/admin/card-batches/{}", stored.text("/batch_id"));
     let view = async |query: &str| world.api.send(&Call::get(&format!("{path}{query}"), owner)).await.good().json();
     let before = view("").await;
     assert_eq!((&before["status"], &before["done"], &before["card_ids"]), (&json!("running"), &json!(0), &json!([])));

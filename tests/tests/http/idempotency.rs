@@ -114,11 +114,11 @@ endpoints! {
     admin_card_assign = CardAssign,
     admin_card_block = CardBlock,
     admin_card_replace = CardReplace,
+    terminal_charges = TerminalCharge,
+    terminal_charges_reverse = TerminalChargeReverse,
     admin_migration_backfill = MigrationBackfill,
     admin_migration_verify = MigrationVerify,
     admin_migration_contract = MigrationContract,
-    terminal_charges = TerminalCharge,
-    terminal_charges_reverse = TerminalChargeReverse,
 }
 
 async fn check_every_promise(endpoint: Endpoint) {

@@ -123,7 +123,7 @@ fn stored(count: &str, done: &str) -> Json {
 
 fn batches() -> Vec<Case> {
     let batch = |id, why, count: &str| {
-        let claim = by_staff("card_batch", "/v1/admin/cards/batches", json!({ "count": count }));
+        let claim = by_staff("card_batch", "/v1/admin/card-batches", json!({ "count": count }));
         let does = CardLifeDoes::Batch {
             count: count.to_owned(),
             expires_at: Some(SOON.to_owned()),

@@ -156,7 +156,7 @@ async fn views(stage: &Stage) {
     // A tenant in migration has no lists.
     if batch.status == 202 {
         view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
-        view(format!("/v1/admin/cards/batches/{}", batch.text("/batch_id")), staff).await;
+        view(format!("/v1/admin/card-batches/{}", batch.text("/batch_id")), staff).await;
     }
     view(format!("/v1/admin/payments/{payment}"), staff).await;
     let preview = Endpoint::TermsPreview.prepare(stage).await.call;
