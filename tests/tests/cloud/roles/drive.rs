@@ -31,7 +31,6 @@ pub(crate) async fn everything() {
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("the run succeeds").records > 0);
     reconciliations(&stage, BALANCE).await;
-    assert!(stage.world.run_previews().await.expect("the run succeeds") > 0);
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight(async |_| {}).await;
@@ -119,6 +118,7 @@ async fn views(stage: &Stage) {
     let decision = world.api.settle(&Endpoint::DecisionRequest.prepare(stage).await.call).await.good();
     view(decision.header("location").expect("a location").to_owned(), staff).await;
     for path in [
+        "assets",
         "attention",
         "audit",
         "audit/seals",
@@ -127,6 +127,7 @@ async fn views(stage: &Stage) {
         "grants",
         "holds",
         "idempotency/readiness",
+        "merchants",
         "settlements",
         "terms",
         "terms/previews",
@@ -155,7 +156,19 @@ async fn views(stage: &Stage) {
     let batch = world.api.settle(&batch).await;
     // A tenant in migration has no lists.
     if batch.status == 202 {
+        spent_points(stage).await;
         view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
+        for path in ["customers", "terminals"] {
+            view(format!("/v1/admin/{path}"), staff).await;
+        }
+        for (what, body) in [
+            ("customers", json!({"name": "Yu"})),
+            ("customers", json!({"email": "first@example.jp"})),
+            ("merchants", json!({"name": "a"})),
+        ] {
+            let search = Call::post(&format!("/v1/admin/{what}/search"), staff, &body);
+            let _ = world.api.send(&search).await.good();
+        }
         view(format!("/v1/admin/card-batches/{}", batch.text("/batch_id")), staff).await;
     }
     view(format!("/v1/admin/payments/{payment}"), staff).await;
@@ -295,6 +308,16 @@ async fn points(stage: &Stage) {
     let spends = json!({"merchant_id": merchant.id, "amount": earned, "points": earned});
     let _ = world.api.settle(&spender.pays(merchant, "1").json(&spends)).await.good();
     let _ = world.api.settle(&merchant.refunds(&payment, "1").json(&json!({}))).await.good();
+}
+
+/// A terminal's charge that is reversed after the points that it earned were spent.
+async fn spent_points(stage: &Stage) {
+    let Stage { world, merchant, terminal } = stage;
+    let (spender, charge, _) = stage.charged("2000").await;
+    let earned = world.balance(&spender, "POINT").await;
+    let spends = json!({"merchant_id": merchant.id, "amount": earned, "points": earned});
+    let _ = world.api.settle(&spender.pays(merchant, "1").json(&spends)).await.good();
+    let _ = world.api.settle(&terminal.reverses_charge(&charge)).await.good();
 }
 
 /// Reversals of card operations, cash rooms, a new enrolment, and a refused top-up.

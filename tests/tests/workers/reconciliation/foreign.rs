@@ -163,7 +163,7 @@ async fn record_in_an_unknown_state_is_unreadable() {
         Plant::unreadable("balance", row(&books, "customer", "BALANCE#ECOPAY", any), "corrected_at", "today"),
         Plant::unreadable("marker's operation", row(&books, "customer", "card_op_idem#pay", any), "operation", "gift"),
         Plant::unreadable("adjustment", row(&books, "tenant", "ADJUSTMENT#", any), "state", "posted"),
-        Plant::unreadable("card", row(&books, "card", "card", any), "state", "replaced"),
+        Plant::unreadable("card", row(&books, "card", "card", any), "state", "melted"),
     ];
     assert_found(&stage.world, &books, plants).await;
 }
