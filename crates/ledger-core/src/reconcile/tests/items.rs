@@ -67,7 +67,7 @@ fn card_in_an_unknown_state_is_a_break_and_its_balance_counts() {
         (broken(&item), observed(&item).len())
     };
     assert_eq!(card("active"), (vec![], 1));
-    assert_eq!(card("replaced"), (vec!["unreadable_item"], 2));
+    assert_eq!(card("melted"), (vec!["unreadable_item"], 2));
 }
 
 #[test]
