@@ -406,7 +406,7 @@ mod tests {
         for version in [6, 5, 4, 3, 2, 1] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }
-        for version in [0, 7] {
+        for version in [0, 8] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
         assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));
