@@ -110,13 +110,13 @@ async fn currency_is_granted_sent_and_paid_with_from_its_time_on() {
 async fn mistyped_recipient_gets_no_account() {
     let (world, _, customers) = added("assets-mistyped", 1).await;
     let _ = world.api.settle(&grants(&world, &customers[0].id, "500")).await.good();
-    let (nobody, before) = (new_id(), world.books().await);
-    let _ = world.api.settle(&grants(&world, &nobody, "1")).await.problem(404, "not_found");
+    let (absent, before) = (new_id(), world.books().await);
+    let _ = world.api.settle(&grants(&world, &absent, "1")).await.problem(404, "not_found");
     assert!(world.books().await.changes_since(&before).is_empty());
-    let _ = world.api.settle(&sends(&customers[0], &nobody, "1")).await.problem(400, "recipient_unavailable");
+    let _ = world.api.settle(&sends(&customers[0], &absent, "1")).await.problem(400, "recipient_unavailable");
     assert_eq!(leaf(&world, &customers[0]).await.as_deref(), Some("500"));
-    let of_nobody = world.books().await;
-    assert!(!of_nobody.under("").any(|(pk, ..)| pk.contains(&nobody)));
+    let of_absent = world.books().await;
+    assert!(!of_absent.under("").any(|(pk, ..)| pk.contains(&absent)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
