@@ -1,5 +1,6 @@
 //! `/v1/admin/topups`: customers' top-ups, and refunds of them to the card.
 
+use crate::customers;
 use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
@@ -36,9 +37,14 @@ pub(crate) struct TopupRefundBody {
     reason: String,
 }
 
+const OF_CUSTOMERS: &str = "The audit trail shows who read them. The most recent top-ups may be missing for a moment, and \
+                            those that were requested before the operator switched the lists on are until the operator \
+                            adds them. With a filter, a page may have fewer items than `limit`, or none, and still a \
+                            `next_cursor`.";
+
 pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/topups")
     .summary("Lists a customer's top-ups, newest first.")
-    .about(TopupView::OF_LISTS)
+    .about(OF_CUSTOMERS)
     .permission(Permission::TopupsRead)
     .id("customer_id", "The customer's id.")
     .pages_of::<TopupView>()
@@ -57,7 +63,9 @@ pub(crate) async fn of_customer(
     wanted: TopupListing,
 ) -> Result<Json<Page<TopupView>>, Problem> {
     let _ = existing(&app, &Partition::customer(who.tenant(), id).profile()).await?;
-    app.topups(who.tenant(), id, &wanted).await.map(Json)
+    let page = app.topups(who.tenant(), id, &wanted).await?;
+    customers::record_read(&app, &who, id).await?;
+    Ok(Json(page))
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get(TOPUP_OF_OPERATOR)

@@ -61,12 +61,15 @@ async fn reads_of_a_customer_are_on_the_trail() {
         let _ = world.api.send(&unknown).await.problem(404, "not_found");
         let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}{part}"), &who)).await.good();
     }
+    let _ = world.api.send(&Call::get(&format!("/v1/admin/customers/{}/topups", customer.id), &who)).await.good();
+    let unknown = Call::get(&format!("/v1/admin/customers/{}/topups", new_id()), &who);
+    let _ = world.api.send(&unknown).await.problem(404, "not_found");
     // The transactions of an owned card are as personal as its owner's.
     let owned = world.card(Some(&customer), "0").await;
     let _ = world.api.send(&Call::get(&format!("/v1/admin/cards/{owned}/transactions"), &who)).await.good();
     let books = world.check_books().await;
     let reads: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| text(act, "action") == "customer_read").collect();
-    assert_eq!(reads.len(), 3, "{reads:?}");
+    assert_eq!(reads.len(), 4, "{reads:?}");
     for (_, _, read) in reads {
         assert_eq!(text(read, "actor"), format!("staff:{id}"));
         assert_eq!(text(read, "subject"), format!("customer:{}", customer.id));
