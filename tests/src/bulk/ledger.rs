@@ -7,7 +7,7 @@ use ledger_core::adjustments::record::ReasonCode;
 use ledger_core::crediting::{CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::RoomGuard;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
@@ -31,12 +31,27 @@ const GIVEN: u64 = 100_000;
 /// Every n-th payment is partly refunded.
 const BACK: u64 = 6;
 
+/// What a customer is called and reached by.
+#[derive(Clone, Debug)]
+pub struct Contact {
+    /// The name.
+    pub name: String,
+    /// How the name is read.
+    pub kana: Option<String>,
+    /// The e-mail address.
+    pub email: Option<String>,
+    /// The telephone number.
+    pub phone: Option<String>,
+}
+
 /// The books; holds only the last customer's rows and the merchants' balances.
 #[derive(Debug)]
 pub struct Ledger {
     model: Model,
     tenant: Tenant,
     terms: TenantTerms,
+    /// The keys of what customers are looked up by; `None` if the records have no lookups.
+    lookups: Option<MarkerKeys>,
     merchants: Vec<MerchantTerms>,
     now: Timestamp,
     ids: u128,
@@ -65,11 +80,17 @@ impl Ledger {
     /// Books that begin at an instant, of an open tenant with this many registered merchants: what a running ledger
     /// needs to work on them.
     ///
+    /// With `lookups` its records have lists and lookups, of the last version.
+    ///
     /// # Panics
     /// Never: its constants are valid.
     #[must_use]
-    pub fn opened(now: Timestamp, merchants: u128) -> Self {
+    pub fn opened(now: Timestamp, merchants: u128, lookups: Option<MarkerKeys>) -> Self {
         let mut ledger = Self::empty(now);
+        if lookups.is_some() {
+            ledger.terms.records = RecordVersion::V7;
+        }
+        ledger.lookups = lookups;
         let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
         ledger.execute(&configuration);
         for number in 1..=merchants {
@@ -85,7 +106,7 @@ impl Ledger {
 
     fn empty(now: Timestamp) -> Self {
         let tenant = Tenant::parse("bulk").expect("a slug");
-        Self { model: Model::new(), tenant, terms: terms(), merchants: Vec::new(), now, ids: 0 }
+        Self { model: Model::new(), tenant, terms: terms(), lookups: None, merchants: Vec::new(), now, ids: 0 }
     }
 
     fn add_merchant(&mut self, number: u128) -> MerchantTerms {
@@ -165,17 +186,26 @@ impl Ledger {
     /// # Panics
     /// When a transaction is refused, which is a bug of a builder or of this module.
     pub fn open(&mut self) -> CustomerId {
+        self.open_as(&Contact { name: "Bulk".to_owned(), kana: None, email: None, phone: None })
+    }
+
+    /// Opens a customer without money, with a name and ways to reach it.
+    ///
+    /// # Panics
+    /// As [`Ledger::open`].
+    pub fn open_as(&mut self, contact: &Contact) -> CustomerId {
+        let given = |value: &Option<String>| value.as_deref().map(text);
         let command = customers::open::CustomerOpen {
             tenant: self.tenant.clone(),
             actor: Actor::Staff(staff(1)),
             customer: None,
-            name: text("Bulk"),
-            kana: None,
-            email: None,
-            phone: None,
+            name: text(&contact.name),
+            kana: given(&contact.kana),
+            email: given(&contact.email),
+            phone: given(&contact.phone),
         };
         let cx = self.cx();
-        let plan = customers::open::plan(&command, &self.terms, None, &cx).expect("it can be opened");
+        let plan = customers::open::plan(&command, &self.terms, self.lookups.as_ref(), &cx).expect("it can be opened");
         self.write(&plan.draft, Principal::Staff(staff(1)), Operation::CustomerOpen);
         plan.receipt.customer
     }

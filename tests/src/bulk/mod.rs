@@ -5,7 +5,7 @@ mod export;
 mod ledger;
 
 pub use export::Export;
-pub use ledger::Ledger;
+pub use ledger::{Contact, Ledger};
 
 use ledger_core::ids::Tenant;
 use std::path::Path;

@@ -98,7 +98,7 @@ fn run(args: &Args) -> Outcome<bool> {
 /// The size of a family's books; `None` if it has none this large.
 fn size(family: Family, size: u64) -> Option<u64> {
     match family {
-        Family::Customers | Family::History | Family::Payments => Some(size),
+        Family::Customers | Family::History | Family::Payments | Family::Found => Some(size),
         // One wallet at 20 payments a second has 12,000 in ten minutes.
         Family::Burst => (size <= 10_000).then_some(size),
         // At least as many as a page of a list has.
@@ -154,6 +154,7 @@ fn tasks(family: Family) -> &'static [Task] {
             &[Task::Crediting, Task::Sealing, Task::Reconciliation, Task::Reads, Task::Few]
         }
         Family::Burst => &[Task::Sealing],
+        Family::Found => &[Task::Finding],
         Family::Merchants => &[Task::Crediting, Task::Sealing, Task::Reads, Task::Few],
     }
 }

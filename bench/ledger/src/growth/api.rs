@@ -84,6 +84,15 @@ impl Api {
         self.send(request.header("idempotency-key", key.to_string()), caller, Body::from(body.to_string())).await
     }
 
+    /// Sends a POST that only reads, and must succeed; returns the response's JSON.
+    ///
+    /// # Errors
+    /// The response, if it is no success.
+    pub async fn search(&self, caller: &Caller, path: &str, body: &Value) -> Result<Value, String> {
+        let request = Request::builder().method(Method::POST).uri(path).header("content-type", "application/json");
+        self.send(request, caller, Body::from(body.to_string())).await
+    }
+
     async fn send(&self, request: http::request::Builder, caller: &Caller, body: Body) -> Result<Value, String> {
         let mut request = request.body(body).map_err(|error| error.to_string())?;
         let path = request.uri().to_string();

@@ -3,9 +3,11 @@
 
 use dynoxide::{AttributeValue, Database, ImportOptions};
 use ledger_core::dynamo::{Item, Value};
+use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{CustomerId, TransactionId};
+use ledger_local::marker_keys;
 use ledger_runtime::clock::Clock;
-use ledger_tests::bulk::Ledger;
+use ledger_tests::bulk::{Contact, Ledger};
 use ledger_tests::engine::create_request;
 use ledger_tests::wire::TABLE;
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,8 @@ pub enum Family {
     Burst,
     /// The number of merchants.
     Merchants,
+    /// The number of customers that lists and searches find among.
+    Found,
 }
 
 /// The time between two payments.
@@ -43,6 +47,12 @@ const GIVEN: u64 = 100_000_000;
 /// The payments of each customer, if one merchant's payments grow.
 const PAYMENTS_EACH: u64 = 10;
 const MERCHANTS: u128 = 10;
+/// The customers that books of all sizes begin with where lists and searches are measured: enough for a full page of each
+/// surname in each shard.
+const FIRST_FOUND: u32 = 1_600;
+/// The number of the observed customer.
+pub const OBSERVED: u64 = 0;
+const SURNAMES: [(&str, &str); 4] = [("山田", "ヤマダ"), ("佐藤", "サトウ"), ("鈴木", "スズキ"), ("田中", "タナカ")];
 /// How many items one import writes.
 const IMPORT_ITEMS: usize = 5_000;
 
@@ -71,7 +81,8 @@ pub struct Facts {
 
 impl Family {
     /// Every family, in the order of the report.
-    pub const ALL: [Self; 5] = [Self::Customers, Self::History, Self::Payments, Self::Burst, Self::Merchants];
+    pub const ALL: [Self; 6] =
+        [Self::Customers, Self::History, Self::Payments, Self::Burst, Self::Merchants, Self::Found];
 
     /// The name.
     #[must_use]
@@ -82,6 +93,7 @@ impl Family {
             Self::Payments => "one merchant's payments",
             Self::Burst => "one customer's payments within ten minutes",
             Self::Merchants => "merchants",
+            Self::Found => "customers to find",
         }
     }
 
@@ -89,8 +101,16 @@ impl Family {
     fn step(self, size: u64) -> Duration {
         match self {
             Self::Burst => BURST / u32::try_from(size).unwrap_or(u32::MAX).max(1),
-            Self::Customers | Self::History | Self::Payments | Self::Merchants => STEP,
+            Self::Customers | Self::History | Self::Payments | Self::Merchants | Self::Found => STEP,
         }
+    }
+
+    /// The keys of what customers are found by.
+    fn lookups(self) -> Result<Option<MarkerKeys>, String> {
+        if self != Self::Found {
+            return Ok(None);
+        }
+        MarkerKeys::parse(marker_keys::in_memory().expose()).map(Some).map_err(|error| error.to_string())
     }
 }
 
@@ -104,9 +124,14 @@ pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
     let step = family.step(size);
     let grown = step * u32::try_from(size).map_err(|_| "a size must fit in 32 bits".to_owned())?;
     let end = if family == Family::Burst { Duration::ZERO } else { PAUSE };
-    let begin = Clock::system().now().minus(STEP * FIRST_PAYMENTS + PAUSE + grown + end);
-    let mut ledger = Ledger::opened(begin, merchants.max(2));
-    let customer = ledger.open();
+    let first = if family == Family::Found { FIRST_FOUND } else { 0 };
+    let begin = Clock::system().now().minus(STEP * (first + FIRST_PAYMENTS) + PAUSE + grown + end);
+    let mut ledger = Ledger::opened(begin, merchants.max(2), family.lookups()?);
+    let customer = if first > 0 { ledger.open_as(&contact(OBSERVED)) } else { ledger.open() };
+    for number in 1..=u64::from(first) {
+        ledger.wait(STEP);
+        let _ = ledger.open_as(&contact(OBSERVED + number));
+    }
     ledger.give(customer, GIVEN);
     let mut facts = first_payments(&mut ledger, customer)?;
     ledger.wait(PAUSE);
@@ -119,15 +144,35 @@ pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
             Family::History | Family::Burst => pays(&mut ledger, Some(customer), (100.min(size - paid), step), others),
             // Merchants alone grow.
             Family::Merchants => size,
+            Family::Found => {
+                ledger.wait(step);
+                let _ = ledger.open_as(&contact(u64::from(FIRST_FOUND) + 1 + before));
+                1
+            }
         };
         table.load(ledger.take_all_but_wallet(customer))?;
     }
     table.load(ledger.take_rest())?;
-    let of_growth = if family == Family::Merchants { 0 } else { size };
+    let of_growth = match family {
+        Family::Customers | Family::History | Family::Payments | Family::Burst => size,
+        Family::Merchants | Family::Found => 0,
+    };
     facts.payments = u64::from(FIRST_PAYMENTS) + of_growth;
     facts.of_merchant = u64::from(FIRST_PAYMENTS) + if family == Family::Payments { size } else { 0 };
     facts.items = table.finish()?;
     Ok(facts)
+}
+
+/// How a customer is found, by its number. No two have the same.
+#[must_use]
+pub fn contact(number: u64) -> Contact {
+    let (surname, kana) = SURNAMES[usize::try_from(number).unwrap_or(0) % SURNAMES.len()];
+    Contact {
+        name: format!("{surname} {number}"),
+        kana: Some(format!("{kana} {number}")),
+        email: Some(format!("customer-{number}@example.jp")),
+        phone: Some(format!("090-{:04}-{:04}", number / 10_000 % 10_000, number % 10_000)),
+    }
 }
 
 fn first_payments(ledger: &mut Ledger, customer: CustomerId) -> Result<Facts, String> {
@@ -255,6 +300,14 @@ mod tests {
         assert_eq!((facts.payments, facts.of_merchant), (140, 140));
         // A payment has a marker, an entry and a record of its own; the wallet is rewritten.
         assert!(facts.items > 3 * 140, "{facts:?}");
+    }
+
+    #[test]
+    fn contact_of_each_customer_is_its_own_and_surnames_return() {
+        let (first, fifth) = (contact(OBSERVED), contact(4));
+        assert_eq!((first.name.as_str(), fifth.name.as_str()), ("山田 0", "山田 4"));
+        assert_eq!(contact(1_000_000).phone.as_deref(), Some("090-0100-0000"));
+        assert_ne!((first.phone, first.email), (fifth.phone, fifth.email));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a measuring process does: requests of the API, and the workers until nothing is due.
 
 use super::api::{Api, Caller};
-use super::books::Facts;
+use super::books::{Facts, OBSERVED, contact};
 use super::meter::{Meter, plain_client};
 use super::series::Measured;
 use crate::process::peak_bytes;
@@ -18,6 +18,7 @@ use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{EventSink, Publisher, Sent, SinkError};
 use ledger_runtime::reconcile::{Outlets, Settings};
 use ledger_runtime::worker::Due;
+use ledger_tests::bulk::Contact;
 use ledger_tests::http::host;
 use ledger_tests::wire::TABLE;
 use serde_json::{Value, json};
@@ -49,6 +50,8 @@ pub enum Task {
     Reconciliation,
     /// Reads balances, histories and lists.
     Reads,
+    /// Lists and searches customers, and reads the file of one.
+    Finding,
     /// Makes a few payments, runs the workers for them, and runs them with nothing due.
     Few,
 }
@@ -63,9 +66,16 @@ impl Task {
             Self::Sealing => "sealing",
             Self::Reconciliation => "reconciliation",
             Self::Reads => "reads",
+            Self::Finding => "finding",
             Self::Few => "few",
         }
     }
+}
+
+/// A request that reads.
+enum Reading {
+    Get(String),
+    Search(Value),
 }
 
 /// The functions and the workers over a table, with what they consume.
@@ -89,11 +99,37 @@ pub async fn run(task: Task, url: &str, facts: Facts, directory: PathBuf) -> Res
     match task {
         Task::Uncredited => bench.uncredited().await,
         Task::Reads => bench.reads().await,
+        Task::Finding => bench.finding().await,
         Task::Few => bench.few().await,
         Task::Crediting | Task::Sealing | Task::Reconciliation => {
             let mut measured = bench.until_nothing_is_due(task).await?;
             measured.peak_bytes = peak_bytes(std::process::id());
             Ok(vec![measured])
+        }
+    }
+}
+
+impl Reading {
+    fn get(path: &str) -> Self {
+        Self::Get(path.to_owned())
+    }
+
+    async fn send(&self, api: &Api, caller: &Caller) -> Result<Value, String> {
+        match self {
+            Self::Get(path) => api.get(caller, path).await,
+            Self::Search(body) => api.search(caller, "/v1/admin/customers/search", body).await,
+        }
+    }
+
+    /// The request of the page after a cursor.
+    fn after(&self, cursor: &str) -> Self {
+        match self {
+            Self::Get(path) => Self::Get(format!("{path}&cursor={cursor}")),
+            Self::Search(body) => {
+                let mut body = body.clone();
+                body["cursor"] = json!(cursor);
+                Self::Search(body)
+            }
         }
     }
 }
@@ -121,22 +157,28 @@ impl Bench {
         Caller::staff(&self.facts.tenant, &self.facts.staff)
     }
 
-    /// Requests a path once for the caches, once for the counts, and then several times for the time.
-    async fn read(&self, operation: &str, caller: &Caller, path: &str, lines: usize) -> Result<Measured, String> {
+    /// Sends a request once for the caches, once for the counts, and then several times for the time.
+    async fn read(
+        &self,
+        operation: &str,
+        caller: &Caller,
+        reading: &Reading,
+        lines: usize,
+    ) -> Result<Measured, String> {
         for api in [&self.api, &self.plain] {
-            let answer = api.get(caller, path).await?;
-            let found = answer["items"].as_array().map_or(0, Vec::len);
+            let answer = reading.send(api, caller).await?;
+            let found = ["items", "timeline"].iter().find_map(|name| answer[*name].as_array()).map_or(0, Vec::len);
             if found < lines {
-                return Err(format!("{path} has {found} lines, of {lines}: the books are not as they should be"));
+                return Err(format!("{operation}: {found} lines, of {lines}: the books are not as they should be"));
             }
         }
         let _ = self.meter.take();
-        let _ = self.api.get(caller, path).await?;
+        let _ = reading.send(&self.api, caller).await?;
         let counts = self.meter.take();
         let mut times = Vec::new();
         for _ in 0..TIMED {
             let began = Instant::now();
-            let _ = self.plain.get(caller, path).await?;
+            let _ = reading.send(&self.plain, caller).await?;
             times.push(began.elapsed());
         }
         let micros = Latencies::new(times).percentile(500).as_micros();
@@ -148,8 +190,8 @@ impl Bench {
         if self.facts.of_merchant >= UNCREDITED_MAX {
             return Ok(Vec::new());
         }
-        let path = "/v1/merchant/balances";
-        let mut measured = self.read("merchant's balances, nothing credited", &self.merchant(), path, 0).await?;
+        let path = Reading::get("/v1/merchant/balances");
+        let mut measured = self.read("merchant's balances, nothing credited", &self.merchant(), &path, 0).await?;
         measured.work = self.facts.of_merchant;
         Ok(vec![measured])
     }
@@ -175,18 +217,53 @@ impl Bench {
             ("acts of the staff, first page", &staff, list("/v1/admin/audit"), 0),
             ("audit trail of a payment", &staff, format!("/v1/admin/audit?resource=payment:{payment}"), 1),
         ] {
-            measured.push(self.read(operation, caller, &path, lines).await?);
+            measured.push(self.read(operation, caller, &Reading::Get(path), lines).await?);
         }
         if self.facts.payments < TRAIL_ENTRIES_MAX {
             let body = json!({"amount": "10"});
             let refund = format!("{payments}/{payment}/refunds");
             let _ = self.api.post(&self.app, &merchant, &refund, &body).await?;
-            let path = format!("/v1/admin/audit?resource=payment:{payment}");
+            let path = Reading::Get(format!("/v1/admin/audit?resource=payment:{payment}"));
             measured.push(self.read("audit trail of a payment refunded late", &staff, &path, 1).await?);
             // So that the few payments are the only due work afterwards.
             for task in [Task::Crediting, Task::Sealing] {
                 let _ = self.until_nothing_is_due(task).await?;
             }
+        }
+        Ok(measured)
+    }
+
+    async fn finding(&self) -> Result<Vec<Measured>, String> {
+        let Contact { name, kana, email, phone } = contact(OBSERVED);
+        let beginning = |of: &str| of.split(' ').next().unwrap_or(of).to_owned();
+        let by = |field: &str, value: &str| Reading::Search(json!({field: value, "limit": PAGE}));
+        let (of_name, of_kana) = (beginning(&name), beginning(&kana.unwrap_or_default()));
+        let staff = self.staff();
+        let list = format!("/v1/admin/customers?limit={PAGE}");
+        let file = format!("/v1/admin/customers/{}/file?limit={PAGE}", self.facts.customer);
+        let later = async |first: &Reading| {
+            let answer = first.send(&self.api, &staff).await?;
+            let cursor = answer["next_cursor"].as_str().ok_or("a first page has no cursor")?.to_owned();
+            Ok::<_, String>(first.after(&cursor))
+        };
+        let mut measured = Vec::new();
+        for (operation, reading) in [
+            ("customers", Reading::Get(list.clone())),
+            ("customers with a status", Reading::Get(format!("{list}&status=active"))),
+            ("customers by the beginning of the name", by("name", &of_name)),
+            ("customers by the beginning of the kana", by("kana", &of_kana)),
+            ("a customer's file", Reading::Get(file)),
+        ] {
+            let second = later(&reading).await?;
+            measured.push(self.read(&format!("{operation}, first page"), &staff, &reading, PAGE).await?);
+            measured.push(self.read(&format!("{operation}, second page"), &staff, &second, PAGE).await?);
+        }
+        for (operation, field, value) in [
+            ("a customer by the name", "name", name),
+            ("a customer by the telephone number", "phone", phone.unwrap_or_default()),
+            ("a customer by the e-mail address", "email", email.unwrap_or_default()),
+        ] {
+            measured.push(self.read(operation, &staff, &by(field, &value), 1).await?);
         }
         Ok(measured)
     }
@@ -264,7 +341,7 @@ impl Bench {
                 passed.sealed.records
             }
             Task::Reconciliation => self.reconcile().await?,
-            Task::Uncredited | Task::Reads | Task::Few => 0,
+            Task::Uncredited | Task::Reads | Task::Finding | Task::Few => 0,
         };
         Ok(done as u64)
     }
