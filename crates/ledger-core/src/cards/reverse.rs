@@ -14,7 +14,7 @@ use crate::keys::{self, Partition, attr};
 use crate::limits;
 use crate::money::{Amount, Delta};
 use crate::operation::Operation;
-use crate::payment_state::Move;
+use crate::payment_state::{Move, PaymentState};
 use crate::payments::ReturnKind;
 use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
 use crate::payments::refund_room::TakenRoom;
@@ -274,6 +274,10 @@ fn payment_items(
         postings.iter().filter(|posting| posting.account == merchant).map(|p| p.delta.clone()).collect();
     let refund = original.refund_id.is_some();
     if !refund {
+        if payment.state == PaymentState::Reversed {
+            // The marker says otherwise: it was read before another reversal wrote both.
+            return Err(PlanRefusal::Refused(Failure::StalePlan));
+        }
         payment.state.moved(Move::Reverse)?;
     }
     let mut update = Update::new();

@@ -165,6 +165,9 @@ fn refused() -> Vec<Case> {
             .seen([paid("800", "captured")])
             .on([done("card_pay"), pay_entry(), paid("500", "partially_refunded"), card("2200")])
             .ends("rejected stale_plan by payment"),
+        reversal("card_reverse/pay-reversed-between-reads", "Its marker was read before that: plan again.", "card_pay")
+            .on([done("card_pay"), pay_entry(), paid("0", "reversed"), card("3000")])
+            .ends("refused stale_plan"),
         reversal("card_reverse/original-came-meanwhile", "It was not there when it was read: plan again.", "card_pay")
             .seen([absent()])
             .on([done("card_pay"), pay_entry(), paid("800", "captured"), card("2200")])
