@@ -12,7 +12,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Listing, Params, PathId, RecordListing};
+use ledger_runtime::request::{self, Params, PathId, RecordListing};
 use ledger_runtime::views::{HoldView, Page, PaymentDetail, RecordView};
 
 pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/payments")
@@ -23,11 +23,7 @@ pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{mer
     .pages_of::<RecordView>()
     .parameter(RecordListing::KIND)
     .parameter(RecordListing::STATUS)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::ASSET)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX)
+    .in_ranges_of_asset()
     .when(Code::NotFound, "no such merchant");
 
 pub(crate) async fn of_merchant(

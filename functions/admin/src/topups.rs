@@ -18,7 +18,7 @@ use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, Listing, PathId, PathOf, TopupListing};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf, TopupListing};
 use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{Page, TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
@@ -49,10 +49,7 @@ pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{cus
     .id("customer_id", "The customer's id.")
     .pages_of::<TopupView>()
     .parameter(TopupListing::STATUS)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX)
+    .in_ranges()
     .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
     .when(Code::NotFound, "no such customer");
 

@@ -28,11 +28,7 @@ pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{cus
     .pages_of::<HistoryView>()
     .parameter(Listing::OPERATION)
     .parameter(Listing::MERCHANT)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::ASSET)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX)
+    .in_ranges_of_asset()
     .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
     .when(Code::NotFound, "no such customer");
 
@@ -57,11 +53,7 @@ pub(crate) const OF_CARD: Endpoint = Endpoint::get("/v1/admin/cards/{card_id}/tr
     .pages_of::<HistoryView>()
     .parameter(Listing::OPERATION)
     .parameter(Listing::MERCHANT)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::ASSET)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX)
+    .in_ranges_of_asset()
     .when(Code::NotFound, "no such card");
 
 pub(crate) async fn of_card(

@@ -17,7 +17,7 @@ use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Caller, Customer};
 use ledger_runtime::limits::LimitedAccount;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{AmountText, Empty, KeyedJson, Listing, PathId, TopupListing};
+use ledger_runtime::request::{AmountText, Empty, KeyedJson, PathId, TopupListing};
 use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{Page, TOPUP_OF_CUSTOMER, TopupCreatedView, TopupView};
 use serde::Deserialize;
@@ -68,10 +68,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/topups")
     .open()
     .pages_of::<TopupView>()
     .parameter(TopupListing::STATUS)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX);
+    .in_ranges();
 
 pub(crate) async fn list(
     State(app): State<App>,

@@ -19,11 +19,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/transactions")
     .pages_of::<HistoryView>()
     .parameter(Listing::OPERATION)
     .parameter(Listing::MERCHANT)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::ASSET)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX)
+    .in_ranges_of_asset()
     .problems(&[Code::LegacyRecordUnreadable]);
 
 pub(crate) async fn list(

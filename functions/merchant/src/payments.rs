@@ -9,7 +9,7 @@ use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Permission};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{Listing, PathId, RecordListing};
+use ledger_runtime::request::{PathId, RecordListing};
 use ledger_runtime::views::{Page, PaymentDetail, RecordView};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
@@ -19,11 +19,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
     .pages_of::<RecordView>()
     .parameter(RecordListing::KIND)
     .parameter(RecordListing::STATUS)
-    .parameter(Listing::FROM)
-    .parameter(Listing::TO)
-    .parameter(Listing::ASSET)
-    .parameter(Listing::MIN)
-    .parameter(Listing::MAX);
+    .in_ranges_of_asset();
 
 pub(crate) async fn list(
     State(app): State<App>,

@@ -1,6 +1,7 @@
 //! Lists: the parameters and the response of an endpoint whose response is a page.
 
 use super::{Endpoint, Parameter, Shape, Success};
+use crate::request::Listing;
 use utoipa::ToSchema;
 
 impl<A: Copy> Endpoint<A> {
@@ -27,5 +28,18 @@ impl<A: Copy> Endpoint<A> {
     #[must_use]
     pub const fn paged(self) -> Self {
         self.parameter(Parameter::LIMIT).parameter(Parameter::CURSOR)
+    }
+
+    /// Adds the parameters `from`, `to`, `min` and `max`, for a list whose amounts are all in one asset.
+    #[must_use]
+    pub const fn in_ranges(self) -> Self {
+        self.parameter(Listing::FROM).parameter(Listing::TO).parameter(Listing::MIN).parameter(Listing::MAX)
+    }
+
+    /// As [`Endpoint::in_ranges`], with the parameter `asset`, in which `min` and `max` are.
+    #[must_use]
+    pub const fn in_ranges_of_asset(self) -> Self {
+        let timed = self.parameter(Listing::FROM).parameter(Listing::TO).parameter(Listing::ASSET);
+        timed.parameter(Listing::MIN).parameter(Listing::MAX)
     }
 }
