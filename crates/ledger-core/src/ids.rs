@@ -80,6 +80,8 @@ macro_rules! id {
 id! {
     /// A customer with a wallet.
     CustomerId;
+    /// What names a sign-in: the subject of its tokens.
+    SubjectId;
     /// A stored-value card.
     CardId;
     /// A merchant.

@@ -30,7 +30,7 @@ pub use card::{card, card_batch, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
 pub use finding::{
     LISTED_SHARDS, LOOKUP, Lookup, contact_partition, customers_partition, listed_shard, lookup,
-    merchant_names_partition, named_place, names_partition, place, place_of, terminals_of_partition,
+    merchant_names_partition, named_place, names_partition, place, place_of, sign_in, terminals_of_partition,
     terminals_partition,
 };
 pub use owner::{

@@ -64,6 +64,8 @@ operations! {
     CustomerOpen = "customer_open",
     /// The operator changes a customer.
     CustomerPatch = "customer_patch",
+    /// A customer is moved to another sign-in, as two people of the operator's staff decided.
+    SignInMove = "sign_in_move",
     /// The operator registers a merchant.
     MerchantOpen = "merchant_open",
     /// The operator changes a merchant.

@@ -31,7 +31,7 @@ use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SettlementTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -107,6 +107,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
+        sign_ins: SignInTerms::OwnIds,
     })
 }
 

@@ -7,7 +7,7 @@ use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
-    RoomTerms, SettlementTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -157,6 +157,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
+        sign_ins: SignInTerms::OwnIds,
     })
 }
 

@@ -199,6 +199,11 @@ impl App {
             // A terminal may have been looked for before it was registered.
             Command::CounterOpen { terminal } => self.records().forget_terminal(tenant, *terminal),
             Command::TermsChange { .. } | Command::TermsCancel { .. } => self.records().forget_tenant(tenant),
+            Command::SignInMove(of) => {
+                // The first move of a tenant changes its configuration.
+                self.records().forget_tenant(tenant);
+                [of.subject, of.seen].into_iter().for_each(|subject| self.records().forget_sign_in(tenant, subject));
+            }
             Command::Grant { .. }
             | Command::BulkGrant { .. }
             | Command::CashCeiling { .. }
@@ -231,6 +236,7 @@ impl App {
             | Command::Refund(_)
             | Command::CashReversal(_)
             | Command::CardReplace(_)
+            | Command::SignInMove(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

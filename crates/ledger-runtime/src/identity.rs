@@ -2,6 +2,7 @@
 //!
 //! No body, header or path can name a tenant or a caller.
 
+use crate::app::App;
 use crate::gateway::{GatewayContext, TokenClaims};
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
@@ -9,7 +10,9 @@ use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
-use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, StaffId, Tenant};
+use ledger_core::customers::sign_in::{SignIn, own_of};
+use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, StaffId, SubjectId, Tenant};
+use ledger_core::terms::SignInTerms;
 use ledger_core::time::Timestamp;
 
 /// A caller with a verified identity.
@@ -37,6 +40,7 @@ pub trait Caller {
 pub struct Customer {
     tenant: Tenant,
     id: CustomerId,
+    sign_in: Option<SubjectId>,
 }
 
 /// A caller of the merchant API: a merchant's staff member.
@@ -120,6 +124,32 @@ impl Customer {
     pub fn id(&self) -> CustomerId {
         self.id
     }
+
+    /// The subject of the customer's token, if the tenant has moved customers to other sign-ins.
+    #[must_use]
+    pub fn sign_in(&self) -> Option<SubjectId> {
+        self.sign_in
+    }
+
+    /// The customer whose sign-in the token's subject is, as far as the caches of this process know.
+    ///
+    /// A tenant that has moved no customer costs no read beside that of its terms.
+    async fn signed_in(self, app: &App) -> Result<Self, Problem> {
+        let (now, subject) = (app.now(), own_of(self.id));
+        let terms = app.records().tenant(app.dynamo(), &self.tenant, (now, now)).await?;
+        // Without terms nothing is executed.
+        match terms.map_or(SignInTerms::OwnIds, |terms| terms.sign_ins) {
+            SignInTerms::OwnIds => Ok(self),
+            SignInTerms::Moved => {
+                let id = match app.records().sign_in(app.dynamo(), &self.tenant, subject, now).await? {
+                    SignIn::Own => self.id,
+                    SignIn::Of(customer) => customer,
+                    SignIn::Ended => return Err(Problem::not_found()),
+                };
+                Ok(Self { id, sign_in: Some(subject), ..self })
+            }
+        }
+    }
 }
 
 impl Merchant {
@@ -186,12 +216,12 @@ impl Caller for Admin {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Customer {
+impl FromRequestParts<App> for Customer {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let claims = Claims::of(parts)?;
-        Self::from_claims(&claims)
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let caller = Self::from_claims(&Claims::of(parts)?)?;
+        caller.signed_in(app).await
     }
 }
 
@@ -214,9 +244,10 @@ impl<S: Sync> FromRequestParts<S> for Admin {
 }
 
 impl Customer {
+    /// The caller as a tenant sees it that has moved no customer: the subject is the customer's id.
     fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
         claims.require_face("customer")?;
-        Ok(Self { tenant: claims.tenant.clone(), id: claims.id("sub", CustomerId::parse)? })
+        Ok(Self { tenant: claims.tenant.clone(), id: claims.id("sub", CustomerId::parse)?, sign_in: None })
     }
 }
 
@@ -238,7 +269,7 @@ impl Admin {
     }
 }
 
-/// The tenant and the actor of the verified token. `None` without a token, and no actor if its claims name none: the
+/// The tenant and the actor of the verified token; a customer is named by the token's subject. `None` without a token, and no actor if its claims name none: the
 /// request's handler refuses it then.
 pub(crate) fn verified_caller(extensions: &Extensions) -> Option<(Tenant, Option<Actor>)> {
     let claims = Claims::verified(extensions).ok()?;

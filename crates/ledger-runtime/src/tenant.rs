@@ -1,10 +1,11 @@
-//! Terms of tenants and merchants, terminals' keys and staff members, cached for 60 seconds. A payment with warm caches
+//! Terms of tenants and merchants, terminals' keys, customers' sign-ins and staff members, cached for 60 seconds. A payment with warm caches
 //! takes one round trip to the store.
 
 use crate::cache::Cache;
 use crate::dynamo::{Dynamo, ReadError};
+use ledger_core::customers::sign_in::SignIn;
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::ids::{Employer, MerchantId, StaffId, Tenant, TerminalId};
+use ledger_core::ids::{Employer, MerchantId, StaffId, SubjectId, Tenant, TerminalId};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::staff::StaffMember;
 use ledger_core::terminals::TerminalRecord;
@@ -21,6 +22,7 @@ pub struct Records {
     terminals: Cache<(Tenant, TerminalId), Arc<TerminalRecord>>,
     /// The ids of requests' terminals that had no record when it was last looked for.
     unknown_terminals: Cache<(Tenant, TerminalId), ()>,
+    sign_ins: Cache<(Tenant, SubjectId), SignIn>,
     staff: Cache<(Tenant, Employer, StaffId), Arc<StaffMember>>,
     /// Those whose denials of the present hour are on record, as far as this process knows.
     denied: Cache<(Tenant, Employer, StaffId), ()>,
@@ -111,6 +113,32 @@ impl Records {
     ) -> Result<Option<Arc<StaffMember>>, ReadError> {
         let (cached, key) = ((tenant.clone(), employer, id), keys::staff_member(tenant, employer, id));
         load(&self.staff, dynamo, &cached, &key, now, |item| StaffMember::read(employer, item)).await
+    }
+
+    /// Whose sign-in a subject is, read at most a minute before `now`. A subject without an item is cached too: nearly all have
+    /// none.
+    ///
+    /// # Errors
+    /// [`ReadError`] if its item cannot be read.
+    pub(crate) async fn sign_in(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        subject: SubjectId,
+        now: Timestamp,
+    ) -> Result<SignIn, ReadError> {
+        let cached = (tenant.clone(), subject);
+        if let Some((known, _)) = self.sign_ins.get(&cached, now) {
+            return Ok(known);
+        }
+        let read = SignIn::read(dynamo.get(&keys::sign_in(tenant, subject)).await?.as_ref())?;
+        self.sign_ins.put(cached, read, now);
+        Ok(read)
+    }
+
+    /// Removes a sign-in from the cache. To be called after a customer was moved to it or from it.
+    pub(crate) fn forget_sign_in(&self, tenant: &Tenant, subject: SubjectId) {
+        self.sign_ins.forget(&(tenant.clone(), subject));
     }
 
     /// Removes a staff member from the cache. To be called after changing it.

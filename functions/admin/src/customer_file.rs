@@ -1,6 +1,7 @@
 //! `GET /v1/admin/customers/{customer_id}/file`: all that staff sees of a customer.
 
 use crate::customers::{named, record_read};
+use crate::sign_in::SignInView;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
@@ -35,6 +36,8 @@ pub(crate) struct CustomerFileView {
 pub(crate) struct CustomerPresentView {
     /// The profile.
     customer: CustomerView,
+    /// With what the customer signs in.
+    sign_in: SignInView,
     /// The kind of actor that froze the customer, for example `staff`; absent if the customer is not frozen.
     #[serde(skip_serializing_if = "Option::is_none")]
     frozen_by: Option<String>,
@@ -97,6 +100,7 @@ async fn present(app: &App, tenant: &Tenant, id: CustomerId, profile: &Item) -> 
     let frozen_by = profile.opt_text(attr::FROZEN)?.map(|by| by.split(':').next().unwrap_or(by).to_owned());
     Ok(CustomerPresentView {
         customer: CustomerView::read(profile)?,
+        sign_in: SignInView::read(profile, id)?,
         frozen_by,
         balances: balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?,
         limits,

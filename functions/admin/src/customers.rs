@@ -1,5 +1,6 @@
 //! `/v1/admin/customers`: opens wallets; shows, changes and freezes customers.
 
+use crate::sign_in::SignInView;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::customers;
@@ -13,7 +14,7 @@ use ledger_core::notices::Contact;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
-use ledger_core::terms::StaffSource;
+use ledger_core::terms::{SignInTerms, StaffSource};
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
@@ -90,6 +91,8 @@ pub(crate) struct WalletDetail {
     customer: CustomerView,
     /// One balance per asset.
     balances: Vec<BalanceView>,
+    /// With what the customer signs in.
+    sign_in: SignInView,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/customers")
@@ -129,6 +132,14 @@ pub(crate) async fn create(
             phone: request::text_of(phone.as_ref())?,
         };
         let terms = app.terms_at(who.tenant(), cx.now).await?;
+        let terms = match terms.sign_ins {
+            // The tenant's first move may be younger than the cache, and an id that is given may be its subject.
+            SignInTerms::OwnIds if customer.is_some() && terms.records.has_listings() => {
+                app.records().forget_tenant(who.tenant());
+                app.terms_at(who.tenant(), cx.now).await?
+            }
+            SignInTerms::OwnIds | SignInTerms::Moved => terms,
+        };
         let lookups = app.lookup_keys(who.tenant()).await?;
         Ok(customers::open::plan(&open, &terms, lookups.as_deref(), &cx)?)
     };
@@ -162,7 +173,8 @@ pub(crate) async fn get(
     let item = app.dynamo().get(&partition.profile()).await.map_err(named)?.ok_or_else(Problem::not_found)?;
     let balances = app.dynamo().balances(&partition).await.map_err(named)?;
     let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
-    let view = WalletDetail { customer: CustomerView::read(&item)?, balances };
+    let sign_in = SignInView::read(&item, id)?;
+    let view = WalletDetail { customer: CustomerView::read(&item)?, balances, sign_in };
     record_read(&app, &who, id).await?;
     Ok(Json(view))
 }

@@ -36,6 +36,7 @@ mod payout_requests;
 mod reconciliation;
 mod refund_rooms;
 mod settlements;
+mod sign_in;
 mod staff;
 mod terminal_lists;
 mod terminals;
@@ -69,6 +70,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(operations::OF_MERCHANT.on(operations::of_merchant))
         .route(operations::OF_TERMINAL.on(operations::of_terminal))
         .route(customers::PATCH.on(customers::patch))
+        .route(sign_in::MOVE.on(sign_in::move_to))
         .route(notices::GET.on(notices::get))
         .route(account_limits::CHANGE.on(account_limits::change))
         .route(merchant_lists::LIST.on(merchant_lists::list))

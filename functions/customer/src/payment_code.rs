@@ -37,7 +37,7 @@ pub(crate) async fn create(
     KeyedJson(key, Empty {}): KeyedJson<Empty>,
 ) -> Result<Outcome, Problem> {
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], Fields::new()).await?;
-    let plan = async |cx| Ok(payments::code::plan(who.tenant(), who.id(), &cx)?);
+    let plan = async |cx| Ok(payments::code::plan(who.tenant(), who.id(), who.sign_in(), &cx)?);
     Ok(app
         .perform(claim, admission, plan, |receipt| {
             let (code, expires_at) = (receipt.code.expose().to_owned(), receipt.expires_at.to_string());

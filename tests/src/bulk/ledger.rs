@@ -17,7 +17,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -382,5 +382,6 @@ fn terms() -> TenantTerms {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
+        sign_ins: SignInTerms::OwnIds,
     }
 }

@@ -223,6 +223,7 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::Charge => "merchant charges a one-time code",
         Endpoint::Refund => "merchant refunds a part",
         Endpoint::CustomerOpen => "operator opens a customer",
+        Endpoint::SignInMove => "operator requests another sign-in of a customer",
         Endpoint::CustomerPatch => "operator freezes a customer",
         Endpoint::MerchantOpen => "operator registers a merchant",
         Endpoint::MerchantPatch => "operator suspends a merchant",

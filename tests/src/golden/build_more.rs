@@ -98,7 +98,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             customers::open::plan(&command, &world.terms(), world.lookups().as_ref(), cx)?.draft
         }
-        Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), cx)?.draft,
+        Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), None, cx)?.draft,
         Does::CardIssue { owner, actor } => {
             let (owner, actor) = (owner.as_deref().map(decode::customer), decode::actor(actor));
             let issue = CardIssue { tenant, card: None, owner, expires_at: None, actor };

@@ -61,6 +61,7 @@ endpoints! {
     Refund = "post_merchant_payments_id_refunds",
     CustomerOpen = "post_admin_customers",
     CustomerPatch = "patch_admin_customers_customer_id",
+    SignInMove = "post_admin_customers_customer_id_sign_in",
     MerchantOpen = "post_admin_merchants",
     MerchantPatch = "patch_admin_merchants_merchant_id",
     MerchantOwner = "post_admin_merchants_merchant_id_staff",
@@ -236,6 +237,7 @@ impl Endpoint {
                 let path = format!("/v1/admin/customers/{}", world.customer().await.id);
                 change(world, &path, &frozen()).with_other("status", "active")
             }
+            Self::SignInMove => super::sign_ins::prepare(world).await,
             Self::MerchantOpen => {
                 make(world, "/v1/admin/merchants", &json!({"name": "Baker"})).with_other("name", "Butcher")
             }

@@ -10,13 +10,13 @@ use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, World, account_limits, assets, host, settling, staff, terms};
+use ledger_tests::http::{Answer, Call, World, account_limits, assets, host, settling, sign_ins, staff, terms};
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 22;
+const KINDS: usize = 23;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -43,6 +43,7 @@ const fn place(command: &Command) -> usize {
         Command::TermsCancel { .. } => 19,
         Command::CardReplace(_) => 20,
         Command::AssetBudget { .. } => 21,
+        Command::SignInMove(_) => 22,
     }
 }
 
@@ -95,6 +96,7 @@ async fn requests(world: &World) -> Vec<Call> {
         posts(terms::CANCELLATION, &json!({"version": 2})),
         posts(&format!("/v1/admin/cards/{loaded}/replace"), &json!({"new_card_id": fresh})),
         assets::sets(world).await,
+        sign_ins::moves(world, &rich.id, &new_id()),
     ]
 }
 

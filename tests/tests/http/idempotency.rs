@@ -51,6 +51,7 @@ endpoints! {
     merchant_refunds = Refund,
     admin_customers = CustomerOpen,
     admin_customers_patch = CustomerPatch,
+    admin_customers_sign_in = SignInMove,
     admin_merchants = MerchantOpen,
     admin_merchants_patch = MerchantPatch,
     admin_merchants_staff = MerchantOwner,

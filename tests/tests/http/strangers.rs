@@ -193,6 +193,7 @@ async fn ids_of_another_tenant_are_not_found() {
     let (operator, merchant, terminal) = (&world.operator.who, &stage.merchant.who, &stage.terminal.who);
     let amount = json!({"amount": "1"});
     let frozen = json!({"status": "frozen"});
+    let sign_in = json!({"subject": new_id(), "reason": "x"});
     let grant = json!({"customer_id": "<id>", "asset": "POINT", "amount": "1", "reason": "x"});
     let cases = [
         (
@@ -214,6 +215,7 @@ async fn ids_of_another_tenant_are_not_found() {
         (&theirs.payment, Call::get("/v1/admin/payments/<id>", operator)),
         (&theirs.merchant, Call::get("/v1/admin/merchants/<id>/payments", operator)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &frozen)),
+        (&theirs.customer, Call::post("/v1/admin/customers/<id>/sign-in", operator, &sign_in)),
         (&theirs.customer, Call::patch("/v1/admin/customers/<id>", operator, &json!({"name": "x"}))),
         (&theirs.merchant, Call::get("/v1/admin/merchants/<id>", operator)),
         (&theirs.merchant, Call::patch("/v1/admin/merchants/<id>", operator, &json!({"status": "suspended"}))),

@@ -3,6 +3,7 @@
 use crate::account::Account;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
+use crate::customers::sign_in::SignInMove;
 use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
@@ -178,6 +179,8 @@ pub enum Command {
     },
     /// Replaces a card by another one.
     CardReplace(ReplacedCard),
+    /// Moves a customer to another sign-in.
+    SignInMove(SignInMove),
     /// Sets the first owner of a merchant.
     MerchantOwner {
         /// The merchant.
@@ -215,6 +218,7 @@ impl Command {
             Self::TermsCancel { .. } => Operation::TermsCancel,
             Self::AccountLimits { .. } => Operation::AccountLimits,
             Self::CardReplace(_) => Operation::CardReplace,
+            Self::SignInMove(_) => Operation::SignInMove,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
     }
@@ -237,6 +241,7 @@ impl Command {
             Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::AssetBudget { .. } => Permission::TermsChange,
             Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::CardReplace(_) => Permission::CardsManage,
+            Self::SignInMove(_) => Permission::CustomersFreeze,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
         }
     }
@@ -258,6 +263,7 @@ impl Command {
             | Self::Refund(_)
             | Self::CashReversal(_)
             | Self::CardReplace(_)
+            | Self::SignInMove(_)
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -298,6 +304,7 @@ impl Command {
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
             | Self::CardReplace(_)
+            | Self::SignInMove(_)
             | Self::MerchantOwner { .. } => None,
         }
     }
@@ -318,6 +325,10 @@ impl Command {
             Self::CardReplace(of) => {
                 let owner = of.owner.map(Account::Customer);
                 [Account::Card(of.card), Account::Card(of.by)].into_iter().chain(owner).collect()
+            }
+            // The holder of the subject gets the wallet, so one who has opened an account under it is a beneficiary too.
+            Self::SignInMove(of) => {
+                [of.customer, CustomerId::new(of.subject.uuid())].into_iter().map(Account::Customer).collect()
             }
             Self::Grant { .. }
             | Self::CashCeiling { .. }
@@ -340,7 +351,7 @@ impl Command {
         }
     }
 
-    /// Whether it changes this member's record, or writes one for the same e-mail address: then the member may not decide
+    /// Whether it changes this member's record, writes one for the same e-mail address, or gives the member a wallet: then the member may not decide
     /// on it.
     #[must_use]
     pub fn is_about(&self, member: &StaffMember) -> bool {
@@ -349,6 +360,7 @@ impl Command {
                 *id == member.id || email.expose().to_lowercase() == member.email.expose().to_lowercase()
             }
             Self::StaffChange { id, .. } => *id == member.id,
+            Self::SignInMove(of) => of.subject.uuid() == member.id.uuid(),
             Self::Grant { .. }
             | Self::BulkGrant { .. }
             | Self::CashCeiling { .. }
@@ -382,6 +394,7 @@ impl Command {
             Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CardReplace(of) => Account::Card(of.card).to_string(),
+            Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }

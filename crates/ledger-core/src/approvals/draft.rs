@@ -7,6 +7,7 @@ use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
+use crate::customers::sign_in::{self, CurrentSignIn};
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
@@ -75,6 +76,7 @@ impl Command {
             Self::Refund(order) => order.keys(tenant),
             Self::CashReversal(topup) => topup.keys(tenant),
             Self::CardReplace(of) => of.keys(tenant),
+            Self::SignInMove(of) => of.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -251,6 +253,12 @@ impl Command {
                 }
                 let replacement = CardReplacement { tenant, actor, of: *of, reason };
                 ready(replace::plan(&replacement, seen.items, seen.terms, cx)?.draft)
+            }
+            Self::SignInMove(of) => {
+                if CurrentSignIn::read(seen.must(0)?, of.customer)?.subject != of.seen {
+                    return Ok(Drafted::Stale);
+                }
+                ready(sign_in::plan(tenant, of, seen.items, (actor, Some(&stated(reason)?)), seen.terms, cx)?)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

@@ -54,6 +54,7 @@ impl Command {
             Self::Refund(order) => of(order.payer, Some(&order.amount)),
             Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
             Self::CardReplace(replaced) => of(Account::Card(replaced.card), None),
+            Self::SignInMove(moved) => of(Account::Customer(moved.customer), None),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -119,6 +120,9 @@ impl Command {
             Self::CardReplace(replaced) => {
                 let owner = replaced.owner.map(|owner| ("customer_id", owner.to_string()));
                 [("new_card_id", replaced.by.to_string())].into_iter().chain(owner).collect()
+            }
+            Self::SignInMove(moved) => {
+                vec![("subject", moved.subject.to_string()), ("former_subject", moved.seen.to_string())]
             }
             Self::MerchantOwner { id, email, .. } => {
                 vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]

@@ -4,9 +4,10 @@ use super::command::Command;
 use crate::account::Account;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
+use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{CardId, CustomerId, MerchantId, PaymentId, StaffId, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{CardId, CustomerId, MerchantId, PaymentId, StaffId, SubjectId, TerminalId, TerminalOwner, TransactionId};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;
@@ -121,6 +122,9 @@ impl Command {
                 item.extend([id("card_id", card), id("new_card_id", by)]);
                 item.extend(owner.as_ref().map(|owner| id(SEEN, owner)));
             }
+            Self::SignInMove(SignInMove { customer, subject, seen }) => {
+                item.extend([id("customer_id", customer), id("subject", subject), id(SEEN, seen)]);
+            }
             Self::MerchantOwner { merchant, id: person, email } => {
                 item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
             }
@@ -225,6 +229,11 @@ impl Command {
                 by: item.parsed("new_card_id", CardId::parse)?,
                 owner: item.opt_parsed(SEEN, CustomerId::parse)?,
             }),
+            Kind::SignInMove => Self::SignInMove(SignInMove {
+                customer: item.parsed("customer_id", CustomerId::parse)?,
+                subject: item.parsed("subject", SubjectId::parse)?,
+                seen: item.parsed(SEEN, SubjectId::parse)?,
+            }),
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
@@ -255,11 +264,12 @@ enum Kind {
     TermsCancel,
     AccountLimits,
     CardReplace,
+    SignInMove,
     MerchantOwner,
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 22] = [
+    const ALL: [(Operation, Self); 23] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -281,6 +291,7 @@ impl Kind {
         (Operation::TermsCancel, Self::TermsCancel),
         (Operation::AccountLimits, Self::AccountLimits),
         (Operation::CardReplace, Self::CardReplace),
+        (Operation::SignInMove, Self::SignInMove),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];
 

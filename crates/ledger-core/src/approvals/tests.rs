@@ -6,10 +6,8 @@ use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{
-    ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, Tenant, TerminalId,
-    TerminalOwner, TransactionId,
-};
+use crate::customers::sign_in::{SignInMove, own_of};
+use crate::ids::{ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{self, Shards, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::payments::by_operator::OrderedRefund;
@@ -21,7 +19,7 @@ use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
+    RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -72,6 +70,7 @@ fn terms() -> TenantTerms {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
+        sign_ins: SignInTerms::OwnIds,
     }
 }
 
@@ -373,6 +372,11 @@ fn commands() -> Vec<Command> {
         Command::TermsCancel { version: TermsVersion::new(2).unwrap() },
         Command::CardReplace(replaced(None)),
         Command::CardReplace(replaced(Some(customer()))),
+        Command::SignInMove(SignInMove {
+            customer: customer(),
+            subject: SubjectId::new(Uuid::from_u128(28)),
+            seen: own_of(customer()),
+        }),
         Command::MerchantOwner { merchant, id: person, email },
     ]
 }

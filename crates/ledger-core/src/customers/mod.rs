@@ -3,4 +3,5 @@
 pub mod open;
 pub mod profile;
 pub mod read;
+pub mod sign_in;
 pub mod transfer;

@@ -1,6 +1,7 @@
 //! The operator opens a customer's wallet: the profile and one balance item per asset. Credits require these items,
 //! so money cannot go to a mistyped id.
 
+use super::sign_in;
 use crate::audit::Act;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
@@ -99,6 +100,8 @@ pub fn plan(
         items.push(TransactItem::put_new(Role::Payee, partition.balance(asset), balance, Failure::AlreadyExists));
     }
     items.extend(found_by);
+    // An id that is made here is no one's subject.
+    items.extend(command.customer.and_then(|given| sign_in::not_taken(&command.tenant, given, terms)));
     let act = Act::new(command.actor, Operation::CustomerOpen, format!("customer:{customer}"));
     items.push(act.record(&command.tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: CustomerReceipt { customer, created_at: cx.now } })

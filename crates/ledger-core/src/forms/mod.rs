@@ -24,7 +24,7 @@ pub(crate) use correction::correction;
 pub use hold::{capture_hold, hold, pay_out, receive, receive_instead, release, release_hold, reserve};
 pub use merchant::settle_merchant;
 pub use metrics::metrics;
-pub use one_time_code::{code_hash, consume_code, issue_code};
+pub use one_time_code::{code_hash, consume_code, end_code, issue_code};
 pub use patch::{Patch, patch_text};
 pub(crate) use refund_room::{OUTSTANDING, ROOM, return_refund_room};
 pub use refund_room::{RoomGuard, take_refund_room};

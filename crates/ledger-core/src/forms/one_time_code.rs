@@ -30,6 +30,17 @@ pub fn issue_code(slot: Key, hash: String, expires_at: Timestamp, now: Timestamp
     TransactItem::put(Role::Code, slot, item, Vec::new())
 }
 
+/// Ends the code of a slot, if there is one: what is presented from then on was never issued.
+#[must_use]
+pub fn end_code(slot: Key, now: Timestamp) -> TransactItem {
+    let item = Item::from([
+        ("state".to_owned(), Value::s("used")),
+        ("used_at".to_owned(), Value::s(now)),
+        (attr::TTL.to_owned(), Value::int(now.plus(USED_CODE_KEPT).seconds())),
+    ]);
+    TransactItem::put(Role::Code, slot, item, Vec::new())
+}
+
 /// Consumes a code in the transaction that it allows.
 ///
 /// A code that was never issued and one that was replaced fail in the same way.

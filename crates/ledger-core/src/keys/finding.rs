@@ -1,7 +1,7 @@
 //! Keys of lists and searches: partitions of the indexes by owner, and the items that are there to be found only.
 
 use super::{Key, Partition, Shards, shard_of};
-use crate::ids::{MerchantId, Tenant, parse_uuid};
+use crate::ids::{CustomerId, MerchantId, SubjectId, Tenant, parse_uuid};
 use crate::time::Timestamp;
 use std::fmt::Write;
 use uuid::Uuid;
@@ -114,6 +114,12 @@ pub fn named_place(name: &str, id: Uuid) -> String {
 #[must_use]
 pub fn lookup(of: &Partition, lookup: Lookup) -> Key {
     of.item(format!("{LOOKUP}{}", lookup.name()))
+}
+
+/// The item that says whose sign-in a subject is. It is in the partition of the customer that would have the subject as id.
+#[must_use]
+pub fn sign_in(tenant: &Tenant, subject: SubjectId) -> Key {
+    Partition::customer(tenant, CustomerId::new(subject.uuid())).item(format!("{LOOKUP}sign_in"))
 }
 
 #[cfg(test)]

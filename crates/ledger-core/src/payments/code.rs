@@ -1,8 +1,10 @@
 //! One-time payment codes: issued to a customer, shown to a merchant, consumed by the charge. A customer has one
 //! slot, which the next code overwrites. The table holds only the code's hash.
 
+use crate::customers::sign_in;
+use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{CustomerId, Tenant};
+use crate::ids::{CustomerId, SubjectId, Tenant};
 use crate::keys::{self, Partition};
 use crate::personal::Masked;
 use crate::plan::{Context, PlanRefusal};
@@ -76,16 +78,24 @@ impl PaymentCode {
     }
 }
 
-/// Issues a code to a customer whose wallet is open and not frozen.
+/// Issues a code to a customer whose wallet is open and not frozen. `sign_in` is the subject that asks for it, if the tenant
+/// has moved customers: one that is not the customer's sign-in any more gets no code, however old a cache is.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
-pub fn plan(tenant: &Tenant, customer: CustomerId, cx: &Context) -> Result<Planned<CodeReceipt>, PlanRefusal> {
+pub fn plan(
+    tenant: &Tenant,
+    customer: CustomerId,
+    sign_in: Option<SubjectId>,
+    cx: &Context,
+) -> Result<Planned<CodeReceipt>, PlanRefusal> {
     let code = PaymentCode::mint(customer, cx.secret);
     let expires_at = cx.now.plus(CODE_LIFETIME);
     let profile = Partition::customer(tenant, customer).profile();
+    let own = sign_in.map(|subject| sign_in::is_of(customer, subject, Failure::AccountMissing));
+    let guards = [exists(), forms::not_frozen()].into_iter().chain(own).collect();
     let items = vec![
-        TransactItem::check(Role::Profile, profile, vec![exists(), forms::not_frozen()]),
+        TransactItem::check(Role::Profile, profile, guards),
         forms::issue_code(keys::payment_code(tenant, customer), code.hash(), expires_at, cx.now),
     ];
     Ok(Planned { draft: Draft { entry: None, items }, receipt: CodeReceipt { code, expires_at } })

@@ -10,6 +10,7 @@ mod fields;
 mod rooms;
 mod schedule;
 mod settlement;
+mod sign_ins;
 mod staff;
 mod terminal;
 #[cfg(test)]
@@ -28,6 +29,7 @@ pub use rooms::RoomTerms;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
 pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
 pub use settlement::{Charged, SettlementTerms};
+pub use sign_ins::SignInTerms;
 pub use staff::StaffSource;
 pub use terminal::TerminalTerms;
 
@@ -98,6 +100,8 @@ pub struct TenantTerms {
     pub staff: StaffSource,
     /// Which commands another person must approve.
     pub approvals: ApprovalTerms,
+    /// What says which customer the subject of a token is.
+    pub sign_ins: SignInTerms,
 }
 
 /// How many hours a merchant may hold a customer's money.
@@ -265,6 +269,7 @@ impl TenantTerms {
             cash_bonus: CashBonusTerms::read(item, rooms)?,
             staff,
             approvals: ApprovalTerms::read(item, staff)?,
+            sign_ins: SignInTerms::read(item)?,
         })
     }
 
@@ -307,6 +312,7 @@ impl TenantTerms {
         item.extend(self.cash_bonus.item());
         item.extend(self.staff.item());
         item.extend(self.approvals.item());
+        item.extend(self.sign_ins.item());
         item
     }
 }

@@ -58,6 +58,7 @@ fn whole() -> TenantTerms {
         rooms: RoomTerms::Settled,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, points)]))),
+        sign_ins: SignInTerms::OwnIds,
     }
 }
 

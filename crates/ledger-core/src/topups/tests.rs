@@ -13,7 +13,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -71,6 +71,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
+        sign_ins: SignInTerms::OwnIds,
     }
 }
 

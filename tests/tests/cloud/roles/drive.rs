@@ -51,6 +51,7 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::CardAssign
                 | Endpoint::CardBlock
                 | Endpoint::CardReplace
+                | Endpoint::SignInMove
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel

@@ -148,10 +148,10 @@ impl Request {
                 };
                 grants::grant::plan(&command, terms, &cx).map_err(text)?.draft
             }
-            Op::Code { who } => payments::code::plan(tenant, who, &cx).map_err(text)?.draft,
+            Op::Code { who } => payments::code::plan(tenant, who, None, &cx).map_err(text)?.draft,
             Op::Authorize { who, code, money, points } => {
                 let issued = Self { op: Op::Code { who }, number: code, attempt: 0 };
-                let code = payments::code::plan(tenant, who, &issued.cx()).map_err(text)?.receipt.code;
+                let code = payments::code::plan(tenant, who, None, &issued.cx()).map_err(text)?.receipt.code;
                 let code = PaymentCode::parse(code.expose()).unwrap();
                 let points_used = (points > 0).then(|| Coin::Point.amount(points));
                 let parts = Parts::split(yen(money + points), points_used, Vec::new(), terms).map_err(text)?;

@@ -70,7 +70,7 @@ impl Shop {
         }
         let profile = Partition::customer(&tenant(), customer(0xa)).profile();
         table.put(&json!({ "uuid": { "S": profile.pk() }, "type": { "S": profile.sk() } }));
-        let issued = payments::code::plan(&tenant(), customer(0xa), &cx(1)).unwrap();
+        let issued = payments::code::plan(&tenant(), customer(0xa), None, &cx(1)).unwrap();
         let by_a = claim(Principal::Customer(customer(0xa)), Operation::PaymentCode, "k");
         table.execute(seal(&issued.draft, &by_a).items()).unwrap();
         let command = payments::authorize::Authorize {

@@ -67,7 +67,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let transfer = customers::transfer::Transfer { tenant: tenant(), from: a, to: b, amount: yen(amount), memo: None };
     all.push(seal(&customers::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
 
-    let code = payments::code::plan(&tenant(), a, &cx_).unwrap().receipt.code;
+    let code = payments::code::plan(&tenant(), a, None, &cx_).unwrap().receipt.code;
     let code = PaymentCode::parse(code.expose()).unwrap();
     all.extend(held(terms, split, share, &code));
     let charge = payments::charge::Charge {
@@ -255,7 +255,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             customers::profile::plan_by_operator(&t, a, fields, frozen, actor, None, &cx_).unwrap().draft,
             Operation::CustomerPatch,
         ),
-        sealed(payments::code::plan(&t, a, &cx_).unwrap().draft, Operation::PaymentCode),
+        sealed(payments::code::plan(&t, a, None, &cx_).unwrap().draft, Operation::PaymentCode),
         sealed(cards::record::plan_issue(&issue, terms.records, &cx_).unwrap().draft, Operation::CardIssue),
         sealed(
             cards::record::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft,

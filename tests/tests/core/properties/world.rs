@@ -12,7 +12,7 @@ use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -105,6 +105,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 cash_bonus: CashBonusTerms::Never,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
+                sign_ins: SignInTerms::OwnIds,
             }
         },
     )

@@ -19,7 +19,7 @@ use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -109,6 +109,7 @@ impl Handler {
                 cash_bonus: CashBonusTerms::Never,
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
+                sign_ins: SignInTerms::OwnIds,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },
         }

@@ -11,7 +11,7 @@ use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SpentPoints, StaffSource, TermsVersion,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -50,6 +50,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         cash_bonus: CashBonusTerms::Never,
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
+        sign_ins: SignInTerms::OwnIds,
     }
 }
 
@@ -73,7 +74,7 @@ fn merchant() -> MerchantTerms {
 fn authorized(money: u64) -> (PaymentRecord, Transaction) {
     let amount = |spec: &AssetSpec, units: u64| Amount::parse(spec, &units.to_string()).unwrap();
     let (terms, at) = (terms(HoldHours::new(2)), cx(1));
-    let code = code::plan(&tenant(), CustomerId::new(Uuid::from_u128(9)), &at).unwrap().receipt.code;
+    let code = code::plan(&tenant(), CustomerId::new(Uuid::from_u128(9)), None, &at).unwrap().receipt.code;
     let total = amount(&AssetSpec::ECOPAY, money.saturating_add(30));
     let parts = Parts::split(total, Some(amount(&AssetSpec::POINT, 10)), vec![amount(&regional(), 20)], &terms);
     let command = Authorize {
