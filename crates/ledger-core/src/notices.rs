@@ -1,6 +1,6 @@
 //! Notices: changes that the person concerned is to hear of at an address that the change did not choose. A change of a
-//! customer's e-mail address or telephone number keeps the previous ones for a time; a changed payout destination names its
-//! merchant. A worker announces each notice. The announcement has ids alone: the previous addresses are read by their id.
+//! customer's e-mail address or telephone number keeps the previous ones for a time, and one of the sign-in the present ones; a
+//! changed payout destination names its merchant. A worker announces each notice. The announcement has ids alone: the previous addresses are read by their id.
 
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ pub const NOTICE_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const EMAIL: &str = "email";
 const PHONE: &str = "phone";
 const CHANGED: &str = "changed";
+const SIGN_IN: &str = "sign_in";
 const PREVIOUS_EMAIL: &str = "previous_email";
 const PREVIOUS_PHONE: &str = "previous_phone";
 const PAID_FROM: &str = "paid_from";
@@ -46,6 +47,13 @@ pub enum NoticeSubject {
         changed: ContactFields,
         /// The contact before the change.
         previous: Contact,
+    },
+    /// With what a customer signs in.
+    SignIn {
+        /// The customer.
+        customer: CustomerId,
+        /// Where the customer can be reached: the move does not change it.
+        contact: Contact,
     },
     /// A merchant's payout destination.
     Destination {
@@ -86,6 +94,14 @@ impl Contact {
     fn of(item: &Item, email: &str, phone: &str) -> Result<Self, ItemError> {
         let masked = |name| Ok(item.opt_string(name)?.map(Masked::new));
         Ok(Self { email: masked(email)?, phone: masked(phone)? })
+    }
+
+    /// The attributes of a notice that keeps it.
+    fn kept(&self) -> impl Iterator<Item = (String, Value)> {
+        let kept = |name: &str, text: &Option<Masked<String>>| {
+            text.as_ref().map(|text| (name.to_owned(), Value::s(text.expose())))
+        };
+        [kept(PREVIOUS_EMAIL, &self.email), kept(PREVIOUS_PHONE, &self.phone)].into_iter().flatten()
     }
 
     fn is_empty(&self) -> bool {
@@ -133,7 +149,9 @@ impl Notice {
     /// The notice of a change; `None` if no previous address is known to which the customer can be written.
     pub(crate) fn of(id: AuditId, subject: NoticeSubject, at: Timestamp) -> Option<Self> {
         let is_reachable = match &subject {
-            NoticeSubject::Contact { previous, .. } => !previous.is_empty(),
+            NoticeSubject::Contact { previous: contact, .. } | NoticeSubject::SignIn { contact, .. } => {
+                !contact.is_empty()
+            }
             NoticeSubject::Destination { .. } => true,
         };
         is_reachable.then_some(Self { id, subject, at, is_due: true })
@@ -145,6 +163,9 @@ impl Notice {
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let subject = match item.opt_parsed("customer_id", CustomerId::parse)? {
+            Some(customer) if item.opt_text(CHANGED)? == Some(SIGN_IN) => {
+                NoticeSubject::SignIn { customer, contact: Contact::of(item, PREVIOUS_EMAIL, PREVIOUS_PHONE)? }
+            }
             Some(customer) => NoticeSubject::Contact {
                 customer,
                 changed: item.named(CHANGED, ContactFields::parse)?,
@@ -172,24 +193,19 @@ impl Notice {
             (attr::DUE_SK.to_owned(), Value::s(self.id)),
             (attr::TTL.to_owned(), Value::int(self.at.plus(NOTICE_KEPT).seconds())),
         ]);
-        let mut insert = |name: &str, value: Value| {
-            item.insert(name.to_owned(), value);
-        };
+        let put = |name: &str, value: Value| (name.to_owned(), value);
         match &self.subject {
             NoticeSubject::Contact { customer, changed, previous } => {
-                insert("customer_id", Value::s(customer));
-                insert(CHANGED, Value::S(changed.text()));
-                for (name, text) in [(PREVIOUS_EMAIL, &previous.email), (PREVIOUS_PHONE, &previous.phone)] {
-                    if let Some(text) = text {
-                        insert(name, Value::s(text.expose()));
-                    }
-                }
+                item.extend([put("customer_id", Value::s(customer)), put(CHANGED, Value::S(changed.text()))]);
+                item.extend(previous.kept());
+            }
+            NoticeSubject::SignIn { customer, contact } => {
+                item.extend([put("customer_id", Value::s(customer)), put(CHANGED, Value::s(SIGN_IN))]);
+                item.extend(contact.kept());
             }
             NoticeSubject::Destination { merchant, paid_from } => {
-                insert("merchant_id", Value::s(merchant));
-                if let Some(from) = paid_from {
-                    insert(PAID_FROM, Value::s(from));
-                }
+                item.extend([put("merchant_id", Value::s(merchant))]);
+                item.extend(paid_from.map(|from| put(PAID_FROM, Value::s(from))));
             }
         }
         TransactItem::put_new(Role::Notice, keys::notice(tenant, self.id), item, Failure::AlreadyExists)

@@ -23,7 +23,8 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms,
+    TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};

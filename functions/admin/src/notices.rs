@@ -17,7 +17,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/notices/{notice_id}")
     .summary("Returns a notice of a changed address, with the previous ones.")
     .about("It is kept for 30 days. The audit trail shows who read a customer's.")
     .permission(Permission::CustomersRead)
-    .id("notice_id", "The notice's id, from the event `ContactChanged` or `PayoutDestinationChanged`.")
+    .id("notice_id", "The notice's id, from the event `ContactChanged`, `SignInChanged` or `PayoutDestinationChanged`.")
     .ok::<NoticeView>("The notice")
     .when(Code::NotFound, "no such notice");
 
@@ -29,7 +29,9 @@ pub(crate) async fn get(
     let item = app.dynamo().get(&keys::notice(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
     let notice = Notice::read(&item)?;
     match &notice.subject {
-        NoticeSubject::Contact { customer, .. } => customers::record_read(&app, &who, *customer).await?,
+        NoticeSubject::Contact { customer, .. } | NoticeSubject::SignIn { customer, .. } => {
+            customers::record_read(&app, &who, *customer).await?;
+        }
         NoticeSubject::Destination { .. } => {}
     }
     Ok(Json(NoticeView::from(&notice)))

@@ -87,8 +87,7 @@ pub(crate) async fn move_to(
         let (member, command) = (who.member(), Command::SignInMove(of));
         app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let render = |requested: &Requested<Infallible>| {
-        requested.answer(&approvals::GET, |never| -> AnyAnswer { match *never {} })
-    };
+    let render =
+        |requested: &Requested<Infallible>| requested.answer(&approvals::GET, |never| -> AnyAnswer { match *never {} });
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

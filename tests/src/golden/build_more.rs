@@ -15,7 +15,7 @@ use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, Status, WalletView};
 use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
-use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, TerminalId};
+use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, SubjectId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::limits::{Holder, LimitChange, OwnLimits};
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
@@ -86,11 +86,11 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let (fields, actor) = (decode::unread(&patch, lookups.as_ref()), decode::actor(actor));
             profile::plan_by_operator(tenant, customer, fields, new, actor, reason.as_ref(), cx)?.draft
         }
-        Does::CustomerOpen { actor, name, email, phone } => {
+        Does::CustomerOpen { customer, actor, name, email, phone } => {
             let command = CustomerOpen {
                 tenant: tenant.clone(),
                 actor: decode::actor(actor),
-                customer: None,
+                customer: customer.as_deref().map(decode::customer),
                 name: decode::text(name),
                 kana: None,
                 email: email.as_deref().map(|text| FreeText::email(text).unwrap()),
@@ -98,7 +98,10 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             customers::open::plan(&command, &world.terms(), world.lookups().as_ref(), cx)?.draft
         }
-        Does::PaymentCode { customer } => payments::code::plan(tenant, decode::customer(customer), None, cx)?.draft,
+        Does::PaymentCode { customer, sign_in } => {
+            let sign_in = sign_in.as_deref().map(|subject| SubjectId::parse(subject).unwrap());
+            payments::code::plan(tenant, decode::customer(customer), sign_in, cx)?.draft
+        }
         Does::CardIssue { owner, actor } => {
             let (owner, actor) = (owner.as_deref().map(decode::customer), decode::actor(actor));
             let issue = CardIssue { tenant, card: None, owner, expires_at: None, actor };

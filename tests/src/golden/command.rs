@@ -183,6 +183,9 @@ pub enum Does {
         reason: Maybe<String>,
     },
     CustomerOpen {
+        /// The id, if it was given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        customer: Option<String>,
         actor: String,
         name: String,
         email: Maybe<String>,
@@ -190,6 +193,9 @@ pub enum Does {
     },
     PaymentCode {
         customer: String,
+        /// The subject that asks for it, in a tenant that has moved customers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sign_in: Option<String>,
     },
     CardIssue {
         owner: Maybe<String>,

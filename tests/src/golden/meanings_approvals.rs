@@ -9,6 +9,8 @@ use serde_json::json;
 pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let s = |text: &str| json!({ "S": text });
     let stale = "rejected stale_plan";
+    // A customer who was moved: a former sign-in gets no code, and an approval is planned again.
+    let moved = if does == "payment_code" { "rejected account_missing" } else { stale };
     Some(match (names::role(role), clause) {
         ("approval", "(NOT #requested_by = :me)") => {
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
@@ -35,6 +37,14 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         }
         ("profile", "#code_until > :now") => vec![(Old::WithOperand("code_until", ":now"), stale)],
         ("profile", "#merchant_id = :merchant") => vec![(Old::With("merchant_id", s("another")), stale)],
+        ("profile", "attribute_not_exists(#sign_in)") => vec![(Old::With("sign_in", s("another")), moved)],
+        ("profile", "#sign_in = :sign_in") => {
+            vec![(Old::Without("sign_in"), moved), (Old::With("sign_in", s("another")), moved)]
+        }
+        ("lookup", "#customer_id = :customer") => {
+            vec![(Old::Absent, stale), (Old::With("customer_id", s("another")), stale)]
+        }
+        ("lookup", "attribute_not_exists(#ended_at)") => vec![(Old::With("ended_at", s("x")), stale)],
         ("config", "#staff = :records") => vec![(Old::Without("staff"), stale)],
         ("config", "attribute_not_exists(#approvals)") => {
             vec![(Old::With("approvals", s("required")), "rejected wrong_state")]

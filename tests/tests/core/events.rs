@@ -4,6 +4,7 @@ use boon::{Compiler, SchemaIndex, Schemas};
 use ledger_core::dynamo::{Attributes, Value};
 use ledger_core::events::{
     Announcement, CONTACT_CHANGED_SCHEMA, DESTINATION_CHANGED_SCHEMA, Event, RECONCILIATION_BREAK_SCHEMA, SCHEMA,
+    SIGN_IN_CHANGED_SCHEMA,
 };
 use ledger_core::ids::{AuditId, CustomerId, MerchantId, RunId, Tenant};
 use ledger_core::keys::{Key, attr, sk};
@@ -23,6 +24,8 @@ const EXAMPLE_FILE: &str = include_str!("../../../events/v1/transaction.example.
 const BREAK_SCHEMA_FILE: &str = include_str!("../../../events/v1/reconciliation-break.schema.json");
 const CONTACT_SCHEMA_FILE: &str = include_str!("../../../events/v1/contact-changed.schema.json");
 const CONTACT_EXAMPLE_FILE: &str = include_str!("../../../events/v1/contact-changed.example.json");
+const SIGN_IN_SCHEMA_FILE: &str = include_str!("../../../events/v1/sign-in-changed.schema.json");
+const SIGN_IN_EXAMPLE_FILE: &str = include_str!("../../../events/v1/sign-in-changed.example.json");
 const DESTINATION_SCHEMA_FILE: &str = include_str!("../../../events/v1/payout-destination-changed.schema.json");
 const DESTINATION_EXAMPLE_FILE: &str = include_str!("../../../events/v1/payout-destination-changed.example.json");
 const BREAK_EXAMPLE_FILE: &str = include_str!("../../../events/v1/reconciliation-break.example.json");
@@ -226,12 +229,14 @@ fn events_of_changed_addresses_match_their_schemas_and_have_no_address() {
     let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
     let customer = CustomerId::parse("019a0000-0000-7000-8000-00000000000a").unwrap();
     let changed = ContactFields { email: true, phone: true };
+    let sign_in = notice(NoticeSubject::SignIn { customer, contact: previous.clone() });
     let contact = notice(NoticeSubject::Contact { customer, changed, previous });
     let merchant = MerchantId::parse("019a0000-0000-7000-8000-0000000000e1").unwrap();
     let paid_from = Some(Timestamp::parse("2026-11-22T03:00:00.000Z").unwrap());
     let destination = |paid_from| notice(NoticeSubject::Destination { merchant, paid_from });
     for (notice, schema, file, example) in [
         (contact, CONTACT_CHANGED_SCHEMA, CONTACT_SCHEMA_FILE, CONTACT_EXAMPLE_FILE),
+        (sign_in, SIGN_IN_CHANGED_SCHEMA, SIGN_IN_SCHEMA_FILE, SIGN_IN_EXAMPLE_FILE),
         (destination(paid_from), DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE, DESTINATION_EXAMPLE_FILE),
     ] {
         let event = Announcement::of_notice("ecopay", &tenant, &notice).envelope().unwrap();

@@ -40,6 +40,7 @@ mod roundtrips;
 mod routes;
 mod scenarios;
 mod secrets;
+mod sign_ins;
 mod signatures;
 mod strangers;
 mod terminal_charges;

@@ -1,10 +1,11 @@
 //! Changed addresses are announced, and the previous ones can be read for a time.
 
 use futures::future::join_all;
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::http::approvals::required;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, World, host, settling, staff};
+use ledger_tests::http::{Call, Customer, Host, World, host, settling, sign_ins, staff};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -144,4 +145,23 @@ async fn changed_destination_is_announced_with_the_time_from_which_it_is_paid() 
     let seen = notice(&world, &text(&event["notice_id"])).await;
     assert_eq!((&seen["merchant_id"], &seen["paid_from"]), (&json!(shop.id), &event["paid_from"]));
     assert!(text(&event["paid_from"]) > text(&event["changed_at"]));
+}
+
+#[tokio::test]
+async fn move_to_another_sign_in_is_announced_with_the_customers_addresses() {
+    let change = |terms: &mut TenantTerms| terms.records = RecordVersion::V7;
+    let world = World::with_terms(Host::fresh(), "notices-sign-in", change).await;
+    staff::with_owners(&world).await;
+    let (tap, customer) = (EventTap::default(), world.customer().await);
+    let unreachable = world.customer().await;
+    patch_me(&world, &customer, &json!({"email": "first@example.jp"})).await;
+    let _ = sign_ins::moved(&world, &customer, &new_id()).await;
+    let _ = sign_ins::moved(&world, &unreachable, &new_id()).await;
+    assert_eq!(world.announce_notices(&tap).await.expect("it is announced"), 1);
+    let events = details(&tap, "SignInChanged");
+    let [event] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(event["customer_id"], json!(customer.id));
+    assert!(!event.to_string().contains("example.jp"), "{event}");
+    let seen = notice(&world, &text(&event["notice_id"])).await;
+    assert_eq!((&seen["kind"], &seen["previous_email"]), (&json!("sign_in"), &json!("first@example.jp")));
 }

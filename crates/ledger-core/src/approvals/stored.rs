@@ -7,7 +7,9 @@ use crate::cards::reverse_cash::CashTopup;
 use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
-use crate::ids::{CardId, CustomerId, MerchantId, PaymentId, StaffId, SubjectId, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{
+    CardId, CustomerId, MerchantId, PaymentId, StaffId, SubjectId, TerminalId, TerminalOwner, TransactionId,
+};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset};
 use crate::operation::Operation;

@@ -4,10 +4,13 @@ use super::*;
 use crate::account::Account;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
+use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
-use crate::customers::sign_in::{SignInMove, own_of};
-use crate::ids::{ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{
+    ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId,
+    TerminalOwner, TransactionId,
+};
 use crate::keys::{self, Shards, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use crate::payments::by_operator::OrderedRefund;

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, CustomerId, SubjectId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
+use crate::notices::{Contact, Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -115,7 +116,8 @@ pub(crate) fn not_taken(tenant: &Tenant, customer: CustomerId, terms: &TenantTer
     }
 }
 
-/// Drafts the move: the subject's item, that of the subject before, the profile, the open payment code, and the audit record.
+/// Drafts the move: the subject's item, that of the subject before, the profile, the open payment code, the
+/// audit record, and a notice to the customer's addresses.
 /// `items` are those of [`SignInMove::keys`], as read, in their order.
 ///
 /// # Errors
@@ -141,16 +143,15 @@ pub fn plan(
         return refused(Failure::StalePlan);
     }
     let SignInMove { customer, subject, seen } = *of;
-    let new = Item::from([
-        (CUSTOMER.to_owned(), Value::s(customer)),
-        (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
-    ]);
+    let new = Item::from([(CUSTOMER.to_owned(), Value::s(customer)), (attr::CREATED_AT.to_owned(), Value::s(cx.now))]);
     let unused = Clause { condition: Condition::absent(attr::PK), failure: Failure::AlreadyExists };
-    let moved = Update::new()
-        .set(SUBJECT, "subject", Value::s(subject))
-        .set(SINCE, "ua", Value::s(cx.now))
-        .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
-    let guards = vec![exists(), is_of(customer, seen, Failure::StalePlan)];
+    let moved = Update::new().set(SUBJECT, "subject", Value::s(subject)).set(SINCE, "ua", Value::s(cx.now)).set(
+        attr::UPDATED_AT,
+        "ua",
+        Value::s(cx.now),
+    );
+    let contact = Contact::read(profile)?;
+    let guards = [exists(), is_of(customer, seen, Failure::StalePlan)].into_iter().chain(contact.as_read()).collect();
     let mut changed = vec![
         TransactItem::update(Role::Profile, Partition::customer(tenant, customer).profile(), moved, guards),
         TransactItem::put_new(Role::Lookup, keys::sign_in(tenant, subject), new, Failure::AlreadyExists),
@@ -167,6 +168,9 @@ pub fn plan(
     }
     let act = Act::new(actor, Operation::SignInMove, format!("customer:{customer}")).because(reason);
     changed.push(act.with("subject", subject).with("former_subject", seen).record(tenant, cx));
+    // The customer hears of it where the move changed nothing.
+    let notice = Notice::of(cx.audit_id, NoticeSubject::SignIn { customer, contact }, cx.now);
+    changed.extend(notice.map(|notice| notice.store(tenant)));
     Ok(Draft { entry: None, items: changed })
 }
 
@@ -179,7 +183,7 @@ fn ended(tenant: &Tenant, of: &SignInMove, now: Timestamp) -> TransactItem {
             (attr::CREATED_AT.to_owned(), Value::s(now)),
             (ENDED_AT.to_owned(), Value::s(now)),
         ]);
-        return TransactItem::put_new(Role::Lookup, key, item, Failure::StalePlan);
+        return TransactItem::put_new(Role::Lookup, key, item, Failure::AlreadyExists);
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     let guards = vec![

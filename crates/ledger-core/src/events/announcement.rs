@@ -17,6 +17,10 @@ pub const RECONCILIATION_BREAK_SCHEMA: &str = "https://ecopay.example/events/v1/
 pub const CONTACT_CHANGED: &str = "ContactChanged";
 /// The schema of [`CONTACT_CHANGED`].
 pub const CONTACT_CHANGED_SCHEMA: &str = "https://ecopay.example/events/v1/contact-changed.schema.json";
+/// The detail type of a customer's changed sign-in.
+pub const SIGN_IN_CHANGED: &str = "SignInChanged";
+/// The schema of [`SIGN_IN_CHANGED`].
+pub const SIGN_IN_CHANGED_SCHEMA: &str = "https://ecopay.example/events/v1/sign-in-changed.schema.json";
 /// The detail type of a merchant's changed payout destination.
 pub const DESTINATION_CHANGED: &str = "PayoutDestinationChanged";
 /// The schema of [`DESTINATION_CHANGED`].
@@ -74,6 +78,11 @@ impl Announcement {
                 detail.insert("customer_id".to_owned(), json!(customer.to_string()));
                 detail.insert("changed".to_owned(), json!(changed.names()));
                 (CONTACT_CHANGED, detail)
+            }
+            NoticeSubject::SignIn { customer, contact: _ } => {
+                let mut detail = common(SIGN_IN_CHANGED_SCHEMA);
+                detail.insert("customer_id".to_owned(), json!(customer.to_string()));
+                (SIGN_IN_CHANGED, detail)
             }
             NoticeSubject::Destination { merchant, paid_from } => {
                 let mut detail = common(DESTINATION_CHANGED_SCHEMA);

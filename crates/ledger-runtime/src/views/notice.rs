@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 pub struct NoticeView {
     /// The notice's id, which is also that of the audit record of the change.
     notice_id: String,
-    /// `contact`: a customer's e-mail address or telephone number. `payout_destination`: where a merchant is paid.
+    /// `contact`: a customer's e-mail address or telephone number. `sign_in`: with what a customer signs in. `payout_destination`: where a merchant is paid.
     #[schema(value_type = words::NoticeKind)]
     kind: &'static str,
-    /// The customer; absent unless it is about a contact.
+    /// The customer; absent if it is about a payout destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     customer_id: Option<String>,
     /// What was changed of the contact: `email`, `phone`; absent unless it is about a contact.
@@ -57,6 +57,13 @@ impl From<&Notice> for NoticeView {
                 changed: Some(changed.names()),
                 previous_email: exposed(&previous.email),
                 previous_phone: exposed(&previous.phone),
+                ..view
+            },
+            NoticeSubject::SignIn { customer, contact } => Self {
+                kind: "sign_in",
+                customer_id: Some(customer.to_string()),
+                previous_email: exposed(&contact.email),
+                previous_phone: exposed(&contact.phone),
                 ..view
             },
             NoticeSubject::Destination { merchant, paid_from } => Self {

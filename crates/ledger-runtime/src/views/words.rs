@@ -69,7 +69,7 @@ words! {
     /// The kind of a record of the audit trail.
     AuditKind: "act" | "entry" | "step";
     /// The kind of a changed address.
-    NoticeKind: "contact" | "payout_destination";
+    NoticeKind: "contact" | "sign_in" | "payout_destination";
     /// The kind of a bank account.
     BankAccountType: "ordinary" | "checking" | "savings";
     /// A bank account.

@@ -44,13 +44,14 @@ fn code(id: &'static str, why: &'static str) -> Case {
         id,
         why,
         Some(by_a("payment_code", "/v1/me/payment-code", json!({}))),
-        Does::PaymentCode { customer: A.to_owned() },
+        Does::PaymentCode { customer: A.to_owned(), sign_in: None },
     )
 }
 
 fn open(id: &'static str, why: &'static str) -> Case {
     let claim = by_staff("customer_open", "/v1/admin/customers", json!({ "name": "Hanako" }));
     let does = Does::CustomerOpen {
+        customer: None,
         actor: BY_STAFF.to_owned(),
         name: "Hanako".to_owned(),
         email: Some("hanako@example.jp".to_owned()),

@@ -48,7 +48,8 @@ fn claim() -> ClaimJson {
 }
 
 fn code(id: &'static str, why: &'static str) -> Case {
-    Case::new(id, why, Some(claim()), Does::PaymentCode { customer: A.to_owned() }).on([terms(), profile(A, "2")])
+    Case::new(id, why, Some(claim()), Does::PaymentCode { customer: A.to_owned(), sign_in: None })
+        .on([terms(), profile(A, "2")])
 }
 
 /// A marker of the keyed form with an encrypted body.
@@ -133,7 +134,7 @@ fn replayed() -> Vec<Case> {
             "payment_code/records-5-replays-records-6",
             "A process that still writes version 5 reads it.",
             Some(claim()),
-            Does::PaymentCode { customer: A.to_owned() },
+            Does::PaymentCode { customer: A.to_owned(), sign_in: None },
         )
         .on([with(config(), "records", n("5")), profile(A, "2"), sealed("k2", FP_CODE_2, SEALED_2)])
         .ends("replay"),

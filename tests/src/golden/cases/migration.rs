@@ -248,6 +248,7 @@ fn openings_and_freezes() -> Vec<Case> {
     let open = |id, why, model, phase| {
         let claim = by_staff("customer_open", "/v1/admin/customers", json!({ "name": "Hanako" }));
         let does = Does::CustomerOpen {
+            customer: None,
             actor: BY_STAFF.to_owned(),
             name: "Hanako".to_owned(),
             email: Some("hanako@example.jp".to_owned()),

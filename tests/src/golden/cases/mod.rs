@@ -48,6 +48,7 @@ mod settlements;
 mod settlements_admin;
 mod settlements_lanes;
 mod setup;
+mod sign_ins;
 mod staff;
 mod terminal_charge;
 mod terms;
@@ -138,6 +139,7 @@ pub fn all() -> Vec<Case> {
         records::cases(),
         entries::cases(),
         finding::cases(),
+        sign_ins::cases(),
         markers::cases(),
         migration::cases(),
         migration_moves::cases(),
