@@ -1,6 +1,7 @@
 //! `POST /v1/admin/customers/{customer_id}/sign-in`: two people move a customer to another sign-in.
 
 use crate::approvals;
+use crate::cards::current_terms;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::customers::sign_in::{CurrentSignIn, SignInMove};
@@ -79,7 +80,7 @@ pub(crate) async fn move_to(
     let (claim, admission) = MOVE.claim(&app, &who, key, &[&customer], fields).await?;
     let at = Partition::customer(who.tenant(), customer).profile();
     let plan = async |cx: Context| {
-        let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
+        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let profile = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
         let of = SignInMove { customer, subject, seen: CurrentSignIn::read(&profile, customer)?.subject };

@@ -26,7 +26,8 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/cards")
     .summary("Lists the customer's cards.")
     .about("All of them, at most 20. A card that was replaced is not among them.")
     .open()
-    .ok::<Page<CardView>>("The cards");
+    .ok::<Page<CardView>>("The cards")
+    .when(Code::NotFound, "the customer was moved from this sign-in to another one");
 
 pub(crate) async fn list(State(app): State<App>, who: Customer) -> Result<Json<Page<CardView>>, Problem> {
     let cards = app.cards_of(who.tenant(), who.id()).await?.unwrap_or_default();

@@ -68,7 +68,8 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/topups")
     .open()
     .pages_of::<TopupView>()
     .parameter(TopupListing::STATUS)
-    .in_ranges();
+    .in_ranges()
+    .when(Code::NotFound, "the customer was moved from this sign-in to another one");
 
 pub(crate) async fn list(
     State(app): State<App>,

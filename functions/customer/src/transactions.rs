@@ -20,7 +20,8 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/me/transactions")
     .parameter(Listing::OPERATION)
     .parameter(Listing::MERCHANT)
     .in_ranges_of_asset()
-    .problems(&[Code::LegacyRecordUnreadable]);
+    .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::NotFound, "the customer was moved from this sign-in to another one");
 
 pub(crate) async fn list(
     State(app): State<App>,
