@@ -78,4 +78,5 @@ pub mod time;
 pub mod topups;
 pub mod trail;
 pub mod transaction;
+pub mod unclaimed;
 pub mod wallets;

@@ -84,6 +84,12 @@ operations! {
     CardBlock = "card_block",
     /// The operator replaces a card by another one, which gets its balance.
     CardReplace = "card_replace",
+    /// The operator closes a card.
+    CardClose = "card_close",
+    /// The operator closes a customer's wallet.
+    CustomerClose = "customer_close",
+    /// Value of a closed account is claimed for a customer.
+    UnclaimedClaim = "unclaimed_claim",
     /// A customer sets or changes the PIN of their own card.
     CardPin = "card_pin",
     /// An attempt at a card's PIN is counted or taken back; not keyed.
@@ -262,6 +268,13 @@ impl Operation {
         Self::SettlementReturned,
         Self::SettlementReturnApprove,
     ];
+
+    /// Whether it returns value to an account that may be closed between its plan and its transaction. An approval may be of a
+    /// refund.
+    #[must_use]
+    pub fn may_return_to_closed(self) -> bool {
+        [Self::Refund, Self::TerminalChargeReverse, Self::ApprovalApprove].contains(&self)
+    }
 
     /// Whether its response has a one-time secret, when it is executed.
     #[must_use]

@@ -44,6 +44,10 @@ permissions! {
         CustomersOpen = "customers.open",
         /// Changes, freezes and unfreezes customers.
         CustomersFreeze = "customers.freeze",
+        /// Closes customers and cards.
+        AccountsClose = "accounts.close",
+        /// Requests that a customer gets what is unclaimed of a closed account.
+        UnclaimedClaim = "unclaimed.claim",
         /// Sees merchants.
         MerchantsRead = "merchants.read",
         /// Registers merchants.
@@ -154,6 +158,7 @@ impl Permission {
                 | Self::RefundRoomsChange
                 | Self::CashDepositsRecord
                 | Self::GrantsIssue
+                | Self::UnclaimedClaim
                 | Self::DestinationsChange
                 | Self::SettlementsOpen
                 | Self::PayoutRequestsMake

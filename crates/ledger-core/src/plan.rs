@@ -46,6 +46,9 @@ pub enum PlanRefusal {
         /// When the hold expired, if the refusal is due to that.
         expired_at: Option<Timestamp>,
     },
+    /// The account to be closed has something that is not zero: `wrong_state`, with the names of what is open.
+    #[error("refused: still open")]
+    StillOpen(Vec<String>),
     /// The amount alone exceeds a limit. Stored under the key, as `limit_exceeded`.
     #[error("refused: limit_exceeded")]
     Limit(LimitHit),

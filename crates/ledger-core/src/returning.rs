@@ -1,13 +1,16 @@
 //! The card that gets what is returned to a card: itself, or the last of those that replaced it.
 
 use crate::account::Account;
+use crate::cards::record::CLOSED_AT;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::CardId;
+use crate::ids::{CardId, Tenant};
 use crate::plan::PlanRefusal;
 use crate::terms::RecordVersion;
-use crate::transaction::Clause;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft};
+use crate::unclaimed;
 
 /// The most cards that replace one another in a row, so that following them takes few reads.
 pub const REPLACEMENTS_MAX: i64 = 8;
@@ -24,7 +27,7 @@ pub enum CardState {
     Active,
     /// It is lost: no terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.
     Blocked,
-    /// Another card has its place, and gets what is returned to it. Final.
+    /// Another card has its place, and gets what is returned to it, or it is closed. Final.
     Replaced,
 }
 
@@ -56,6 +59,8 @@ pub(crate) struct ReturnAccount {
     /// The account that it would be without a replacement.
     named: Account,
     records: RecordVersion,
+    /// Whether it is closed, so that what is returned to it is unclaimed.
+    is_closed: bool,
 }
 
 /// The card that replaced the card of an item; `None` if none did.
@@ -72,18 +77,23 @@ impl ReturnAccount {
     /// # Errors
     /// [`PlanRefusal`] if it is a card that was not read, or one that was replaced since.
     pub(crate) fn of(named: Account, card: Option<&Item>, records: RecordVersion) -> Result<Self, PlanRefusal> {
+        let mut is_closed = false;
         let account = match named {
             // No card of records without lists is replaced.
             Account::Card(_) if records.has_listings() => {
                 let card = card.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
                 match card.named("state", CardState::parse)? {
                     CardState::Active | CardState::Blocked => Account::Card(card.parsed("card_id", CardId::parse)?),
+                    CardState::Replaced if card.opt_text(CLOSED_AT)?.is_some() => {
+                        is_closed = true;
+                        Account::Card(card.parsed("card_id", CardId::parse)?)
+                    }
                     CardState::Replaced => return Err(PlanRefusal::Refused(Failure::StalePlan)),
                 }
             }
             Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => named,
         };
-        Ok(Self { account, named, records })
+        Ok(Self { account, named, records, is_closed })
     }
 
     /// The account.
@@ -102,6 +112,11 @@ impl ReturnAccount {
             Account::Card(_) if self.records.has_listings() => Some(forms::card_not_replaced(Failure::StalePlan)),
             Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         }
+    }
+
+    /// The draft of what is returned, which goes to `unclaimed` if the card is closed.
+    pub(crate) fn or_unclaimed(&self, tenant: &Tenant, draft: Draft, now: Timestamp) -> Result<Draft, PlanRefusal> {
+        if self.is_closed { unclaimed::divert(tenant, self.account, draft, now) } else { Ok(draft) }
     }
 
     /// What an entry says of the card that was replaced.

@@ -101,13 +101,13 @@ impl App {
     ) -> Result<(Planned<Approval>, Provenance), PlanError> {
         let tenant = who.tenant();
         let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
-        wanted.extend(approval.command.keys(tenant));
+        let terms = self.terms_at(tenant, cx.now).await?;
+        let of_command = approval.command.keys(tenant, terms.records);
+        wanted.extend(of_command.iter().cloned());
         let mut items = self.ledger().read_for(claim, &wanted).await?;
         let mut rest = items.split_off(items.len().min(1));
-        let of_command = approval.command.keys(tenant);
         self.follow_card((tenant, approval.command.returns_to()), &of_command, &mut rest).await?;
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
-        let terms = self.terms_at(tenant, cx.now).await?;
         let provider = self.provider_of(&approval.command).await;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
@@ -214,6 +214,9 @@ impl App {
             | Command::Refund(_)
             | Command::CashReversal(_)
             | Command::CardReplace(_)
+            | Command::CustomerClose(_)
+            | Command::CardClose(_)
+            | Command::UnclaimedClaim(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
@@ -237,6 +240,9 @@ impl App {
             | Command::CashReversal(_)
             | Command::CardReplace(_)
             | Command::SignInMove(_)
+            | Command::CustomerClose(_)
+            | Command::CardClose(_)
+            | Command::UnclaimedClaim(_)
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

@@ -2,12 +2,14 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
+use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::request;
 use crate::views::{CardView, Page};
 use futures::future::try_join_all;
 use ledger_core::cards::listing::{self, CardFilter};
 use ledger_core::cards::record::CardRecord;
+use ledger_core::customers::close;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
@@ -57,6 +59,15 @@ impl App {
             *item = self.card_in_use(tenant, next).await?;
         }
         Ok(())
+    }
+
+    /// Whether a customer's wallet is closed.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the store cannot be read.
+    pub(crate) async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, PlanError> {
+        let profile = self.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
+        Ok(profile.as_ref().is_some_and(close::is_closed))
     }
 
     /// The cards of a customer; `None` if there is no such customer.

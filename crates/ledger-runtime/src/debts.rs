@@ -17,12 +17,31 @@ pub struct PayerDebts {
 }
 
 impl PayerDebts {
+    /// Lets the next plan read the wallet. Returns whether it would not have done so.
+    pub(crate) fn replan(&self) -> bool {
+        !self.is_replanned.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether the payer is a customer whose wallet is closed. Like the debt, it is not read for the first plan, which is guarded
+    /// on the balances.
+    ///
+    /// # Errors
+    /// [`PlanError`] if the table did not answer.
+    pub async fn is_closed(&self, app: &App, tenant: &Tenant, payer: Account) -> Result<bool, PlanError> {
+        match payer {
+            Account::Customer(customer) if self.is_replanned.load(Ordering::Relaxed) => {
+                app.is_closed(tenant, customer).await
+            }
+            Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => Ok(false),
+        }
+    }
+
     /// Returns the payer's wallet for the next plan.
     ///
     /// # Errors
     /// [`PlanError`] if the table did not answer, or an item cannot be read.
     pub async fn wallet(&self, app: &App, tenant: &Tenant, payer: Account) -> Result<SeenWallet, PlanError> {
-        let is_first = !self.is_replanned.swap(true, Ordering::Relaxed);
+        let is_first = self.replan();
         let customer = match payer {
             Account::Customer(customer) if !is_first => customer,
             Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => {

@@ -180,10 +180,14 @@ impl Ledger {
         let claim = &formed.claim;
         let context = Context { lists_acts: formed.has_listings, ..self.context(claim.now)? };
         let mut tries = Tries::default();
+        let mut has_looked_again = false;
         loop {
             let planned = match plan(context).await {
                 Ok(planned) => planned,
-                Err(PlanError::Refused(refusal)) if refusal.failure() == Failure::StalePlan => {
+                Err(PlanError::Refused(refusal))
+                    if refusal.failure() == Failure::StalePlan
+                        || may_be_closed(formed, &refusal, &mut has_looked_again) =>
+                {
                     match self.wait_to_replan(&mut tries, claim).await? {
                         Some(marker) => return Ok(Executed::Marker(marker)),
                         None => continue,
@@ -209,7 +213,7 @@ impl Ledger {
                 Written::Marker(marker) => return Ok(Executed::Marker(marker)),
                 Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, formed),
             };
-            if refusal.failure() != Failure::StalePlan {
+            if refusal.failure() != Failure::StalePlan && !may_be_closed(formed, &refusal, &mut has_looked_again) {
                 return self.refuse(formed, &refusal, &tries).await;
             }
             if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
@@ -395,6 +399,15 @@ pub(crate) enum Executed<D> {
     Done(D),
     /// The key has a marker.
     Marker(MarkerOutcome),
+}
+
+/// Whether what is returned may find no account because it was closed meanwhile. The next plan reads that, and returns to
+/// `unclaimed`; a second refusal stands.
+fn may_be_closed(formed: &FormedClaim, refusal: &Refusal, has_looked_again: &mut bool) -> bool {
+    formed.has_listings
+        && formed.claim.operation.may_return_to_closed()
+        && refusal.failure() == Failure::AccountMissing
+        && !std::mem::replace(has_looked_again, true)
 }
 
 #[cfg(test)]

@@ -77,7 +77,8 @@ impl RefundRequest<'_> {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
-        let points = earned_points(app, self.tenant, &payment).await?;
+        let is_closed = terms.records.has_listings() && debts.is_closed(app, self.tenant, payment.payer).await?;
+        let points = if is_closed { None } else { earned_points(app, self.tenant, &payment, debts).await? };
         let wallet = debts.wallet(app, self.tenant, payment.payer).await?;
         let refund = Refund {
             tenant: self.tenant,
@@ -90,6 +91,7 @@ impl RefundRequest<'_> {
             card: card.as_ref(),
             reference: self.terminal.map(|terminal| Partition::terminal(self.tenant, terminal)),
             room: RoomGuard::Enough,
+            is_closed,
         };
         Ok(refund::plan(&refund, &terms, cx)?)
     }
@@ -98,13 +100,21 @@ impl RefundRequest<'_> {
 /// The points of a payment's payer, which a return takes earned points from; `None` if the payment earned none.
 ///
 /// # Errors
-/// [`PlanError`] if the table did not answer, or has no such item.
-pub async fn earned_points(app: &App, tenant: &Tenant, payment: &PaymentRecord) -> Result<Option<Balance>, PlanError> {
+/// [`PlanError`] if the table did not answer, or has no such item. The first plan that finds none is stale: a closed wallet has
+/// no balances, and the next plan reads whether it is closed.
+pub async fn earned_points(
+    app: &App,
+    tenant: &Tenant,
+    payment: &PaymentRecord,
+    debts: &PayerDebts,
+) -> Result<Option<Balance>, PlanError> {
     let customer = match (payment.payer, &payment.points_earned) {
         (Account::Customer(customer), Some(_)) => customer,
         (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => return Ok(None),
     };
     let key = Partition::customer(tenant, customer).balance(&Asset::Point);
-    let item = app.dynamo().get(&key).await?.ok_or(PlanError::Missing)?;
+    let Some(item) = app.dynamo().get(&key).await? else {
+        return Err(if debts.replan() { Failure::StalePlan.into() } else { PlanError::Missing });
+    };
     Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map(Some).map_err(PlanError::Money)
 }

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// The statuses that a list can be restricted to.
-const STATUSES: &[&str] = &["active", "frozen", "blocked", "expired", "replaced"];
+const STATUSES: &[&str] = &["active", "frozen", "blocked", "expired", "replaced", "closed"];
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/cards")
     .summary("Lists cards, the largest id first.")
@@ -50,7 +50,7 @@ pub(crate) async fn list(
     mut params: Params,
 ) -> Result<Json<Page<CardView>>, Problem> {
     let status = params.take("state")?;
-    let words = "active, frozen, blocked, expired or replaced";
+    let words = "active, frozen, blocked, expired, replaced or closed";
     let status = status.map(|word| request::word("state", &word, CardStatus::parse, words)).transpose()?;
     let owner = params.take("owner")?.map(|id| request::id("owner", &id, CustomerId::parse)).transpose()?;
     let (from, to) = (day(&mut params, "from")?, day(&mut params, "to")?);

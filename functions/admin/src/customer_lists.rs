@@ -23,7 +23,7 @@ use ledger_runtime::views::{Page, words};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-const STATUSES: &[&str] = &["active", "frozen"];
+const STATUSES: &[&str] = &["active", "frozen", "closed"];
 
 /// A customer in a list. The e-mail address and the telephone number are shown with the customer alone.
 #[derive(Debug, Serialize, ToSchema)]
@@ -35,8 +35,8 @@ pub(crate) struct CustomerListedView {
     /// How the name is read.
     #[serde(skip_serializing_if = "Option::is_none")]
     kana: Option<String>,
-    /// `active` or `frozen`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::CustomerStatus)]
     status: String,
     /// The time at which the wallet was opened.
     created_at: String,

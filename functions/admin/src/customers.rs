@@ -7,6 +7,7 @@ use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, ProfileChange, ProfilePatch, ProfileReceipt, Status, WalletView};
 use ledger_core::dynamo::ItemError;
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::CustomerId;
 use ledger_core::keys::Partition;
@@ -233,6 +234,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/customers/{customer_i
     .body::<CustomerPatchBody>()
     .ok::<CustomerChangeView>("Changed")
     .problems(&[Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "`status` was sent, and the customer is closed")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::CustomerPatch);
 
@@ -283,6 +285,9 @@ impl Change<'_> {
             None
         };
         let previous = item.as_ref().map(Contact::read).transpose()?;
+        if self.status.is_some() && item.as_ref().is_some_and(customers::close::is_closed) {
+            return Err(Failure::WrongState.into());
+        }
         let status = match (self.status, &item) {
             (Some(status), Some(item)) => Some((status, WalletView::read(item, &app.balances(&partition).await?)?)),
             (None, _) | (_, None) => None,

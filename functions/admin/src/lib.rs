@@ -16,6 +16,7 @@ mod cash_collections;
 mod cash_deposits;
 mod cash_reversals;
 mod cash_rooms;
+mod closing;
 mod customer_file;
 mod customer_lists;
 mod customers;
@@ -116,6 +117,9 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(card_life::ASSIGN.on(card_life::assign))
         .route(card_life::BLOCK.on(card_life::block))
         .route(card_life::REPLACE.on(card_life::replace))
+        .route(closing::CARD.on(closing::card))
+        .route(closing::CUSTOMER.on(closing::customer))
+        .route(closing::CLAIM.on(closing::claim))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::GET_COUNTER.on(terminals::get_counter))

@@ -165,9 +165,10 @@ async fn plan_reversal(
     let terms = app.terms_at(who.tenant(), cx.now).await?;
     let merchant = app.merchant(who.tenant(), merchant).await?;
     let Original { marker, entry, payment } = Original::read(app, who, claim, original).await?;
-    let (mut points, mut wallet, mut balances) = (None, None, Vec::new());
+    let (mut points, mut wallet, mut balances, mut is_closed) = (None, None, Vec::new(), false);
     if let Some(payment) = &payment {
-        points = earned_points(app, who.tenant(), payment).await?;
+        is_closed = debts.is_closed(app, who.tenant(), payment.payer).await?;
+        points = if is_closed { None } else { earned_points(app, who.tenant(), payment, debts).await? };
         wallet = Some(debts.wallet(app, who.tenant(), payment.payer).await?);
     }
     if let Some((home, _)) = entry.as_ref().filter(|(_, entry)| !entry.counted.is_empty()) {
@@ -175,7 +176,7 @@ async fn plan_reversal(
     }
     let charge = match (&entry, &payment, &wallet) {
         (Some((_, entry)), Some(payment), Some(wallet)) => {
-            Some(SeenCharge { entry, payment, points: points.as_ref(), wallet, balances: &balances })
+            Some(SeenCharge { entry, payment, points: points.as_ref(), wallet, balances: &balances, is_closed })
         }
         (Some(_), _, _) => return Err(PlanError::Missing),
         (None, _, _) => None,

@@ -268,6 +268,7 @@ impl Ledger {
             card: None,
             reference: None,
             room: RoomGuard::Enough,
+            is_closed: false,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx).expect("it can be refunded");
         self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);

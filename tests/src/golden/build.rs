@@ -70,6 +70,7 @@ impl From<PlanRefusal> for NoPlan {
         Self(match refusal {
             PlanRefusal::Refused(failure) => format!("refused {}", crate::names::failure(failure)),
             PlanRefusal::InState { .. } => "refused wrong_state".to_owned(),
+            PlanRefusal::StillOpen(open) => format!("still open {}", open.join(" ")),
             PlanRefusal::Limit(_) => "refused limit_exceeded".to_owned(),
             PlanRefusal::OfPayment { refusal, .. } => return Self::from(*refusal),
             PlanRefusal::Invalid { field, why } => format!("invalid {field}: {why}"),
@@ -200,6 +201,7 @@ pub(super) fn make(
                 card: card_of(world, payment.payer),
                 reference: terminal.as_ref().map(|id| Partition::terminal(tenant, TerminalId::parse(id).unwrap())),
                 room: forms::RoomGuard::Enough,
+                is_closed: is_closed(world, payment.payer),
             };
             payments::refund::plan(&command, &world.terms(), cx)?.draft
         }
@@ -429,4 +431,15 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         terms: EntryTerms::first(Shards::ONE),
     });
     Ok(Made::Draft(Draft { entry, items: vec![item] }))
+}
+
+/// Whether the payer is a customer whose wallet is closed.
+pub(super) fn is_closed(world: &World, payer: Account) -> bool {
+    match payer {
+        Account::Customer(customer) => {
+            let profile = world.get(&Partition::customer(&world.tenant, customer).profile());
+            profile.is_some_and(ledger_core::customers::close::is_closed)
+        }
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => false,
+    }
 }

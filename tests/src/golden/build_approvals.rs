@@ -65,7 +65,7 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
     let stored =
         |id: &str| Approval::read(world.must(&keys::approval(tenant, ApprovalId::parse(id).unwrap()))).unwrap();
     let items = |command: &Command| -> Vec<Option<Item>> {
-        command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
+        command.keys(tenant, world.terms().records).iter().map(|key| world.get(key).cloned()).collect()
     };
     let draft = match does {
         ApprovalDoes::Request { by, command, reason } => {

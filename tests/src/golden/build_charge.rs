@@ -36,9 +36,14 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Draft, NoPlan> {
             };
             let balances = balances(world, entry.as_ref().map(|(home, _)| *home));
             let charge = match (&entry, &payment, &wallet) {
-                (Some((_, entry)), Some(payment), Some(wallet)) => {
-                    Some(SeenCharge { entry, payment, points: points.as_ref(), wallet, balances: &balances })
-                }
+                (Some((_, entry)), Some(payment), Some(wallet)) => Some(SeenCharge {
+                    entry,
+                    payment,
+                    points: points.as_ref(),
+                    wallet,
+                    balances: &balances,
+                    is_closed: super::build::is_closed(world, payment.payer),
+                }),
                 _ => None,
             };
             let command = ChargeReverse {

@@ -7,8 +7,8 @@ use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
-    Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, parked, staff,
-    terminal_charges, tills,
+    Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, closing,
+    parked, staff, terminal_charges, tills,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
@@ -126,6 +126,9 @@ endpoints! {
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
     CardReplace = "post_admin_cards_card_id_replace",
+    CardClose = "post_admin_cards_card_id_close",
+    CustomerClose = "post_admin_customers_customer_id_close",
+    UnclaimedClaim = "post_admin_unclaimed_claims",
     TerminalCharge = "post_terminal_charges",
     TerminalChargeReverse = "post_terminal_charges_key_reverse",
     MigrationBackfill = "post_admin_migration_backfill",
@@ -262,6 +265,7 @@ impl Endpoint {
             Self::CardBatch | Self::CardAssign | Self::CardBlock | Self::CardReplace => {
                 card_life::prepare(self, world).await
             }
+            Self::CardClose | Self::CustomerClose | Self::UnclaimedClaim => closing::prepare(self, world).await,
             Self::TerminalCharge | Self::TerminalChargeReverse => terminal_charges::prepare(self, stage).await,
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,

@@ -9,6 +9,7 @@ pub mod breaks;
 pub mod call;
 mod card_life;
 mod card_pins;
+mod closing;
 pub mod contract;
 pub mod endpoints;
 pub mod event_tap;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 23;
+const KINDS: usize = 26;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -44,6 +44,9 @@ const fn place(command: &Command) -> usize {
         Command::CardReplace(_) => 20,
         Command::AssetBudget { .. } => 21,
         Command::SignInMove(_) => 22,
+        Command::CustomerClose(_) => 23,
+        Command::CardClose(_) => 24,
+        Command::UnclaimedClaim(_) => 25,
     }
 }
 
@@ -97,6 +100,9 @@ async fn requests(world: &World) -> Vec<Call> {
         posts(&format!("/v1/admin/cards/{loaded}/replace"), &json!({"new_card_id": fresh})),
         assets::sets(world).await,
         sign_ins::moves(world, &rich.id, &new_id()),
+        world.closes(&world.customer_with("300").await.id, true),
+        world.closes_card(&world.card(None, "300").await, true),
+        world.claims(&world.unclaimed("300").await, &customer.id, "300"),
     ]
 }
 

@@ -11,6 +11,7 @@ mod audit;
 mod callers;
 mod card_pins;
 mod cards;
+mod closing;
 mod compact;
 mod crediting;
 mod customer_file;

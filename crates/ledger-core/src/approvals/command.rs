@@ -1,9 +1,11 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
+use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::customers::sign_in::SignInMove;
+use crate::customers::close::CustomerClosing;
 use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
@@ -16,6 +18,7 @@ use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
+use crate::unclaimed::Claimed;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -181,6 +184,12 @@ pub enum Command {
     CardReplace(ReplacedCard),
     /// Moves a customer to another sign-in.
     SignInMove(SignInMove),
+    /// Closes a customer's wallet, with what it has.
+    CustomerClose(CustomerClosing),
+    /// Closes a card, with what it has.
+    CardClose(CardClosing),
+    /// Claims value of a closed account for a customer.
+    UnclaimedClaim(Claimed),
     /// Sets the first owner of a merchant.
     MerchantOwner {
         /// The merchant.
@@ -219,6 +228,9 @@ impl Command {
             Self::AccountLimits { .. } => Operation::AccountLimits,
             Self::CardReplace(_) => Operation::CardReplace,
             Self::SignInMove(_) => Operation::SignInMove,
+            Self::CustomerClose(_) => Operation::CustomerClose,
+            Self::CardClose(_) => Operation::CardClose,
+            Self::UnclaimedClaim(_) => Operation::UnclaimedClaim,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
     }
@@ -242,6 +254,8 @@ impl Command {
             Self::AccountLimits { .. } => Permission::LimitsChange,
             Self::CardReplace(_) => Permission::CardsManage,
             Self::SignInMove(_) => Permission::CustomersFreeze,
+            Self::CustomerClose(_) | Self::CardClose(_) => Permission::AccountsClose,
+            Self::UnclaimedClaim(_) => Permission::UnclaimedClaim,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
         }
     }
@@ -251,7 +265,9 @@ impl Command {
     #[must_use]
     pub fn account_record(&self, tenant: &Tenant) -> Option<Key> {
         match self {
-            Self::Grant { customer, .. } => Some(Partition::customer(tenant, *customer).profile()),
+            Self::Grant { customer, .. } | Self::UnclaimedClaim(Claimed { to: customer, .. }) => {
+                Some(Partition::customer(tenant, *customer).profile())
+            }
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }
             | Self::CashDeposit { merchant, .. }
@@ -264,6 +280,8 @@ impl Command {
             | Self::CashReversal(_)
             | Self::CardReplace(_)
             | Self::SignInMove(_)
+            | Self::CustomerClose(_)
+            | Self::CardClose(_)
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -305,6 +323,9 @@ impl Command {
             | Self::AccountLimits { .. }
             | Self::CardReplace(_)
             | Self::SignInMove(_)
+            | Self::CustomerClose(_)
+            | Self::CardClose(_)
+            | Self::UnclaimedClaim(_)
             | Self::MerchantOwner { .. } => None,
         }
     }
@@ -330,7 +351,14 @@ impl Command {
             Self::SignInMove(of) => {
                 [of.customer, CustomerId::new(of.subject.uuid())].into_iter().map(Account::Customer).collect()
             }
+            // The owner of the card, and who gets what was another's.
+            Self::CardClose(of) => {
+                let owner = of.owner.map(Account::Customer);
+                [Account::Card(of.card)].into_iter().chain(owner).collect()
+            }
+            Self::UnclaimedClaim(of) => vec![of.from, Account::Customer(of.to)],
             Self::Grant { .. }
+            | Self::CustomerClose(_)
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::AssetBudget { .. }
@@ -369,6 +397,9 @@ impl Command {
             | Self::Refund(_)
             | Self::CashReversal(_)
             | Self::CardReplace(_)
+            | Self::CustomerClose(_)
+            | Self::CardClose(_)
+            | Self::UnclaimedClaim(_)
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CashDepositReversal { .. }
@@ -395,6 +426,9 @@ impl Command {
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CardReplace(of) => Account::Card(of.card).to_string(),
             Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
+            Self::CardClose(of) => Account::Card(of.card).to_string(),
+            Self::CustomerClose(of) => Account::Customer(of.customer).to_string(),
+            Self::UnclaimedClaim(of) => of.from.to_string(),
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }

@@ -2,12 +2,16 @@
 
 use super::command::{Command, destination_digest};
 use crate::asset_budgets::{self, AssetBudget};
+use crate::cards;
+use crate::cards::close::CardClose;
 use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
 use crate::customers::sign_in::{self, CurrentSignIn};
+use crate::customers;
+use crate::customers::close::CustomerClose;
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
@@ -27,9 +31,10 @@ use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
-use crate::terms::{MerchantTerms, TenantTerms, TermsSchedule, is_ahead};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms, TermsSchedule, is_ahead};
 use crate::time::BusinessDate;
 use crate::transaction::{Draft, Role, TransactItem};
+use crate::unclaimed::{self, UnclaimedClaim};
 
 /// What a command is planned from.
 #[derive(Clone, Copy, Debug)]
@@ -63,9 +68,9 @@ impl Seen<'_> {
 }
 
 impl Command {
-    /// The items that it is planned from.
+    /// The items that it is planned from, in a tenant of this version of the records.
     #[must_use]
-    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+    pub fn keys(&self, tenant: &Tenant, records: RecordVersion) -> Vec<Key> {
         match self {
             Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
@@ -73,10 +78,13 @@ impl Command {
             Self::CashDepositReversal { merchant, deposit, .. } => {
                 vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
             }
-            Self::Refund(order) => order.keys(tenant),
+            Self::Refund(order) => order.keys(tenant, records),
             Self::CashReversal(topup) => topup.keys(tenant),
             Self::CardReplace(of) => of.keys(tenant),
             Self::SignInMove(of) => of.keys(tenant),
+            Self::CustomerClose(of) => of.keys(tenant),
+            Self::CardClose(of) => of.keys(tenant),
+            Self::UnclaimedClaim(of) => of.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -259,6 +267,25 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 ready(sign_in::plan(tenant, of, seen.items, (actor, Some(&stated(reason)?)), seen.terms, cx)?)
+            }
+            Self::CustomerClose(of) => {
+                if of.is_stale(seen.items)? {
+                    return Ok(Drafted::Stale);
+                }
+                let close = CustomerClose { tenant, actor, of, clears: true, reason };
+                ready(customers::close::plan(&close, seen.items, seen.terms, cx)?.draft)
+            }
+            Self::CardClose(of) => {
+                if of.is_stale(seen.items)? {
+                    return Ok(Drafted::Stale);
+                }
+                let close = CardClose { tenant, actor, of, clears: true, reason };
+                ready(cards::close::plan(&close, seen.items, seen.terms, cx)?.draft)
+            }
+            Self::UnclaimedClaim(of) => {
+                let reason = stated(reason)?;
+                let claim = UnclaimedClaim { tenant, actor, of, reason: &reason };
+                ready(unclaimed::plan_claim(&claim, seen.item(0), seen.terms, cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

@@ -55,6 +55,9 @@ impl Command {
             Self::CashReversal(topup) => of(Account::Card(topup.card), Some(&topup.amount)),
             Self::CardReplace(replaced) => of(Account::Card(replaced.card), None),
             Self::SignInMove(moved) => of(Account::Customer(moved.customer), None),
+            Self::CustomerClose(closing) => of(Account::Customer(closing.customer), None),
+            Self::CardClose(closing) => of(Account::Card(closing.card), closing.seen.as_amount().as_ref()),
+            Self::UnclaimedClaim(claimed) => of(Account::Customer(claimed.to), Some(&claimed.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -124,6 +127,13 @@ impl Command {
             Self::SignInMove(moved) => {
                 vec![("subject", moved.subject.to_string()), ("former_subject", moved.seen.to_string())]
             }
+            Self::CustomerClose(closing) => {
+                let rest = closing.rest();
+                let rest = rest.iter().map(|amount| format!("{} {}", amount.text(), amount.asset()));
+                vec![("rest", rest.collect::<Vec<_>>().join(", "))]
+            }
+            Self::CardClose(closing) => closing.owner.iter().map(|owner| ("customer_id", owner.to_string())).collect(),
+            Self::UnclaimedClaim(claimed) => vec![("account", claimed.from.to_string())],
             Self::MerchantOwner { id, email, .. } => {
                 vec![("staff_id", id.to_string()), ("email", email.expose().to_owned())]
             }

@@ -2,9 +2,11 @@
 
 use super::command::Command;
 use crate::account::Account;
+use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::customers::sign_in::SignInMove;
+use crate::customers::close::CustomerClosing;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
@@ -20,6 +22,7 @@ use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::BusinessDate;
+use crate::unclaimed::Claimed;
 use std::collections::BTreeSet;
 
 const KIND: &str = "kind";
@@ -126,6 +129,19 @@ impl Command {
             }
             Self::SignInMove(SignInMove { customer, subject, seen }) => {
                 item.extend([id("customer_id", customer), id("subject", subject), id(SEEN, seen)]);
+            }
+            Self::CustomerClose(CustomerClosing { customer, seen }) => {
+                item.extend([id("customer_id", customer)]);
+                let seen = seen.iter().map(|(asset, balance)| (asset.to_string(), Value::N(balance.text())));
+                item.insert("balances".to_owned(), Value::M(seen.collect()));
+            }
+            Self::CardClose(CardClosing { card, owner, seen }) => {
+                item.extend([id("card_id", card), ("balance".to_owned(), Value::N(seen.text()))]);
+                item.extend(owner.as_ref().map(|owner| id(SEEN, owner)));
+            }
+            Self::UnclaimedClaim(Claimed { from, to, amount }) => {
+                item.extend([id("account", from), id("customer_id", to)]);
+                item.extend(amount_of(amount));
             }
             Self::MerchantOwner { merchant, id: person, email } => {
                 item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
@@ -236,6 +252,24 @@ impl Command {
                 subject: item.parsed("subject", SubjectId::parse)?,
                 seen: item.parsed(SEEN, SubjectId::parse)?,
             }),
+            Kind::CustomerClose => {
+                let balance = |(asset, _): (&String, &Value)| {
+                    let asset = Asset::parse(asset).map_err(|_| ItemError::invalid("balances"))?;
+                    Ok((asset.clone(), item.map("balances")?.balance(&asset.to_string(), asset)?))
+                };
+                let seen = item.map("balances")?.iter().map(balance).collect::<Result<_, ItemError>>()?;
+                Self::CustomerClose(CustomerClosing { customer: item.parsed("customer_id", CustomerId::parse)?, seen })
+            }
+            Kind::CardClose => Self::CardClose(CardClosing {
+                card: item.parsed("card_id", CardId::parse)?,
+                owner: item.opt_parsed(SEEN, CustomerId::parse)?,
+                seen: item.balance("balance", Asset::Ecopay)?,
+            }),
+            Kind::UnclaimedClaim => Self::UnclaimedClaim(Claimed {
+                from: item.parsed("account", Account::parse)?,
+                to: item.parsed("customer_id", CustomerId::parse)?,
+                amount: amount(item)?,
+            }),
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
@@ -267,11 +301,14 @@ enum Kind {
     AccountLimits,
     CardReplace,
     SignInMove,
+    CustomerClose,
+    CardClose,
+    UnclaimedClaim,
     MerchantOwner,
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 23] = [
+    const ALL: [(Operation, Self); 26] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -294,6 +331,9 @@ impl Kind {
         (Operation::AccountLimits, Self::AccountLimits),
         (Operation::CardReplace, Self::CardReplace),
         (Operation::SignInMove, Self::SignInMove),
+        (Operation::CustomerClose, Self::CustomerClose),
+        (Operation::CardClose, Self::CardClose),
+        (Operation::UnclaimedClaim, Self::UnclaimedClaim),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];
 

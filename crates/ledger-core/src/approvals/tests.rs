@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::account::Account;
+use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::customers::sign_in::{SignInMove, own_of};
+use crate::customers::close::CustomerClosing;
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
@@ -26,6 +28,7 @@ use crate::terms::{
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
+use crate::unclaimed::Claimed;
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
@@ -379,6 +382,20 @@ fn commands() -> Vec<Command> {
             customer: customer(),
             subject: SubjectId::new(Uuid::from_u128(28)),
             seen: own_of(customer()),
+        }),
+        Command::CustomerClose(CustomerClosing {
+            customer: customer(),
+            seen: [Asset::Ecopay, Asset::Point].map(|asset| (asset.clone(), Balance::zero(asset))).into(),
+        }),
+        Command::CardClose(CardClosing {
+            card: CardId::new(Uuid::from_u128(26)),
+            owner: Some(customer()),
+            seen: Balance::zero(Asset::Ecopay),
+        }),
+        Command::UnclaimedClaim(Claimed {
+            from: Account::Card(CardId::new(Uuid::from_u128(26))),
+            to: customer(),
+            amount: Amount::parse(&AssetSpec::ECOPAY, "300").unwrap(),
         }),
         Command::MerchantOwner { merchant, id: person, email },
     ]

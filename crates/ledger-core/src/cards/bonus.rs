@@ -253,5 +253,6 @@ pub fn plan(
         terms: terms.of_entry(),
     };
     let receipt = BonusReceipt { transaction_id: cx.transaction_id };
-    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    let draft = to.or_unclaimed(tenant, Draft { entry: Some(entry), items }, cx.now)?;
+    Ok(Planned { draft, receipt })
 }

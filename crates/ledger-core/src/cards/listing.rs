@@ -66,6 +66,28 @@ pub(super) fn link_instead(
     TransactItem::update(Role::Profile, Partition::customer(tenant, owner).profile(), update, vec![exists(), present])
 }
 
+/// Removes a card that is closed from its owner's `PROFILE`, which is checked only if it does not name the card. `profile` is
+/// the owner's as it was read.
+pub(super) fn unlink(tenant: &Tenant, owner: CustomerId, card: CardId, profile: &Item) -> TransactItem {
+    let (name, key) = (format!("{CARD}{card}"), Partition::customer(tenant, owner).profile());
+    let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+    if !profile.contains_key(&name) {
+        return TransactItem::check(Role::Profile, key, vec![exists(), stale(Condition::absent(name))]);
+    }
+    let update = Update::new().remove(name.clone()).add(CARDS, "one_less", Value::int(-1));
+    TransactItem::update(Role::Profile, key, update, vec![exists(), stale(Condition::exists(name))])
+}
+
+/// The condition that a `PROFILE` names no card.
+pub(crate) fn has_no_cards() -> Condition {
+    Condition::absent(CARDS).or(Condition::compare(CARDS, Cmp::Eq, "no_cards", Value::int(0)))
+}
+
+/// Leaves no room for a card in a `PROFILE`: a closed wallet gets none.
+pub(crate) fn without_room(update: Update) -> Update {
+    update.set(CARDS, "cards_max", Value::int(CARDS_MAX))
+}
+
 fn named(update: Update, card: CardId, now: Timestamp) -> Update {
     update.set(format!("{CARD}{card}"), "now", Value::s(now))
 }

@@ -17,6 +17,8 @@ use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
+/// The attribute of a closed card with the time at which it was closed. Its stored state is [`CardState::Replaced`].
+pub(crate) const CLOSED_AT: &str = "closed_at";
 /// The attribute with the number of replacements before a card.
 pub(super) const REPLACEMENTS: &str = "replacements";
 
@@ -33,11 +35,13 @@ pub enum CardStatus {
     Expired,
     /// Another card has its place.
     Replaced,
+    /// It is closed. What is returned to it is unclaimed.
+    Closed,
 }
 
 impl CardStatus {
     /// Every status.
-    pub const ALL: [Self; 5] = [Self::Active, Self::Frozen, Self::Blocked, Self::Expired, Self::Replaced];
+    pub const ALL: [Self; 6] = [Self::Active, Self::Frozen, Self::Blocked, Self::Expired, Self::Replaced, Self::Closed];
 
     /// The stable name, in responses.
     #[must_use]
@@ -48,6 +52,7 @@ impl CardStatus {
             Self::Blocked => "blocked",
             Self::Expired => "expired",
             Self::Replaced => "replaced",
+            Self::Closed => "closed",
         }
     }
 
@@ -77,6 +82,8 @@ pub struct CardRecord {
     pub expires_at: Option<Timestamp>,
     /// The card that replaced it.
     pub replaced_by: Option<CardId>,
+    /// When it was closed.
+    pub closed_at: Option<Timestamp>,
     /// The number of cards that were replaced one by another before it.
     pub replacements: i64,
 }
@@ -122,6 +129,7 @@ impl CardRecord {
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.opt_timestamp(forms::EXPIRES_AT)?,
             replaced_by: item.opt_parsed(REPLACED_BY, CardId::parse)?,
+            closed_at: item.opt_timestamp(CLOSED_AT)?,
             replacements: item.opt_int(REPLACEMENTS)?.unwrap_or_default(),
         })
     }
@@ -130,6 +138,7 @@ impl CardRecord {
     #[must_use]
     pub fn status(&self, now: Timestamp) -> CardStatus {
         match self.state {
+            CardState::Replaced if self.closed_at.is_some() => CardStatus::Closed,
             CardState::Replaced => CardStatus::Replaced,
             CardState::Blocked => CardStatus::Blocked,
             CardState::Active if self.is_expired(now) => CardStatus::Expired,

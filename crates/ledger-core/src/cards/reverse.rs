@@ -230,7 +230,7 @@ fn undo(
         details,
         terms: terms.of_entry(),
     };
-    Ok(Draft { entry: Some(entry), items })
+    card.or_unclaimed(command.tenant, Draft { entry: Some(entry), items }, cx.now)
 }
 
 /// The bonus that the reversal undoes; `None` if none was due for the original.

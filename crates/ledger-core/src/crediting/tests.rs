@@ -203,7 +203,9 @@ fn failed_guard_names_its_records() {
 fn update_of(item: &TransactItem) -> String {
     match item.render().unwrap().action {
         RenderedAction::Update(_, text) => text,
-        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => panic!("{other:?}"),
+        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+            panic!("{other:?}")
+        }
     }
 }
 

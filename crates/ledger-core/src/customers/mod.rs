@@ -1,5 +1,6 @@
-//! Customers: opening a wallet, their profile and status, and transfers between their balances.
+//! Customers: opening and closing a wallet, their profile and status, and transfers between their balances.
 
+pub mod close;
 pub mod open;
 pub mod profile;
 pub mod read;

@@ -5,6 +5,7 @@ use super::record::PaymentRecord;
 use super::refund::{self, Refund, RefundReceipt};
 use crate::account::Account;
 use crate::audit::Act;
+use crate::customers::close::is_closed as is_closed_wallet;
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::forms::RoomGuard;
@@ -14,7 +15,7 @@ use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, TenantTerms};
+use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::transaction::Planned;
 use crate::wallets::SeenWallet;
 
@@ -60,12 +61,15 @@ impl OrderedRefund {
         Ok(Self { merchant, payment: payment.id, payer: payment.payer, amount })
     }
 
-    /// The items that it is planned from.
+    /// The items that it is planned from. Only wallets of records with lists are closed.
     #[must_use]
-    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+    pub fn keys(&self, tenant: &Tenant, records: RecordVersion) -> Vec<Key> {
         let mut keys = vec![keys::payment(tenant, self.payment), Partition::merchant(tenant, self.merchant).profile()];
         match self.payer {
-            Account::Customer(customer) => keys.extend(SeenWallet::keys(tenant, customer)),
+            Account::Customer(customer) => {
+                keys.extend(SeenWallet::keys(tenant, customer));
+                keys.extend(records.has_listings().then(|| Partition::customer(tenant, customer).profile()));
+            }
             Account::Card(card) => keys.push(keys::card(tenant, card)),
             Account::Merchant(_) | Account::Tenant(_) => {}
         }
@@ -101,15 +105,16 @@ pub fn plan(
     if payment.merchant != order.merchant || payment.payer != order.payer {
         return Err(missing());
     }
-    let (wallet, card) = match payment.payer {
-        Account::Card(_) => (SeenWallet::default(), of_payer.first().and_then(Option::as_ref)),
+    let profile = of_payer.last().and_then(Option::as_ref).filter(|_| terms.records.has_listings());
+    let (wallet, card, is_closed) = match payment.payer {
+        Account::Card(_) => (SeenWallet::default(), of_payer.first().and_then(Option::as_ref), false),
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => {
-            (SeenWallet::read(of_payer.iter().cloned())?, None)
+            (SeenWallet::read(of_payer.iter().cloned())?, None, profile.is_some_and(is_closed_wallet))
         }
     };
     let points = wallet.get(&Asset::Point).map(|seen| &seen.available);
     let earned_by_wallet = payment.points_earned.is_some() && matches!(payment.payer, Account::Customer(_));
-    if earned_by_wallet && points.is_none() {
+    if earned_by_wallet && points.is_none() && !is_closed {
         return Err(missing());
     }
     let refund = Refund {
@@ -122,6 +127,7 @@ pub fn plan(
         reason: Some(reason),
         card,
         reference: None,
+        is_closed,
         // INVARIANT: room and outstanding change by the same, so their sum stays the ceiling, and what a paid settlement
         // covers returns the room as for each refund.
         room: RoomGuard::None,

@@ -49,6 +49,8 @@ pub struct SeenCharge<'a> {
     pub wallet: &'a SeenWallet,
     /// The payer's balance items, if the charge counted toward limits.
     pub balances: &'a [Item],
+    /// Whether the payer's wallet is closed: what is returned is unclaimed.
+    pub is_closed: bool,
 }
 
 /// Builds the reversal's transaction from what was read. Any change since then is a `StalePlan`.
@@ -99,6 +101,7 @@ pub fn plan(
         card: None,
         reference: Some(command.terminal.clone()),
         room: RoomGuard::None,
+        is_closed: charge.is_closed,
     };
     let reversed =
         ReversedCharge { entry: charge.entry, operation: command.original.operation, balances: charge.balances };

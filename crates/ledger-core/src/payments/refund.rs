@@ -27,6 +27,7 @@ use crate::returning::ReturnAccount;
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
+use crate::unclaimed;
 use crate::wallets::SeenWallet;
 use crate::wallets::debt::{self, ReturningAmount};
 use std::collections::BTreeMap;
@@ -54,6 +55,8 @@ pub struct Refund<'a> {
     pub reference: Option<crate::keys::Partition>,
     /// What it requires of the merchant's refund room, in tenants whose refunds take room.
     pub room: RoomGuard,
+    /// Whether the payer is a customer whose wallet is closed: what is returned is unclaimed.
+    pub is_closed: bool,
 }
 
 /// A terminal's charge that is reversed, by a refund of all of it.
@@ -185,7 +188,10 @@ pub(super) fn plan_return(
         details,
         terms: terms.of_entry(),
     };
-    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    let draft = to.or_unclaimed(command.tenant, Draft { entry: Some(entry), items }, cx.now)?;
+    let draft =
+        if command.is_closed { unclaimed::divert(command.tenant, payment.payer, draft, cx.now)? } else { draft };
+    Ok(Planned { draft, receipt })
 }
 
 /// All that is left to refund of a payment, in the asset of its total.

@@ -306,7 +306,7 @@ fn planned(
 fn code(refusal: PlanRefusal) -> Result<String, PreviewError> {
     Ok(match refusal {
         PlanRefusal::Refused(failure) => failure.code().to_owned(),
-        PlanRefusal::InState { .. } => Failure::WrongState.code().to_owned(),
+        PlanRefusal::InState { .. } | PlanRefusal::StillOpen(_) => Failure::WrongState.code().to_owned(),
         PlanRefusal::Limit(_) => Failure::LimitExceeded.code().to_owned(),
         PlanRefusal::OfPayment { refusal, .. } => return code(*refusal),
         PlanRefusal::Invalid { .. } => "invalid_request".to_owned(),

@@ -60,7 +60,9 @@ fn apply(rows: &mut Rows, transaction: &Transaction, lease_item: impl FnOnce(&mu
                 row.insert(STAMP.to_owned(), values[":stamp"].clone());
                 row.remove(attr::DUE_PK);
             }
-            RenderedAction::ConditionCheck(_) => panic!("sealing has no lone condition checks"),
+            RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+                panic!("sealing has no lone condition checks")
+            }
         }
     }
     lease_item(rows.get_mut(&keys::sealing(&tenant())).unwrap());

@@ -110,7 +110,7 @@ fn written(settlement: &Settlement, task: Task) -> Transaction {
 fn postings(transaction: &Transaction) -> Vec<String> {
     let entry = transaction.items().iter().find_map(|item| match item.render().unwrap().action {
         RenderedAction::Put(item) => item.get("postings").cloned(),
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => None,
     });
     let Some(Value::L(list)) = entry else { return Vec::new() };
     let text = |item: &Item, name: &str| item.opt_text(name).unwrap().unwrap_or_default().to_owned();

@@ -107,6 +107,7 @@ impl AdminRole {
             Self::Operator => &[
                 Permission::CustomersOpen,
                 Permission::CustomersFreeze,
+                Permission::AccountsClose,
                 Permission::MerchantsOpen,
                 Permission::MerchantsChange,
                 Permission::MerchantsOwner,
@@ -126,6 +127,7 @@ impl AdminRole {
                 Permission::RefundRoomsChange,
                 Permission::CashDepositsRecord,
                 Permission::GrantsIssue,
+                Permission::UnclaimedClaim,
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,
                 Permission::TopupsRefund,

@@ -2,9 +2,10 @@
 
 use super::{Clause, Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
-use crate::dynamo::{Update, Value};
+use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::failure::Failure;
 use crate::keys::{Key, attr};
-use crate::money::Delta;
+use crate::money::{Balance, Delta};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -131,5 +132,25 @@ impl TransactItem {
     ) -> Option<Self> {
         let update = change.update()?.set(attr::UPDATED_AT, "ua", Value::s(now));
         Some(Self::update(role, key, update, clauses).carrying_out(change))
+    }
+
+    /// Removes the balance item of an account that is closed. What was seen as available is posted from it, and a change of any
+    /// sum since then makes the plan stale.
+    // INVARIANT: what the removed item had is what is posted, because every sum is guarded: `held`, `reserved` and the debt
+    // are zero, and `balance` and `exposure` are what is posted.
+    pub(crate) fn close_balance(role: Role, key: Key, account: Account, seen: &Balance) -> Self {
+        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+        let as_seen = |sum| stale(Condition::compare(sum, Cmp::Eq, "seen", Value::N(seen.text())));
+        let zero = |sum| {
+            let zero = Condition::compare(sum, Cmp::Eq, "nothing", Value::int(0));
+            stale(Condition::absent(sum).or(zero))
+        };
+        let mut clauses = vec![stale(Condition::exists(attr::PK)), as_seen(attr::BALANCE), as_seen(attr::EXPOSURE)];
+        clauses.extend([attr::HELD, attr::RESERVED, attr::OWED].map(zero));
+        let removed = Self::delete(role, key, clauses);
+        match seen.as_amount() {
+            Some(amount) => removed.carrying_out(BalanceChange::of(account).available("delta", amount.debit())),
+            None => removed,
+        }
     }
 }

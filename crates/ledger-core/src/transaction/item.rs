@@ -130,6 +130,8 @@ pub(crate) enum Action {
     Put(Item),
     Update(Update),
     Check,
+    /// Removes a balance item. Only [`TransactItem::close_balance`] makes one.
+    Delete,
 }
 
 /// One action on one item.
@@ -165,6 +167,8 @@ pub enum RenderedAction {
     Update(Item, String),
     /// The key of an item that is only checked.
     ConditionCheck(Item),
+    /// The key of an item that is removed.
+    Delete(Item),
 }
 
 /// Requires that the item exists. Every update of an account or record has this guard, because DynamoDB would create a
@@ -195,6 +199,11 @@ impl TransactItem {
         Self { role, key, action: Action::Check, clauses, changes: Vec::new(), aggregates: None }
     }
 
+    /// Removes an item. The caller guards every sum of it.
+    pub(super) fn delete(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
+        Self { role, key, action: Action::Delete, clauses, changes: Vec::new(), aggregates: None }
+    }
+
     pub(super) fn carrying_out(mut self, change: BalanceChange) -> Self {
         self.changes.push(change);
         self
@@ -206,7 +215,7 @@ impl TransactItem {
     }
 
     /// Its change of a customer's aggregates.
-    pub(super) fn aggregates(&self) -> Option<&MetricsChange> {
+    pub(crate) fn aggregates(&self) -> Option<&MetricsChange> {
         self.aggregates.as_ref()
     }
 
@@ -219,12 +228,12 @@ impl TransactItem {
         self
     }
 
-    /// Adds a change. A check becomes an update; a put stays as it is.
+    /// Adds a change. A check becomes an update; a put and a removal stay as they are.
     pub(crate) fn changing(mut self, change: impl FnOnce(Update) -> Update) -> Self {
         self.action = match self.action {
             Action::Update(update) => Action::Update(change(update)),
             Action::Check => Action::Update(change(Update::new())),
-            put @ Action::Put(_) => put,
+            whole @ (Action::Put(_) | Action::Delete) => whole,
         };
         self
     }
@@ -255,7 +264,10 @@ impl TransactItem {
             (Action::Check, action) | (action, Action::Check) => action,
             (Action::Update(this), Action::Update(that)) => Action::Update(this.and(that)?),
             (Action::Put(this), Action::Put(that)) => Action::Put(merged(this, that)?),
-            (Action::Put(_), Action::Update(_)) | (Action::Update(_), Action::Put(_)) => return None,
+            (Action::Put(_), Action::Update(_))
+            | (Action::Update(_), Action::Put(_))
+            | (Action::Delete, Action::Put(_) | Action::Update(_) | Action::Delete)
+            | (Action::Put(_) | Action::Update(_), Action::Delete) => return None,
         };
         let mut clauses = self.clauses;
         clauses.extend(other.clauses.into_iter().filter(|clause| !clauses.contains(clause)).collect::<Vec<_>>());
@@ -300,7 +312,7 @@ impl TransactItem {
     pub(crate) fn is_update(&self) -> bool {
         match self.action {
             Action::Update(_) => true,
-            Action::Put(_) | Action::Check => false,
+            Action::Put(_) | Action::Check | Action::Delete => false,
         }
     }
 
@@ -323,7 +335,8 @@ impl TransactItem {
         match &self.action {
             Action::Put(item) => item.iter().any(|(name, value)| is_counted(name) && *value != Value::int(0)),
             Action::Update(update) => update.attributes().any(is_counted),
-            Action::Check => false,
+            // Nothing is left to be counted.
+            Action::Check | Action::Delete => false,
         }
     }
 
@@ -335,7 +348,8 @@ impl TransactItem {
         });
         let wanted = |sum| posted.as_ref().and_then(|posted| posted.get(sum)).map(|delta| Value::N(delta.text()));
         match &self.action {
-            Action::Check => None,
+            // A removal is guarded on each sum: see [`TransactItem::close_balance`].
+            Action::Check | Action::Delete => None,
             // Other items have attributes of these names, and an empty balance has them at zero.
             Action::Put(item) if self.changes.is_empty() => [attr::BALANCE, attr::HELD]
                 .into_iter()
@@ -356,7 +370,7 @@ impl TransactItem {
         let written = match &self.action {
             Action::Put(item) => item.get(attribute),
             Action::Update(update) => update.set_to(attribute),
-            Action::Check => None,
+            Action::Check | Action::Delete => None,
         };
         match written {
             Some(Value::S(text)) => Some(text),
@@ -382,6 +396,7 @@ impl TransactItem {
                 RenderedAction::Update(Item::from(key), text)
             }
             Action::Check => RenderedAction::ConditionCheck(Item::from(key)),
+            Action::Delete => RenderedAction::Delete(Item::from(key)),
         };
         let mut condition = String::new();
         self.write_condition(&mut condition, &mut placeholders);

@@ -147,6 +147,7 @@ impl From<PlanRefusal> for PlanError {
                     None => refusal,
                 })
             }
+            PlanRefusal::StillOpen(open) => Self::Refused(Refusal::new(Failure::WrongState).with("open", open)),
             PlanRefusal::Limit(hit) => {
                 Self::Refused(Refusal { limit: Some(hit), ..Refusal::new(Failure::LimitExceeded) })
             }

@@ -27,8 +27,8 @@ pub struct CustomerView {
     /// The telephone number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
-    /// `active` or `frozen`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::CustomerStatus)]
     pub status: String,
     /// The time at which the wallet was opened.
     pub created_at: String,
@@ -52,7 +52,7 @@ pub struct CardView {
     pub card_id: String,
     /// The balance, in yen.
     pub balance: String,
-    /// `active`, `frozen`, `blocked` after a loss, `expired` or `replaced`.
+    /// `active`, `frozen`, `blocked` after a loss, `expired`, `replaced` or `closed`.
     pub status: String,
     /// The customer that the card belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]

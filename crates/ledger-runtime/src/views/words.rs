@@ -23,6 +23,12 @@ macro_rules! words {
 words! {
     /// Whether an account, card or terminal is active.
     AccountStatus: "active" | "frozen";
+    /// Whether a customer is active, frozen or closed.
+    CustomerStatus: "active" | "frozen" | "closed";
+    /// The status of an account that was closed.
+    ClosedStatus: "closed";
+    /// Where the value of an account that is closed goes.
+    PayOut: "unclaimed";
     /// The kind of a terminal that is registered.
     TerminalKind: "till" | "counter";
     /// The status of a card that was blocked.

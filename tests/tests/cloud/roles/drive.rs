@@ -52,6 +52,9 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::CardBlock
                 | Endpoint::CardReplace
                 | Endpoint::SignInMove
+                | Endpoint::CardClose
+                | Endpoint::CustomerClose
+                | Endpoint::UnclaimedClaim
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel

@@ -44,9 +44,8 @@ const CHECK: &str = "dynamodb:ConditionCheckItem";
 const STREAM: [&str; 3] = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"];
 const STREAMS: &str = "dynamodb:ListStreams";
 /// Actions that no function may ever do, whatever a role allows.
-const NEVER: [&str; 6] = [
+const NEVER: [&str; 5] = [
     "dynamodb:BatchWriteItem",
-    "dynamodb:DeleteItem",
     "dynamodb:PartiQLDelete",
     "dynamodb:PartiQLInsert",
     "dynamodb:PartiQLSelect",

@@ -201,6 +201,7 @@ impl Request {
                     card: None,
                     reference: None,
                     room: RoomGuard::Enough,
+                    is_closed: false,
                 };
                 payments::refund::plan(&command, terms, &cx).map_err(text)?.draft
             }

@@ -152,6 +152,7 @@ impl Shop {
             card: None,
             reference: None,
             room: RoomGuard::Enough,
+            is_closed: false,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let sealed = seal(&plan.draft, &by_merchant(Operation::Refund, self.requests));

@@ -96,6 +96,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
                 card: None,
                 reference: None,
                 room: RoomGuard::Enough,
+                is_closed: false,
             };
             let plan = payments::refund::plan(&refund, terms, &cx(2)).unwrap();
             all.push(seal(&plan.draft, &by_merchant(Operation::Refund)));

@@ -143,7 +143,12 @@ impl TopupScene {
         };
         let call = match refund::plan(&command, &by_staff(), &self.terms, &psp(), &cx(8)) {
             Ok(call) => call,
-            Err(PlanRefusal::Refused(_) | PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => return false,
+            Err(
+                PlanRefusal::Refused(_)
+                | PlanRefusal::Invalid { .. }
+                | PlanRefusal::InState { .. }
+                | PlanRefusal::StillOpen(_),
+            ) => return false,
             Err(
                 other @ (PlanRefusal::Denied(_)
                 | PlanRefusal::Limit(_)

@@ -82,6 +82,7 @@ impl Shop {
             card: None,
             reference: None,
             room: RoomGuard::Enough,
+            is_closed: false,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let key = format!("refund-{}", self.requests);

@@ -365,7 +365,7 @@ impl Handler {
             Ok(call) => call,
             Err(PlanRefusal::Refused(failure)) => return WriteOutcome::Refused(failure),
             Err(PlanRefusal::Limit(_)) => return WriteOutcome::Refused(Failure::LimitExceeded),
-            Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. }) => {
+            Err(PlanRefusal::Invalid { .. } | PlanRefusal::InState { .. } | PlanRefusal::StillOpen(_)) => {
                 return WriteOutcome::Refused(Failure::WrongState);
             }
             Err(

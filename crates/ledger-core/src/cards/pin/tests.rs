@@ -156,7 +156,9 @@ fn right_pin_takes_all_attempts_back_and_raises_its_key() {
     assert_eq!(Some(version.as_str()), record.version());
     let expression = |transaction: &Transaction| match transaction.items().first().unwrap().render().unwrap().action {
         RenderedAction::Update(_, expression) => expression,
-        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => panic!("{other:?}"),
+        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+            panic!("{other:?}")
+        }
     };
     for slot in SLOTS {
         assert!(expression(&take_back).contains(&format!("#{slot}")), "{slot}");

@@ -57,7 +57,9 @@ fn written(claim: &Claim, form: &MarkerForm) -> Item {
 fn stored(claim: &Claim, answer: NewAnswer<'_>) -> Item {
     match claim.marker(answer, None).unwrap().render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("the action is not a put"),
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+            panic!("the action is not a put")
+        }
     }
 }
 

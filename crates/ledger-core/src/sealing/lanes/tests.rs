@@ -85,7 +85,9 @@ fn apply(rows: &mut Rows, transaction: &Transaction) {
                     row.remove(&rendered.names[name]);
                 }
             }
-            RenderedAction::ConditionCheck(_) => panic!("sealing has no lone condition checks"),
+            RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+                panic!("sealing has no lone condition checks")
+            }
         }
     }
 }

@@ -19,14 +19,18 @@ fn open_period() -> OpenPeriod {
 fn put(item: &TransactItem) -> Item {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        other @ (RenderedAction::Update(..) | RenderedAction::ConditionCheck(_)) => panic!("{other:?}"),
+        other @ (RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+            panic!("{other:?}")
+        }
     }
 }
 
 fn update(item: &TransactItem) -> String {
     match item.render().unwrap().action {
         RenderedAction::Update(_, text) => text,
-        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => panic!("{other:?}"),
+        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+            panic!("{other:?}")
+        }
     }
 }
 

@@ -1,0 +1,240 @@
+//! The operator closes a customer's wallet. Its balance items are removed, so that no form debits or credits it again; the
+//! profile and the history stay.
+
+use crate::account::Account;
+use crate::aggregates::{Aggregate, CustomerMetrics};
+use crate::audit::Act;
+use crate::cards::listing;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
+use crate::keys::{self, Key, Partition, attr, sk};
+use crate::money::{Amount, Asset, Balance};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::terms::TenantTerms;
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
+use crate::unclaimed;
+use std::collections::BTreeMap;
+
+/// The status of a closed wallet. It is final.
+pub const CLOSED: &str = "closed";
+
+const STATUS: &str = "status";
+const ACCOUNTS: &str = "accounts";
+
+/// A customer to be closed, with the balances that were seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomerClosing {
+    /// The customer.
+    pub customer: CustomerId,
+    /// The available balances, by asset, zeros among them.
+    pub seen: BTreeMap<Asset, Balance>,
+}
+
+/// The closing of a customer.
+#[derive(Clone, Debug)]
+pub struct CustomerClose<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Who closes it.
+    pub actor: Actor,
+    /// The customer.
+    pub of: &'a CustomerClosing,
+    /// Whether what it has goes to the tenant. If not, a balance that is not zero is a refusal.
+    pub clears: bool,
+    /// Why.
+    pub reason: Option<&'a FreeText>,
+}
+
+/// What a response says about an account that was closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClosingReceipt {
+    /// The account.
+    pub account: Account,
+    /// The journal entry that cleared it; `None` if it had nothing.
+    pub transaction_id: Option<TransactionId>,
+    /// What it had.
+    pub rest: Vec<Amount>,
+    /// When it was closed.
+    pub closed_at: Timestamp,
+}
+
+impl CustomerClosing {
+    /// Reads what is to be closed from the customer's balance items.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an item is malformed.
+    pub fn read(customer: CustomerId, balances: &[Item]) -> Result<Self, ItemError> {
+        let seen = |item: &Item| {
+            let of = |key: &str| Asset::parse(key.strip_prefix(sk::BALANCE).unwrap_or_default());
+            let asset = item.parsed(attr::SK, of)?;
+            Ok((asset.clone(), item.balance(attr::BALANCE, asset)?))
+        };
+        Ok(Self { customer, seen: balances.iter().map(seen).collect::<Result<_, ItemError>>()? })
+    }
+
+    /// The items that it is planned from: the profile, then the balances.
+    #[must_use]
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        let partition = Partition::customer(tenant, self.customer);
+        [partition.profile()].into_iter().chain(self.seen.keys().map(|asset| partition.balance(asset))).collect()
+    }
+
+    /// What the customer has.
+    #[must_use]
+    pub fn rest(&self) -> Vec<Amount> {
+        self.seen.values().filter_map(Balance::as_amount).collect()
+    }
+
+    /// Whether the balances differ from those that were seen. `items` are those of [`CustomerClosing::keys`].
+    ///
+    /// # Errors
+    /// [`ItemError`] if an item is malformed.
+    pub fn is_stale(&self, items: &[Option<Item>]) -> Result<bool, ItemError> {
+        for ((asset, seen), item) in self.seen.iter().zip(items.iter().skip(1)) {
+            let Some(item) = item else { return Ok(true) };
+            if item.balance(attr::BALANCE, asset.clone())? != *seen {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Whether a customer's `PROFILE` is that of a closed wallet.
+#[must_use]
+pub fn is_closed(profile: &Item) -> bool {
+    closed().holds(Some(profile))
+}
+
+/// The condition that a `PROFILE` is that of a closed wallet.
+pub(crate) fn closed() -> Condition {
+    Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(CLOSED))
+}
+
+/// Builds the closing's transaction: the profile, the balance items, which are removed, the aggregates that were beside them,
+/// the journal entry if the customer had something, and the audit record. `items` are those of [`CustomerClosing::keys`], as
+/// read, in their order. If one of them has changed since, the plan is stale.
+///
+/// # Errors
+/// `WrongState` if it is closed, or the tenant's records have no lists; [`PlanRefusal::StillOpen`] with what is not zero.
+pub fn plan(
+    command: &CustomerClose<'_>,
+    items: &[Option<Item>],
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<ClosingReceipt>, PlanRefusal> {
+    let CustomerClose { tenant, actor, of, clears, reason } = command;
+    let [Some(profile), balances @ ..] = items else { return Err(PlanRefusal::Refused(Failure::AccountMissing)) };
+    if is_closed(profile) || !terms.records.has_listings() {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
+    let balances: Vec<&Item> = balances.iter().flatten().collect();
+    let accounts: i64 = profile.int(ACCOUNTS)?;
+    let were_all_read = balances.len() == of.seen.len() && i64::try_from(of.seen.len()) == Ok(accounts);
+    if !were_all_read || of.is_stale(items)? {
+        return Err(PlanRefusal::Refused(Failure::StalePlan));
+    }
+    let mut open = Vec::new();
+    for ((asset, seen), item) in of.seen.iter().zip(&balances) {
+        let is_cleared = seen.value().is_zero() || (*clears && seen.as_amount().is_some());
+        open.extend((!is_cleared).then(|| format!("{}:{asset}", attr::BALANCE)));
+        for sum in [attr::HELD, attr::RESERVED, attr::OWED] {
+            let is_zero = item.balance_or_zero(sum, asset.clone())?.value().is_zero();
+            open.extend((!is_zero).then(|| format!("{sum}:{asset}")));
+        }
+    }
+    if !listing::has_no_cards().holds(Some(profile)) {
+        open.push("cards".to_owned());
+    }
+    if !open.is_empty() {
+        return Err(PlanRefusal::StillOpen(open));
+    }
+    let (account, rest, partition) =
+        (Account::Customer(of.customer), of.rest(), Partition::customer(tenant, of.customer));
+    let mut changed = vec![closed_profile(command, profile, accounts, &rest, cx)?];
+    for ((asset, seen), item) in of.seen.iter().zip(&balances) {
+        let removed = TransactItem::close_balance(Role::Payer, partition.balance(asset), account, seen);
+        changed.push(removed.guarded_also(vec![as_read(item, Aggregate::Payments), as_read(item, Aggregate::Refunds)]));
+    }
+    changed.extend(kept_aggregates(keys::metrics(tenant, of.customer), &balances, cx.now)?);
+    let mut act = Act::new(*actor, Operation::CustomerClose, account).because(*reason);
+    for amount in &rest {
+        act = act.with(&amount.asset().to_string(), amount.text());
+    }
+    changed.push(act.record(tenant, cx));
+    Ok(planned(account, rest, changed, terms, cx))
+}
+
+/// The plan of an account's closing, with the entry that clears it.
+pub(crate) fn planned(
+    account: Account,
+    rest: Vec<Amount>,
+    items: Vec<TransactItem>,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Planned<ClosingReceipt> {
+    let entry = (!rest.is_empty()).then(|| Entry {
+        id: cx.transaction_id,
+        home: account,
+        postings: unclaimed::clearing(account, &rest),
+        references: Vec::new(),
+        details: Item::new(),
+        terms: terms.of_entry(),
+    });
+    let transaction_id = entry.as_ref().map(|entry| entry.id);
+    let receipt = ClosingReceipt { account, transaction_id, rest, closed_at: cx.now };
+    Planned { draft: Draft { entry, items }, receipt }
+}
+
+/// The profile of the closed wallet. It has no number of accounts, so a freeze that was planned before does not apply, and no
+/// room for cards.
+fn closed_profile(
+    command: &CustomerClose<'_>,
+    profile: &Item,
+    accounts: i64,
+    rest: &[Amount],
+    cx: &Context,
+) -> Result<TransactItem, PlanRefusal> {
+    let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set("closed_at", "ua", Value::s(cx.now));
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(ACCOUNTS);
+    let update = unclaimed::with_rest(listing::without_room(update), rest);
+    let guards = vec![
+        exists(),
+        stale(Condition::compare(STATUS, Cmp::Eq, "seen_status", Value::s(profile.text(STATUS)?))),
+        stale(Condition::compare(ACCOUNTS, Cmp::Eq, "seen_accounts", Value::int(accounts))),
+        stale(listing::has_no_cards()),
+    ];
+    let key = Partition::customer(command.tenant, command.of.customer).profile();
+    Ok(TransactItem::update(Role::Profile, key, update, guards))
+}
+
+/// Adds the aggregates beside the balances that are removed to `METRICS`; `None` if there are none.
+fn kept_aggregates(key: Key, balances: &[&Item], now: Timestamp) -> Result<Option<TransactItem>, PlanRefusal> {
+    let balances: Vec<Item> = balances.iter().map(|item| (*item).clone()).collect();
+    let sums = CustomerMetrics::read(None, &balances)?;
+    let kept = Aggregate::ALL.map(|aggregate| (aggregate.in_metrics(), sums.text(aggregate)));
+    let kept: Vec<_> = kept.into_iter().filter(|(_, sum)| sum != "0").collect();
+    if kept.is_empty() {
+        return Ok(None);
+    }
+    let update = Update::new().set(attr::UPDATED_AT, "ua", Value::s(now));
+    let update = kept.into_iter().fold(update, |update, (name, sum)| update.add(name, name, Value::N(sum)));
+    Ok(Some(TransactItem::update(Role::Metrics, key, update, Vec::new())))
+}
+
+/// Requires that a count beside a balance is as it was read. Each payment and refund changes one.
+fn as_read(item: &Item, count: Aggregate) -> Clause {
+    let name = count.beside_balance();
+    stale(match item.get(name) {
+        Some(seen) => Condition::compare(name, Cmp::Eq, format!("seen_{}", count.in_metrics()), seen.clone()),
+        None => Condition::absent(name),
+    })
+}
+
+fn stale(condition: Condition) -> Clause {
+    Clause { condition, failure: Failure::StalePlan }
+}

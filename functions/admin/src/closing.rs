@@ -1,0 +1,254 @@
+//! `/v1/admin/customers/{customer_id}/close`, `/v1/admin/cards/{card_id}/close`, and claims of what closed accounts had.
+
+use crate::approvals;
+use crate::cards::current_terms;
+use axum::extract::State;
+use ledger_core::account::Account;
+use ledger_core::approvals::Command;
+use ledger_core::cards::close::{self as card, CardClose, CardClosing};
+use ledger_core::customers::close::{self as customer, ClosingReceipt, CustomerClose, CustomerClosing};
+use ledger_core::idempotency::Fields;
+use ledger_core::ids::{CardId, CustomerId};
+use ledger_core::keys::{self, Partition};
+use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
+use ledger_core::unclaimed::{self, ClaimReceipt, Claimed, UnclaimedClaim};
+use ledger_runtime::app::App;
+use ledger_runtime::approvals::Requested;
+use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::execute::{Outcome, PlanError, created_without_path, ok};
+use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
+use ledger_runtime::views::words;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// How an account is closed.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"pay_out": "unclaimed", "reason": "the holder asked for it"}))]
+pub(crate) struct CloseBody {
+    /// `unclaimed`: what the account has goes to the tenant's account `unclaimed`, and points to `breakage`. Absent: an account
+    /// that has something is not closed.
+    #[schema(value_type = Option<words::PayOut>)]
+    pay_out: Option<String>,
+    /// The reason; at most 140 characters, no card number.
+    reason: Option<String>,
+}
+
+/// An account that was closed.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClosedView {
+    /// The account: `customer:` or `card:` and its id.
+    account: String,
+    /// `closed`.
+    #[schema(value_type = words::ClosedStatus)]
+    status: &'static str,
+    /// The journal entry's id; absent if the account had nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transaction_id: Option<String>,
+    /// What the account had, by asset.
+    rest: BTreeMap<String, String>,
+    /// The time at which it was closed.
+    closed_at: String,
+}
+
+pub(crate) const CUSTOMER: Keyed = Endpoint::post("/v1/admin/customers/{customer_id}/close")
+    .summary("Closes a customer's wallet for good.")
+    .about(
+        "What is held, reserved or owed must be zero, and the customer's cards closed: if not, `open` of the refusal names what \
+         is open. What is returned later is unclaimed.",
+    )
+    .permission(Permission::AccountsClose)
+    .id("customer_id", "The customer's id.")
+    .body::<CloseBody>()
+    .ok::<ClosedView>("Closed")
+    .approvable()
+    .when(Code::WrongState, "the customer is closed, or something is open, or the tenant's records have no lists")
+    .when(Code::NotFound, "no such customer")
+    .keyed(Operation::CustomerClose);
+
+pub(crate) async fn customer(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CustomerId>,
+    KeyedJson(key, body): KeyedJson<CloseBody>,
+) -> Result<Outcome, Problem> {
+    let clears = clears(body.pay_out.as_deref())?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let (claim, admission) =
+        CUSTOMER.claim(&app, &who, key, &[&id], fields(body.pay_out.as_deref(), reason.as_ref())).await?;
+    let tenant = who.tenant();
+    let plan = async |cx: Context| {
+        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
+        let of = CustomerClosing::read(id, &app.balances(&Partition::customer(tenant, id)).await?)?;
+        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        // What moves a customer's value to the tenant takes two people.
+        if clears && !of.rest().is_empty() && terms.approvals.are_required() {
+            let (member, command) = (who.member(), Command::CustomerClose(of));
+            return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
+        }
+        let close = CustomerClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
+        Ok(Requested::executed(customer::plan(&close, &items, &terms, &cx)?))
+    };
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+pub(crate) const CARD: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/close")
+    .summary("Closes a card for good.")
+    .about("What is returned to it later is unclaimed.")
+    .permission(Permission::AccountsClose)
+    .id("card_id", "The card's id.")
+    .body::<CloseBody>()
+    .ok::<ClosedView>("Closed")
+    .approvable()
+    .when(
+        Code::WrongState,
+        "the card is closed or was replaced, or `open` names its balance, or the tenant's records have no lists of cards",
+    )
+    .when(Code::NotFound, "no such card")
+    .keyed(Operation::CardClose);
+
+pub(crate) async fn card(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<CardId>,
+    KeyedJson(key, body): KeyedJson<CloseBody>,
+) -> Result<Outcome, Problem> {
+    let clears = clears(body.pay_out.as_deref())?;
+    let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
+    let (claim, admission) =
+        CARD.claim(&app, &who, key, &[&id], fields(body.pay_out.as_deref(), reason.as_ref())).await?;
+    let (tenant, at) = (who.tenant(), keys::card(who.tenant(), id));
+    let plan = async |cx: Context| {
+        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
+        let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
+        let of = CardClosing::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        if clears && of.seen.as_amount().is_some() && terms.approvals.are_required() {
+            let (member, command) = (who.member(), Command::CardClose(of));
+            return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
+        }
+        let close = CardClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
+        Ok(Requested::executed(card::plan(&close, &items, &terms, &cx)?))
+    };
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+/// A claim of what a closed account had, or was returned to it later.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClaimBody {
+    /// The closed account: `customer:` or `card:` and its id.
+    account: String,
+    /// The customer who gets it.
+    customer_id: String,
+    /// The asset.
+    #[schema(example = "ECOPAY")]
+    asset: String,
+    /// The amount.
+    #[schema(value_type = String, example = "1240")]
+    amount: AmountText,
+    /// The reason; at most 140 characters, no card number.
+    reason: String,
+}
+
+/// A claim that was paid.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ClaimedView {
+    /// The journal entry's id.
+    transaction_id: String,
+    /// The closed account.
+    account: String,
+    /// The customer who got it.
+    customer_id: String,
+    /// The asset.
+    asset: String,
+    /// The amount.
+    amount: String,
+    /// The time of the claim.
+    created_at: String,
+}
+
+pub(crate) const CLAIM: Keyed = Endpoint::post("/v1/admin/unclaimed/claims")
+    .summary("Gives a customer what is unclaimed of a closed account.")
+    .permission(Permission::UnclaimedClaim)
+    .body::<ClaimBody>()
+    .created::<ClaimedView>("Claimed")
+    .approvable()
+    .problems(&[Code::InsufficientBalance])
+    .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
+    .when(Code::NotFound, "no such account or customer")
+    .keyed(Operation::UnclaimedClaim);
+
+pub(crate) async fn claim(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<ClaimBody>,
+) -> Result<Outcome, Problem> {
+    let from = request::id("account", &body.account, Account::parse)?;
+    let to = request::id("customer_id", &body.customer_id, CustomerId::parse)?;
+    let amount = request::amount(Some(&body.asset), &body.amount)?;
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("account", from).with("customer_id", to);
+    let fields = fields.with_requested("amount", &amount).with("reason", reason.as_sent());
+    let (claim, admission) = CLAIM.claim(&app, &who, key, &[], fields).await?;
+    let tenant = who.tenant();
+    let plan = async |cx: Context| {
+        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
+        let of = Claimed { from, to, amount: request::amount_in(&terms, &amount)? };
+        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        if terms.approvals.are_required() {
+            let (member, command) = (who.member(), Command::UnclaimedClaim(of));
+            return app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await;
+        }
+        let record = items.first().and_then(Option::as_ref);
+        let command = UnclaimedClaim { tenant, actor: who.actor(), of: &of, reason: &reason };
+        Ok(Requested::executed(unclaimed::plan_claim(&command, record, &terms, &cx)?))
+    };
+    let claimed = |receipt: &ClaimReceipt| created_without_path(&ClaimedView::from(receipt));
+    let render = |requested: &Requested<ClaimReceipt>| requested.answer(&approvals::GET, claimed);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
+fn clears(pay_out: Option<&str>) -> Result<bool, Problem> {
+    let word =
+        pay_out.map(|word| request::word("pay_out", word, |word| (word == "unclaimed").then_some(()), "unclaimed"));
+    Ok(word.transpose()?.is_some())
+}
+
+fn fields(pay_out: Option<&str>, reason: Option<&SentText>) -> Fields {
+    Fields::new().with_some("pay_out", pay_out).with_some("reason", reason.map(SentText::as_sent))
+}
+
+fn render(requested: &Requested<ClosingReceipt>) -> ledger_core::idempotency::AnyAnswer {
+    requested.answer(&approvals::GET, |receipt| ok(&ClosedView::from(receipt)))
+}
+
+impl From<&ClosingReceipt> for ClosedView {
+    fn from(receipt: &ClosingReceipt) -> Self {
+        let rest = receipt.rest.iter().map(|amount| (amount.asset().to_string(), amount.text()));
+        Self {
+            account: receipt.account.to_string(),
+            status: "closed",
+            transaction_id: receipt.transaction_id.map(|id| id.to_string()),
+            rest: rest.collect(),
+            closed_at: receipt.closed_at.to_string(),
+        }
+    }
+}
+
+impl From<&ClaimReceipt> for ClaimedView {
+    fn from(receipt: &ClaimReceipt) -> Self {
+        Self {
+            transaction_id: receipt.transaction_id.to_string(),
+            account: receipt.of.from.to_string(),
+            customer_id: receipt.of.to.to_string(),
+            asset: receipt.of.amount.asset().to_string(),
+            amount: receipt.of.amount.text(),
+            created_at: receipt.created_at.to_string(),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Accounts that are closed, and claims of what they had.
+
+use super::endpoints::Endpoint;
+use super::prepared::{Prepared, prepared};
+use super::world::new_key;
+use super::{Call, World, approvals};
+use serde_json::json;
+
+impl World {
+    /// The request that closes a customer, with what the customer has if `clears`.
+    #[must_use]
+    pub fn closes(&self, customer: &str, clears: bool) -> Call {
+        self.closes_at(&format!("/v1/admin/customers/{customer}/close"), clears)
+    }
+
+    /// The request that closes a card.
+    #[must_use]
+    pub fn closes_card(&self, card: &str, clears: bool) -> Call {
+        self.closes_at(&format!("/v1/admin/cards/{card}/close"), clears)
+    }
+
+    /// A closed customer's account, of which this amount of yen is unclaimed.
+    pub async fn unclaimed(&self, amount: &str) -> String {
+        let customer = self.customer_with(amount).await.id;
+        let closed = self.api.settle(&self.closes(&customer, true)).await.good();
+        let _ = approvals::approve(self, closed).await;
+        format!("customer:{customer}")
+    }
+
+    /// The request that claims yen of a closed account for a customer.
+    #[must_use]
+    pub fn claims(&self, account: &str, customer: &str, amount: &str) -> Call {
+        let body = json!({
+            "account": account, "customer_id": customer, "asset": "ECOPAY", "amount": amount, "reason": "the holder's heir",
+        });
+        Call::post("/v1/admin/unclaimed/claims", &self.operator.who, &body).key(new_key())
+    }
+
+    fn closes_at(&self, path: &str, clears: bool) -> Call {
+        let body = if clears { json!({"pay_out": "unclaimed", "reason": "left"}) } else { json!({"reason": "left"}) };
+        Call::post(path, &self.operator.who, &body).key(new_key())
+    }
+}
+
+/// The request of an endpoint.
+pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
+    world.lists_cards().await;
+    let made = match endpoint {
+        Endpoint::CardClose => prepared(world.closes_card(&world.card(None, "0").await, true), 200, 0),
+        Endpoint::CustomerClose => prepared(world.closes(&world.customer_with("300").await.id, true), 200, 1),
+        Endpoint::UnclaimedClaim => {
+            let (account, heir) = (world.unclaimed("300").await, world.customer().await.id);
+            prepared(world.claims(&account, &heir, "100"), 201, 1)
+        }
+        other => panic!("{other:?} does not close an account"),
+    };
+    made.with_other("reason", "another reason")
+}

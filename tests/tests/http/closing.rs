@@ -1,0 +1,164 @@
+//! Customers and cards that are closed, while other requests of them arrive, and what is returned to them later.
+#![cfg(feature = "stack")]
+
+use futures::future::{join, join_all};
+use ledger_core::terms::RecordVersion;
+use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Answer, Call, Customer, Merchant, World, host};
+use serde_json::json;
+
+async fn world(name: &str) -> World {
+    World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
+}
+
+async fn status_of(world: &World, path: &str) -> String {
+    world.api.send(&Call::get(path, &world.operator.who)).await.good().text("/status")
+}
+
+async fn customer_status(world: &World, customer: &Customer) -> String {
+    status_of(world, &format!("/v1/admin/customers/{}", customer.id)).await
+}
+
+fn is_good(answer: &Answer) -> bool {
+    (200..300).contains(&answer.status)
+}
+
+fn refund(payment: &str, shop: &Merchant, amount: &str) -> Call {
+    Call::post(&format!("/v1/merchant/payments/{payment}/refunds"), &shop.who, &json!({"amount": amount}))
+        .key(new_key())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn customer_with_something_open_is_not_closed_and_open_names_it() {
+    let world = world("closing-open").await;
+    let customer = world.customer_with("300").await;
+    let card = world.card(Some(&customer), "0").await;
+    let call = world.closes(&customer.id, false);
+    let refused = world.api.settle(&call).await;
+    assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (400, "wrong_state"), "{refused:?}");
+    assert_eq!(refused.json()["open"], json!(["balance:ECOPAY", "cards"]));
+    assert_eq!(world.api.settle(&call).await.body, refused.body, "the refusal is stored");
+    assert_eq!(customer_status(&world, &customer).await, "active");
+    let _ = world.api.settle(&world.closes_card(&card, false)).await.good();
+    assert_eq!(status_of(&world, &format!("/v1/admin/cards/{card}")).await, "closed");
+    let closed = world.api.settle(&world.closes(&customer.id, true)).await.good();
+    assert_eq!(closed.json()["rest"], json!({"ECOPAY": "300"}));
+    assert_eq!(customer_status(&world, &customer).await, "closed");
+    let again = world.api.settle(&world.closes(&customer.id, true)).await;
+    assert_eq!(again.code().unwrap_or_default(), "wrong_state", "{again:?}");
+    let thaw =
+        Call::patch(&format!("/v1/admin/customers/{}", customer.id), &world.operator.who, &json!({"status": "active"}));
+    assert_eq!(world.api.settle(&thaw.key(new_key())).await.code().unwrap_or_default(), "wrong_state");
+    let other = world.card(None, "0").await;
+    let assign = json!({"customer_id": customer.id});
+    let assign = Call::post(&format!("/v1/admin/cards/{other}/assign"), &world.operator.who, &assign).key(new_key());
+    assert!(!is_good(&world.api.settle(&assign).await), "a closed wallet gets no card");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_raced_against_payments_and_credits_leaves_every_yen_in_one_account() {
+    let world = world("closing-races").await;
+    let shop = world.merchant().await;
+    for _ in 0..6 {
+        let (customer, sender) = (world.customer_with("300").await, world.customer_with("300").await);
+        let pays: Vec<Call> = (0..3).map(|_| customer.pays(&shop, "100")).collect();
+        let sends: Vec<Call> = (0..3).map(|_| sender.sends(&customer, "50")).collect();
+        let close = world.closes(&customer.id, true);
+        let calls = pays.iter().chain(&sends).map(|call| world.api.settle(call));
+        let (answers, closed) = join(join_all(calls), world.api.settle(&close)).await;
+        let closed =
+            if closed.status == 200 { closed } else { world.api.settle(&world.closes(&customer.id, true)).await };
+        let closed = closed.good();
+        let paid = answers.iter().take(3).filter(|answer| is_good(answer)).count();
+        let sent = answers.iter().skip(3).filter(|answer| is_good(answer)).count();
+        let rest = 300 + 50 * sent - 100 * paid;
+        let rest = if rest == 0 { json!(null) } else { json!(rest.to_string()) };
+        assert_eq!(closed.json()["rest"]["ECOPAY"], rest, "{answers:?}");
+        let late = world.api.settle(&sender.sends(&customer, "50")).await;
+        assert!(!is_good(&late), "a closed wallet is credited: {late:?}");
+    }
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refund_after_the_close_is_unclaimed_and_is_claimed_once() {
+    let world = world("closing-refund").await;
+    let (shop, customer, heir) = (world.merchant().await, world.customer_with("300").await, world.customer().await);
+    let paid = world.api.settle(&customer.pays(&shop, "300")).await.good().text("/payment_id");
+    let rest = world.api.settle(&world.closes(&customer.id, true)).await.good();
+    assert_eq!(rest.json()["rest"]["ECOPAY"], json!(null));
+    let _ = world.api.settle(&refund(&paid, &shop, "200")).await.good();
+    let account = format!("customer:{}", customer.id);
+    let claims: Vec<Call> = (0..4).map(|_| world.claims(&account, &heir.id, "150")).collect();
+    let answers = join_all(claims.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(answers.iter().filter(|answer| is_good(answer)).count(), 1, "{answers:?}");
+    assert_eq!(world.balance(&heir, "ECOPAY").await, "150");
+    let more = world.api.settle(&world.claims(&account, &heir.id, "51")).await;
+    assert_eq!(more.code().unwrap_or_default(), "insufficient_balance", "{more:?}");
+    let open = world.api.settle(&world.claims(&format!("customer:{}", heir.id), &customer.id, "1")).await;
+    assert_eq!(open.code().unwrap_or_default(), "wrong_state");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn refunds_raced_against_the_close_are_all_made() {
+    let world = world("closing-refund-races").await;
+    let shop = world.merchant().await;
+    for _ in 0..6 {
+        let customer = world.customer_with("300").await;
+        let paid = world.api.settle(&customer.pays(&shop, "300")).await.good().text("/payment_id");
+        let refunds: Vec<Call> = (0..3).map(|_| refund(&paid, &shop, "100")).collect();
+        let close = world.closes(&customer.id, true);
+        let answers = join(join_all(refunds.iter().map(|call| world.api.settle(call))), world.api.settle(&close)).await;
+        assert!(answers.0.iter().all(is_good), "{answers:?}");
+    }
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_card_neither_pays_nor_loads_and_its_reversal_is_unclaimed() {
+    let world = world("closing-card").await;
+    let (shop, heir) = (world.merchant().await, world.customer().await);
+    let terminal = world.terminal(&shop).await;
+    let card = world.card(None, "300").await;
+    let pay = terminal.does("pay", &card, &json!({"amount": "100"}));
+    let _ = world.api.settle(&pay).await.good();
+    let kept = world.api.settle(&world.closes_card(&card, false)).await;
+    assert_eq!(kept.json()["open"], json!(["balance:ECOPAY"]), "{kept:?}");
+    let closed = world.api.settle(&world.closes_card(&card, true)).await.good();
+    assert_eq!(closed.json()["rest"], json!({"ECOPAY": "200"}));
+    for verb in ["pay", "topup"] {
+        let answer = world.api.settle(&terminal.does(verb, &card, &json!({"amount": "100"}))).await;
+        assert!(!is_good(&answer), "{verb}: {answer:?}");
+    }
+    let _ = world.api.settle(&terminal.reverses("card_pay", &pay)).await.good();
+    let account = format!("card:{card}");
+    let _ = world.api.settle(&world.claims(&account, &heir.id, "300")).await.good();
+    assert_eq!(world.balance(&heir, "ECOPAY").await, "300");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differs() {
+    let world = World::with_terms(host::shared(), "closing-two-people", |terms| {
+        required(terms);
+        terms.records = RecordVersion::V7;
+    })
+    .await;
+    let (customer, sender) = (world.customer_with("300").await, world.customer_with("300").await);
+    let asked = world.api.settle(&world.closes(&customer.id, true)).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
+    assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
+    let _ = world.api.settle(&sender.sends(&customer, "50")).await.good();
+    let stale = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
+    assert_eq!(stale.text("/status"), "stale");
+    assert_eq!(customer_status(&world, &customer).await, "active");
+    let asked = world.api.settle(&world.closes(&customer.id, true)).await;
+    let done = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
+    assert_eq!(done.text("/status"), "approved");
+    assert_eq!(customer_status(&world, &customer).await, "closed");
+    let _ = world.check_books().await;
+}
