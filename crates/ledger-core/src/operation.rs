@@ -270,10 +270,10 @@ impl Operation {
     ];
 
     /// Whether it returns value to an account that may be closed between its plan and its transaction. An approval may be of a
-    /// refund.
+    /// refund, a decision of a top-up that was paid late.
     #[must_use]
     pub fn may_return_to_closed(self) -> bool {
-        [Self::Refund, Self::TerminalChargeReverse, Self::ApprovalApprove].contains(&self)
+        [Self::Refund, Self::TerminalChargeReverse, Self::ApprovalApprove, Self::TopupDecisionApprove].contains(&self)
     }
 
     /// Whether its response has a one-time secret, when it is executed.

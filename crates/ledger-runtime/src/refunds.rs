@@ -100,8 +100,8 @@ impl RefundRequest<'_> {
 /// The points of a payment's payer, which a return takes earned points from; `None` if the payment earned none.
 ///
 /// # Errors
-/// [`PlanError`] if the table did not answer, or has no such item. The first plan that finds none is stale: a closed wallet has
-/// no balances, and the next plan reads whether it is closed.
+/// [`PlanError`] if the table did not answer, and `AccountMissing` if it has no such item. A closed wallet has no balances, so the
+/// next plan reads whether it is closed.
 pub async fn earned_points(
     app: &App,
     tenant: &Tenant,
@@ -114,7 +114,8 @@ pub async fn earned_points(
     };
     let key = Partition::customer(tenant, customer).balance(&Asset::Point);
     let Some(item) = app.dynamo().get(&key).await? else {
-        return Err(if debts.replan() { Failure::StalePlan.into() } else { PlanError::Missing });
+        let _ = debts.replan();
+        return Err(Failure::AccountMissing.into());
     };
     Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map(Some).map_err(PlanError::Money)
 }

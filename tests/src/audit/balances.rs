@@ -79,14 +79,19 @@ pub(super) fn exposure_equals_its_parts(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that each customer and card that has postings, a hold or an unpaid top-up has a balance.
+/// Checks that each customer and card that has postings, a hold or an unpaid top-up has a balance, or is closed and has nothing.
 pub(super) fn accounts_have_balances(audit: &Audit<'_>) -> Checked {
     let seen: BTreeSet<_> = audit.balances()?.iter().map(|balance| &balance.account).collect();
     let (reserved, on_hold) = (reserved_for_topups(audit)?, on_hold(audit)?);
     let sums = [&audit.posted.available, &audit.posted.held, &reserved, &on_hold];
+    let closed = audit.named("PROFILE").filter(|row| row.kind() == "customer" && row.text("status") == Ok("closed"));
+    let closed: Vec<String> =
+        closed.map(|row| row.text("customer_id").map(|id| format!("customer:{id}"))).collect::<Result<_, _>>()?;
+    let closed: BTreeSet<&str> = closed.iter().map(String::as_str).collect();
     for account in sums.into_iter().flat_map(Sums::keys) {
         let has_balance = account.0.starts_with("customer:") || account.0.starts_with("card:");
-        ensure!(!has_balance || seen.contains(account), "{account:?} has postings and no balance");
+        let is_gone = closed.contains(account.0.as_str()) && sums.iter().all(|sums| of(sums, account).is_zero());
+        ensure!(!has_balance || seen.contains(account) || is_gone, "{account:?} has postings and no balance");
     }
     Ok(())
 }

@@ -4,9 +4,10 @@
 use futures::future::{join, join_all};
 use ledger_core::terms::RecordVersion;
 use ledger_tests::http::approvals::{decides, required};
-use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Answer, Call, Customer, Merchant, World, host};
-use serde_json::json;
+use ledger_tests::http::host::Host;
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World, host};
+use serde_json::{Value, json};
 
 async fn world(name: &str) -> World {
     World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
@@ -153,12 +154,116 @@ async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differ
     let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
     assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
     let _ = world.api.settle(&sender.sends(&customer, "50")).await.good();
-    let stale = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
-    assert_eq!(stale.text("/status"), "stale");
+    let stale = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await;
+    assert_eq!(stale.code().unwrap_or_default(), "approval_stale", "{stale:?}");
     assert_eq!(customer_status(&world, &customer).await, "active");
     let asked = world.api.settle(&world.closes(&customer.id, true)).await;
     let done = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
     assert_eq!(done.text("/status"), "approved");
     assert_eq!(customer_status(&world, &customer).await, "closed");
+    let _ = world.check_books().await;
+}
+
+/// A stack that delivers only what the test delivers.
+async fn held_world(name: &str) -> World {
+    let world = World::with_terms(Host::fresh(), name, |terms| terms.records = RecordVersion::V7).await;
+    world.hold_deliveries().await;
+    world
+}
+
+async fn delivers(world: &World, kinds: &[&str], object: &Value) {
+    for kind in kinds {
+        assert_eq!(world.deliver(kind, object["id"].as_str().expect("an id")).await, 200, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn topup_refund_that_fails_after_the_close_is_unclaimed_with_its_points() {
+    let world = held_world("closing-refund-fails").await;
+    let (customer, heir) = (world.customer().await, world.customer().await);
+    let topup = world.paid_topup(&customer, "10000").await;
+    let _ = world.stripe("/next_refund_status", &json!({"status": "succeeded"})).await;
+    let _ = world.api.settle(&topup.refund(&world, "10000")).await.good();
+    let _ = world.api.settle(&world.closes(&customer.id, false)).await.good();
+    let events = world.api.send(&Call::get("/dev/stripe/events", &Who::Anonymous)).await.good().json();
+    let events = events["events"].as_array().expect("events");
+    let refund = events.iter().find(|event| event["type"] == "refund.created").expect("a refund");
+    let refund = refund["data"]["object"].clone();
+    let _ = world.stripe(&format!("/refunds/{}/fail", refund["id"].as_str().expect("an id")), &json!({})).await;
+    delivers(&world, &["refund.failed", "refund.updated", "refund.failed"], &refund).await;
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 10_000.into());
+    assert_eq!(books.posted("unclaimed", "POINT"), 500.into());
+    let account = format!("customer:{}", customer.id);
+    let _ = world.api.settle(&world.claims(&account, &heir.id, "10000")).await.good();
+    assert_eq!(world.balance(&heir, "ECOPAY").await, "10000");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test]
+async fn dispute_reinstated_after_the_close_is_unclaimed_and_one_withdrawn_after_it_needs_review() {
+    let world = held_world("closing-disputes").await;
+    let customer = world.customer().await;
+    let topup = world.paid_topup(&customer, "10000").await;
+    let other = world.paid_topup(&customer, "2000").await;
+    let dispute = format!("/payment_intents/{}/dispute", topup.intent);
+    let dispute = world.stripe(&dispute, &json!({"amount": 8000})).await;
+    delivers(&world, &["charge.dispute.funds_withdrawn"], &dispute).await;
+    let closed = world.api.settle(&world.closes(&customer.id, true)).await.good();
+    assert_eq!(closed.json()["rest"]["ECOPAY"], "4000");
+    let _ = world.stripe(&format!("/disputes/{}/win", dispute["id"].as_str().expect("an id")), &json!({})).await;
+    delivers(&world, &["charge.dispute.funds_reinstated", "charge.dispute.funds_withdrawn"], &dispute).await;
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 12_000.into());
+
+    let late = format!("/payment_intents/{}/dispute", other.intent);
+    let late = world.stripe(&late, &json!({"amount": 2000})).await;
+    // An event that contradicts the record is kept, and is not answered as done.
+    let id = late["id"].as_str().expect("an id");
+    assert_eq!(world.deliver("charge.dispute.funds_withdrawn", id).await, 503);
+    let events = world.attention().await["events"].clone();
+    assert_eq!(events.as_array().expect("events").len(), 1, "{events}");
+    world.check_books().await.unchanged_since(&books, "nothing is taken from a closed wallet");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claim_for_a_closed_or_an_absent_customer_is_not_found() {
+    let world = world("closing-claim-opens").await;
+    let (account, gone) = (world.unclaimed("300").await, world.unclaimed("1").await);
+    let gone = gone.trim_start_matches("customer:").to_owned();
+    let refused = world.api.settle(&world.claims(&account, &gone, "100")).await;
+    assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (404, "not_found"), "{refused:?}");
+    let own = world.api.settle(&world.claims(&account, account.trim_start_matches("customer:"), "100")).await;
+    assert_eq!(own.code().unwrap_or_default(), "not_found", "{own:?}");
+    let nothing = world.api.settle(&world.claims(&account, &new_id(), "100")).await;
+    assert_eq!(nothing.code().unwrap_or_default(), "not_found", "{nothing:?}");
+    let _ = world.check_books().await;
+}
+
+/// A closed customer's requests are refused as those of a frozen or an absent one, and a sender sees an absent one.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_customer_is_refused_as_one_that_does_not_exist() {
+    let world = world("closing-own-requests").await;
+    let (shop, sender) = (world.merchant().await, world.customer_with("300").await);
+    let customer = world.customer_with("300").await;
+    let code = world.api.settle(&customer.requests_code()).await.good().text("/code");
+    let _ = world.api.settle(&world.closes(&customer.id, true)).await.good();
+    let absent = Customer { id: new_id(), who: sender.who.clone() };
+    let closed = world.api.settle(&sender.sends(&customer, "50")).await;
+    let none = world.api.settle(&sender.sends(&absent, "50")).await;
+    assert_eq!(
+        (closed.status, closed.code()),
+        (404, none.code()),
+        "a stranger does not see that it is closed: {closed:?}"
+    );
+    let charged = world.api.settle(&shop.charges(&code, "50")).await;
+    assert!(!is_good(&charged), "{charged:?}");
+    for call in
+        [customer.pays(&shop, "50"), customer.sends(&sender, "50"), customer.tops_up("1000"), customer.requests_code()]
+    {
+        let answer = world.api.settle(&call).await;
+        let code = answer.code().unwrap_or_default();
+        assert!(["not_found", "account_frozen"].contains(&code.as_str()), "{answer:?}");
+    }
     let _ = world.check_books().await;
 }

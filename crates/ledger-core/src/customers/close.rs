@@ -201,6 +201,8 @@ fn closed_profile(
 ) -> Result<TransactItem, PlanRefusal> {
     let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set("closed_at", "ua", Value::s(cx.now));
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(ACCOUNTS);
+    // What requires a wallet that is not frozen stops at a closed one.
+    let update = update.set(attr::FROZEN, "closed", Value::s(CLOSED));
     let update = unclaimed::with_rest(listing::without_room(update), rest);
     let guards = vec![
         exists(),

@@ -17,6 +17,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::psp::{Fact, IntentStatus, PaymentIntent, PspMoney, PspRefund, RefundStatus};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
+use crate::unclaimed;
 
 /// The attribute for what a record has on the account `suspense`, signed.
 pub(super) const SUSPENSE: &str = "suspense";
@@ -70,11 +71,22 @@ pub(super) struct Effect {
     pub(super) items: Vec<TransactItem>,
 }
 
-/// Plans the effect of a decision.
+/// Plans the effect of a decision. What it gives to a closed wallet goes to `unclaimed`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the decision is not possible at present.
 pub(super) fn of(basis: &Basis<'_>, way: DecisionKind, cx: &Context) -> Result<Effect, PlanRefusal> {
+    let effect = decided(basis, way, cx)?;
+    let view = basis.view;
+    if !view.is_closed {
+        return Ok(effect);
+    }
+    let draft = Draft { entry: effect.entry, items: effect.items };
+    let Draft { entry, items } = unclaimed::divert(view.tenant, view.topup.wallet(), draft, cx.now)?;
+    Ok(Effect { entry, items })
+}
+
+fn decided(basis: &Basis<'_>, way: DecisionKind, cx: &Context) -> Result<Effect, PlanRefusal> {
     if basis.flight.is_some_and(|flight| flight.phase != Phase::Parked) {
         return Err(invalid("is still being worked on: wait until it has ended or is parked"));
     }

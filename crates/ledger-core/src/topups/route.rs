@@ -19,6 +19,7 @@ use crate::psp::{Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, 
 use crate::terms::{EntryTerms, SpentPoints, TermsVersion};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
+use crate::unclaimed;
 use crate::wallets::{SeenWallet, debt};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub struct View<'a> {
     pub spent_points: SpentPoints,
     /// The version of the terms that the policy is of.
     pub terms_version: TermsVersion,
+    /// Whether the wallet is closed: what is returned to it is unclaimed.
+    pub is_closed: bool,
 }
 
 /// What a fact means for our records.
@@ -116,11 +119,21 @@ impl Effect {
     }
 }
 
-/// Decides what a fact means for our records.
+/// Decides what a fact means for our records. What it returns to a closed wallet goes to `unclaimed`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the sums do not fit, or a balance that is needed was not read.
 pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
+    Ok(match of_fact(fact, view, now)? {
+        Routed::Apply(effect) if view.is_closed => {
+            let draft = unclaimed::divert(view.tenant, view.topup.wallet(), effect.draft, now)?;
+            Routed::Apply(Box::new(Effect { draft, ..*effect }))
+        }
+        routed @ (Routed::Apply(_) | Routed::Behind | Routed::Ahead | Routed::Contradiction(_)) => routed,
+    })
+}
+
+fn of_fact(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
     match fact {
         Fact::Intent(intent) => of_intent(intent, view, now),
         Fact::Refund(psp) => match (view.refund, &psp.tags) {
@@ -409,7 +422,12 @@ fn of_clawback(
         return Ok(Routed::Contradiction(ContradictionKind::Amount));
     };
     let moved = Moved { id, amount: &amount, round: round_of(is_return, movements) };
-    let effect =
-        if is_return { clawback::return_clawback(view, &moved, now)? } else { clawback::take(view, &moved, now)? };
+    let is_known = view.clawback.is_some_and(|clawback| clawback.round >= moved.round);
+    let effect = match (is_return, view.is_closed) {
+        (true, _) => clawback::return_clawback(view, &moved, now)?,
+        // There is no wallet to take from.
+        (false, true) if !is_known => return Ok(Routed::Contradiction(ContradictionKind::State)),
+        (false, _) => clawback::take(view, &moved, now)?,
+    };
     Ok(effect.map_or(Routed::Behind, |effect| Routed::Apply(Box::new(effect))))
 }

@@ -149,6 +149,11 @@ fn problem() -> Value {
             "limit_period": text("`limit_exceeded`: `operation`, `day` or `month`, to the account's own holder."),
             "resets_at": time("`limit_exceeded`: when the day or month of the limit ends."),
             "payment_status": text("`wrong_state`: the state of the payment."),
+            "open": {
+                "type": "array",
+                "description": "`wrong_state`: what stops the close of an account: `cards`, or a sum and its asset.",
+                "items": text("For example `balance:ECOPAY` or `held:POINT`."),
+            },
             "expired_at": time("`wrong_state`: the time at which the hold expired."),
             "attribute": text("`legacy_record_unreadable`: the attribute, for the operator's staff."),
             "permission": text("`permission_missing`: the permission."),

@@ -2,8 +2,11 @@
 
 use super::PspExecutor;
 use crate::problem::Problem;
+use ledger_core::customers::close;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
-use ledger_core::ids::{RefundId, Tenant, TopupId};
+use ledger_core::ids::{CustomerId, RefundId, Tenant, TopupId};
+use ledger_core::keys::Partition;
+use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::terms::{SpentPoints, TenantTerms, TermsVersion};
@@ -26,6 +29,7 @@ pub(super) struct Records {
     pub(super) wallet: SeenWallet,
     spent_points: SpentPoints,
     terms_version: TermsVersion,
+    is_closed: bool,
     /// The operation that makes the refund, or else the top-up, if it is in flight.
     pub(super) flight: Option<Flight>,
 }
@@ -71,6 +75,7 @@ impl Records {
             wallet: &self.wallet,
             spent_points: self.spent_points,
             terms_version: self.terms_version,
+            is_closed: self.is_closed,
         }
     }
 }
@@ -121,7 +126,14 @@ impl PspExecutor {
             }
             None => (SpentPoints::Deduct, TermsVersion::FIRST),
         };
-        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, flight }))
+        // A top-up has an account in yen, which only a close removes.
+        let is_closed = wallet.get(&Asset::Ecopay).is_none() && self.is_closed(tenant, topup.customer).await?;
+        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, is_closed, flight }))
+    }
+
+    async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, Problem> {
+        let profile = self.ledger.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
+        Ok(profile.as_ref().is_some_and(close::is_closed))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {
