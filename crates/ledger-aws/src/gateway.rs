@@ -24,7 +24,7 @@ pub(crate) fn with_context<B>(mut request: Request<B>) -> Request<B> {
 mod tests {
     use super::*;
     use axum::extract::FromRequestParts;
-    use ledger_runtime::identity::{Admin, Caller, Customer};
+    use ledger_runtime::identity::{Admin, Caller, Merchant};
     use ledger_runtime::problem::Problem;
     use serde_json::{Value, json};
 
@@ -66,11 +66,11 @@ mod tests {
 
     #[tokio::test]
     async fn caller_comes_from_the_authorizer_and_not_from_headers_query_or_body() {
-        let claims = json!({"tenant": "demo", "sub": ID, "face": "customer"});
+        let claims = json!({"tenant": "demo", "sub": ID, "face": "admin"});
         let event = event(Some(json!({"jwt": {"claims": claims, "scopes": null}})));
-        let customer: Customer = caller(&event).await.unwrap();
-        assert_eq!(customer.tenant().as_str(), "demo");
-        assert_eq!(caller::<Admin>(&event).await.unwrap_err().code(), "wrong_face");
+        let admin: Admin = caller(&event).await.unwrap();
+        assert_eq!(admin.tenant().as_str(), "demo");
+        assert_eq!(caller::<Merchant>(&event).await.unwrap_err().code(), "wrong_face");
     }
 
     #[tokio::test]
@@ -79,7 +79,7 @@ mod tests {
             [None, Some(json!({})), Some(json!({"iam": {"userId": ID}})), Some(json!({"lambda": forged()}))]
         {
             let event = event(authorizer);
-            assert_eq!(caller::<Customer>(&event).await.unwrap_err().status(), 401, "{event}");
+            assert_eq!(caller::<Merchant>(&event).await.unwrap_err().status(), 401, "{event}");
             assert_eq!(caller::<Admin>(&event).await.unwrap_err().status(), 401, "{event}");
         }
     }

@@ -269,8 +269,8 @@ impl Admin {
     }
 }
 
-/// The tenant and the actor of the verified token; a customer is named by the token's subject. `None` without a token, and no actor if its claims name none: the
-/// request's handler refuses it then.
+/// The tenant and the actor of the verified token; a customer is named by the token's subject. `None` without a token, and no
+/// actor if its claims name none: the request's handler refuses it then.
 pub(crate) fn verified_caller(extensions: &Extensions) -> Option<(Tenant, Option<Actor>)> {
     let claims = Claims::verified(extensions).ok()?;
     let actor = match claims.all.get("face").map(String::as_str) {

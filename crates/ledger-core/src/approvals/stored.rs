@@ -5,8 +5,8 @@ use crate::account::Account;
 use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::customers::sign_in::SignInMove;
 use crate::customers::close::CustomerClosing;
+use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{

@@ -5,8 +5,8 @@ use crate::account::Account;
 use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::customers::sign_in::{SignInMove, own_of};
 use crate::customers::close::CustomerClosing;
+use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{
