@@ -1,5 +1,5 @@
-//! Terms of tenants and merchants, terminals' keys, customers' sign-ins and staff members, cached for 60 seconds. A payment with warm caches
-//! takes one round trip to the store.
+//! Terms of tenants and merchants, terminals' keys, customers' sign-ins and staff members, cached for 60 seconds. A payment
+//! with warm caches takes one round trip to the store.
 
 use crate::cache::Cache;
 use crate::dynamo::{Dynamo, ReadError};

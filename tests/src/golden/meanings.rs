@@ -4,8 +4,8 @@
 use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
 use super::{
-    meanings_approvals, meanings_card_life, meanings_card_pin, meanings_cash, meanings_limits, meanings_migration,
-    meanings_staff, meanings_terms,
+    meanings_approvals, meanings_card_life, meanings_card_pin, meanings_cash, meanings_closing, meanings_limits,
+    meanings_migration, meanings_staff, meanings_terms,
 };
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
@@ -53,6 +53,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         matches!(does, "refund" | "terminal_charge_reverse" | "topup_refund" | "topup_event" | "approval");
     let elsewhere = meanings_terms::of_terms(does, role, clause);
     let elsewhere = elsewhere.or_else(|| meanings_card_pin::meanings(role, clause));
+    let elsewhere = elsewhere.or_else(|| meanings_closing::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_card_life::meanings(does, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_cash::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_migration::meanings(does, sk, role, clause));

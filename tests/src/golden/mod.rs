@@ -43,6 +43,7 @@ mod meanings_approvals;
 mod meanings_card_life;
 mod meanings_card_pin;
 mod meanings_cash;
+mod meanings_closing;
 mod meanings_limits;
 mod meanings_migration;
 mod meanings_settlement;

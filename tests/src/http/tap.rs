@@ -88,8 +88,9 @@ impl Seen {
     #[must_use]
     pub fn keys(&self) -> Vec<(String, String)> {
         let key = |item: &Value| {
-            let key = [&item["Put"]["Item"], &item["Update"]["Key"], &item["ConditionCheck"]["Key"]];
-            key_of(key.into_iter().find(|key| key.is_object()).expect("an action has a key"))
+            let of_key = ["Update", "Delete", "ConditionCheck"].map(|action| &item[action]["Key"]);
+            let key = of_key.into_iter().chain([&item["Put"]["Item"]]).find(|key| key.is_object());
+            key_of(key.expect("an action has a key"))
         };
         self.actions().iter().map(key).collect()
     }

@@ -14,6 +14,7 @@ mod cash;
 mod charge;
 mod clawback;
 mod clawback_points;
+mod closing;
 mod counters;
 mod crediting;
 mod customers;
@@ -99,6 +100,7 @@ pub fn all() -> Vec<Case> {
         card_life::cases(),
         card_reverse::cases(),
         cash::cases(),
+        closing::cases(),
         counters::cases(),
         deposits::cases(),
         card_pins::cases(),

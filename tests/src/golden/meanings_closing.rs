@@ -1,0 +1,49 @@
+//! The outcome when one clause of a guard about a closed account, or one that is closed, fails alone.
+
+use super::meanings::{EXISTS, Old};
+use crate::names;
+use ledger_core::transaction::Role;
+use serde_json::json;
+
+pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+    let s = |text: &str| json!({ "S": text });
+    let n = |number: &str| json!({ "N": number });
+    let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
+    let of_balance = sk.starts_with("BALANCE#");
+    Some(match (names::role(role), clause) {
+        ("profile", "#status = :seen_status") => vec![(Old::With("status", s("else")), stale)],
+        ("profile", "#accounts = :seen_accounts") => vec![(Old::With("accounts", n("9")), stale)],
+        ("profile", "(attribute_not_exists(#cards) OR #cards = :no_cards)") => {
+            vec![(Old::Having("cards", n("1")), stale)]
+        }
+        ("profile", "#status = :closed") => vec![(Old::With("status", s("active")), wrong)],
+        ("card", "attribute_exists(#closed_at)") => vec![(Old::Without("closed_at"), wrong)],
+        ("profile" | "card", "#unclaimed_ecopay >= :amount") => {
+            vec![(Old::With("unclaimed_ecopay", n("0")), "rejected insufficient")]
+        }
+        // The balance item of a wallet that is closed is removed.
+        ("payer", EXISTS) if does == "approval" && of_balance => vec![(Old::Absent, stale)],
+        ("payer", "#balance = :seen") if does == "approval" => vec![(Old::With("balance", n("987654")), stale)],
+        ("payer", "#exposure = :seen") if of_balance => vec![(Old::With("exposure", n("987654")), stale)],
+        ("payer", "(attribute_not_exists(#held) OR #held = :nothing)") => vec![(Old::With("held", n("987")), stale)],
+        ("payer", "(attribute_not_exists(#reserved) OR #reserved = :nothing)") => {
+            vec![(Old::With("reserved", n("987")), stale)]
+        }
+        ("payer", "(attribute_not_exists(#owed) OR #owed = :nothing)") => vec![(Old::With("owed", n("987")), stale)],
+        ("payer", "attribute_not_exists(#aggregate_payments)") => {
+            vec![(Old::With("aggregate_payments", n("1")), stale)]
+        }
+        ("payer", "#aggregate_payments = :seen_payments") => {
+            vec![(Old::With("aggregate_payments", n("987")), stale)]
+        }
+        ("payer", "attribute_not_exists(#aggregate_refunds)") => {
+            vec![(Old::With("aggregate_refunds", n("1")), stale)]
+        }
+        // A card that is closed.
+        ("payer", "attribute_not_exists(#owner)") if does == "approval" => {
+            vec![(Old::With("owner", s("another")), stale)]
+        }
+        ("payer", "attribute_not_exists(#updated_at)") => vec![(Old::With("updated_at", s("else")), stale)],
+        _ => return None,
+    })
+}
