@@ -11,10 +11,10 @@
 //!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
-//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `returning`,
-//!    `wallets`.
+//! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
+//!    `returning`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
-//!    `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
+//!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
 //!    `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`,
 //!    `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `migration`, `reconcile`, `events`.
@@ -31,6 +31,7 @@ pub mod cards;
 pub mod cash_collections;
 pub mod cash_deposits;
 pub mod cash_rooms;
+pub mod closing;
 pub mod crediting;
 pub mod customers;
 pub mod dynamo;

@@ -1,7 +1,6 @@
 //! The card that gets what is returned to a card: itself, or the last of those that replaced it.
 
 use crate::account::Account;
-use crate::cards::record::CLOSED_AT;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -10,7 +9,7 @@ use crate::plan::PlanRefusal;
 use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft};
-use crate::unclaimed;
+use crate::unclaimed::{self, CLOSED_AT};
 
 /// The most cards that replace one another in a row, so that following them takes few reads.
 pub const REPLACEMENTS_MAX: i64 = 8;

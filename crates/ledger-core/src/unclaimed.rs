@@ -3,8 +3,6 @@
 
 use crate::account::{self, Account, Posting, TenantAccount};
 use crate::audit::Act;
-use crate::cards;
-use crate::customers::close as customers;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -19,6 +17,13 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
+/// The status of a closed wallet. It is final.
+pub const CLOSED: &str = "closed";
+/// The attribute of a customer's `PROFILE` with the status.
+pub(crate) const STATUS: &str = "status";
+/// The attribute of a closed account's record with the time at which it was closed. The stored state of a closed card is
+/// that of one that was replaced.
+pub(crate) const CLOSED_AT: &str = "closed_at";
 /// The attribute of an entry that posts to `unclaimed` in the place of a closed account, or from it: that account.
 const UNCLAIMED_OF: &str = "unclaimed_of";
 /// What the names of a closed record's sums begin with. The asset follows.
@@ -217,14 +222,25 @@ fn record_of(tenant: &Tenant, account: Account) -> Option<(Role, Key)> {
     }
 }
 
+/// Whether a customer's `PROFILE` is that of a closed wallet.
+#[must_use]
+pub fn is_closed_wallet(profile: &Item) -> bool {
+    closed_wallet().holds(Some(profile))
+}
+
+/// The condition that a `PROFILE` is that of a closed wallet.
+fn closed_wallet() -> Condition {
+    Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(CLOSED))
+}
+
 fn is_closed(account: Account, record: &Item) -> bool {
     must_be_closed(account).condition.holds(Some(record))
 }
 
 fn must_be_closed(account: Account) -> Clause {
     let condition = match account {
-        Account::Customer(_) => customers::closed(),
-        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => Condition::exists(cards::record::CLOSED_AT),
+        Account::Customer(_) => closed_wallet(),
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => Condition::exists(CLOSED_AT),
     };
     Clause { condition, failure: Failure::WrongState }
 }

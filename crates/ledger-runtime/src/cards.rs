@@ -9,12 +9,12 @@ use crate::views::{CardView, Page};
 use futures::future::try_join_all;
 use ledger_core::cards::listing::{self, CardFilter};
 use ledger_core::cards::record::CardRecord;
-use ledger_core::customers::close;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::reads;
 use ledger_core::returning::{REPLACEMENTS_MAX, successor};
+use ledger_core::unclaimed::is_closed_wallet;
 
 /// The most queries of each shard for one page of a list that shows some cards only.
 const QUERIES_MAX: usize = 10;
@@ -67,7 +67,7 @@ impl App {
     /// [`PlanError`] if the store cannot be read.
     pub(crate) async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, PlanError> {
         let profile = self.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
-        Ok(profile.as_ref().is_some_and(close::is_closed))
+        Ok(profile.as_ref().is_some_and(is_closed_wallet))
     }
 
     /// The cards of a customer; `None` if there is no such customer.

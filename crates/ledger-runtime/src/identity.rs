@@ -136,9 +136,7 @@ impl Customer {
     /// A tenant that has moved no customer costs no read beside that of its terms.
     async fn signed_in(self, app: &App) -> Result<Self, Problem> {
         let (now, subject) = (app.now(), own_of(self.id));
-        let terms = app.records().tenant(app.dynamo(), &self.tenant, (now, now)).await?;
-        // Without terms nothing is executed.
-        match terms.map_or(SignInTerms::OwnIds, |terms| terms.sign_ins) {
+        match app.records().sign_ins(app.dynamo(), &self.tenant, now).await? {
             SignInTerms::OwnIds => Ok(self),
             SignInTerms::Moved => {
                 let id = match app.records().sign_in(app.dynamo(), &self.tenant, subject, now).await? {

@@ -9,7 +9,7 @@ use ledger_core::ids::{Employer, MerchantId, StaffId, SubjectId, Tenant, Termina
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::staff::StaffMember;
 use ledger_core::terminals::TerminalRecord;
-use ledger_core::terms::{MerchantTerms, TenantTerms, TermsSchedule};
+use ledger_core::terms::{MerchantTerms, SignInTerms, TenantTerms, TermsSchedule};
 use ledger_core::time::Timestamp;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -41,6 +41,28 @@ impl Records {
     ) -> Result<Option<Arc<TenantTerms>>, ReadError> {
         let schedule = load(&self.tenants, dynamo, tenant, &keys::config(tenant), now, TermsSchedule::read).await?;
         Ok(schedule.map(|schedule| Arc::clone(schedule.at(at))))
+    }
+
+    /// What says which customer the subject of a token is, read at most a minute before `now`.
+    ///
+    /// Terms that cannot be read do not matter to it: a stored response is replayed whatever they are.
+    ///
+    /// # Errors
+    /// [`ReadError`] if `CONFIG` cannot be read, or has an unknown value for it.
+    pub(crate) async fn sign_ins(
+        &self,
+        dynamo: &Dynamo,
+        tenant: &Tenant,
+        now: Timestamp,
+    ) -> Result<SignInTerms, ReadError> {
+        match self.tenant(dynamo, tenant, (now, now)).await {
+            Ok(terms) => Ok(terms.map_or(SignInTerms::OwnIds, |terms| terms.sign_ins)),
+            Err(ReadError::Unreadable(_)) => {
+                let config = dynamo.get(&keys::config(tenant)).await?;
+                Ok(config.as_ref().map(SignInTerms::read).transpose()?.unwrap_or(SignInTerms::OwnIds))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// A merchant's terms; `None` if it does not exist.

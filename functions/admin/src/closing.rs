@@ -5,8 +5,7 @@ use crate::cards::current_terms;
 use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::approvals::Command;
-use ledger_core::cards::close::{self as card, CardClose, CardClosing};
-use ledger_core::customers::close::{self as customer, ClosingReceipt, CustomerClose, CustomerClosing};
+use ledger_core::closing::{self, CardClose, CardClosing, ClosingReceipt, CustomerClose, CustomerClosing};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::keys::{self, Partition};
@@ -91,7 +90,7 @@ pub(crate) async fn customer(
             return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
         }
         let close = CustomerClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
-        Ok(Requested::executed(customer::plan(&close, &items, &terms, &cx)?))
+        Ok(Requested::executed(closing::plan_customer(&close, &items, &terms, &cx)?))
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
@@ -132,7 +131,7 @@ pub(crate) async fn card(
             return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
         }
         let close = CardClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
-        Ok(Requested::executed(card::plan(&close, &items, &terms, &cx)?))
+        Ok(Requested::executed(closing::plan_card(&close, &items, &terms, &cx)?))
     };
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }

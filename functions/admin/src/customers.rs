@@ -17,6 +17,7 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{SignInTerms, StaffSource};
 use ledger_core::transaction::Planned;
+use ledger_core::unclaimed::is_closed_wallet;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
@@ -285,7 +286,7 @@ impl Change<'_> {
             None
         };
         let previous = item.as_ref().map(Contact::read).transpose()?;
-        if self.status.is_some() && item.as_ref().is_some_and(customers::close::is_closed) {
+        if self.status.is_some() && item.as_ref().is_some_and(is_closed_wallet) {
             return Err(Failure::WrongState.into());
         }
         let status = match (self.status, &item) {

@@ -438,7 +438,7 @@ pub(super) fn is_closed(world: &World, payer: Account) -> bool {
     match payer {
         Account::Customer(customer) => {
             let profile = world.get(&Partition::customer(&world.tenant, customer).profile());
-            profile.is_some_and(ledger_core::customers::close::is_closed)
+            profile.is_some_and(ledger_core::unclaimed::is_closed_wallet)
         }
         Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => false,
     }

@@ -1,10 +1,9 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
-use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::customers::close::CustomerClosing;
+use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::SignInMove;
 use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
@@ -379,8 +378,8 @@ impl Command {
         }
     }
 
-    /// Whether it changes this member's record, writes one for the same e-mail address, or gives the member a wallet: then the member may not decide
-    /// on it.
+    /// Whether it changes this member's record, writes one for the same e-mail address, or gives the member a wallet: then the
+    /// member may not decide on it.
     #[must_use]
     pub fn is_about(&self, member: &StaffMember) -> bool {
         match self {
@@ -411,39 +410,6 @@ impl Command {
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
             | Self::SettlementOpen { .. } => false,
-        }
-    }
-
-    /// What the audit trail names it by.
-    pub(super) fn subject(&self) -> String {
-        match self {
-            Self::StaffInvite { id, .. } | Self::StaffChange { id, .. } | Self::MerchantOwner { id, .. } => {
-                format!("staff:{id}")
-            }
-            Self::BulkGrant { .. } => self.operation().name().to_owned(),
-            Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
-            Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
-            Self::AccountLimits { account, .. } => account.to_string(),
-            Self::CardReplace(of) => Account::Card(of.card).to_string(),
-            Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
-            Self::CardClose(of) => Account::Card(of.card).to_string(),
-            Self::CustomerClose(of) => Account::Customer(of.customer).to_string(),
-            Self::UnclaimedClaim(of) => of.from.to_string(),
-            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
-            | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
-            | Self::RefundCeiling { merchant, .. }
-            | Self::CashDeposit { merchant, .. }
-            | Self::CashDepositReversal { merchant, .. }
-            | Self::Destination { merchant, .. }
-            | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
-            Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
-            Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
-            Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
-            Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
-            Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }
-            | Self::CounterOpen { terminal }
-            | Self::CashCollection { terminal, .. }
-            | Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
         }
     }
 }

@@ -2,15 +2,12 @@
 
 use super::command::{Command, destination_digest};
 use crate::asset_budgets::{self, AssetBudget};
-use crate::cards;
-use crate::cards::close::CardClose;
 use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
 use crate::cash_collections::{self, CashCollection};
 use crate::cash_deposits::{self, CashDeposit, CashDepositReversal};
 use crate::cash_rooms::{self, CashRooms, RoomChange};
-use crate::customers;
-use crate::customers::close::CustomerClose;
+use crate::closing::{self, CardClose, CustomerClose};
 use crate::customers::sign_in::{self, CurrentSignIn};
 use crate::dynamo::Item;
 use crate::failure::Failure;
@@ -273,14 +270,14 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let close = CustomerClose { tenant, actor, of, clears: true, reason };
-                ready(customers::close::plan(&close, seen.items, seen.terms, cx)?.draft)
+                ready(closing::plan_customer(&close, seen.items, seen.terms, cx)?.draft)
             }
             Self::CardClose(of) => {
                 if of.is_stale(seen.items)? {
                     return Ok(Drafted::Stale);
                 }
                 let close = CardClose { tenant, actor, of, clears: true, reason };
-                ready(cards::close::plan(&close, seen.items, seen.terms, cx)?.draft)
+                ready(closing::plan_card(&close, seen.items, seen.terms, cx)?.draft)
             }
             Self::UnclaimedClaim(of) => {
                 let reason = stated(reason)?;

@@ -139,6 +139,39 @@ impl Command {
             }
         }
     }
+
+    /// What the audit trail names it by.
+    pub(super) fn subject(&self) -> String {
+        match self {
+            Self::StaffInvite { id, .. } | Self::StaffChange { id, .. } | Self::MerchantOwner { id, .. } => {
+                format!("staff:{id}")
+            }
+            Self::BulkGrant { .. } => self.operation().name().to_owned(),
+            Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
+            Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
+            Self::AccountLimits { account, .. } => account.to_string(),
+            Self::CardReplace(of) => Account::Card(of.card).to_string(),
+            Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
+            Self::CardClose(of) => Account::Card(of.card).to_string(),
+            Self::CustomerClose(of) => Account::Customer(of.customer).to_string(),
+            Self::UnclaimedClaim(of) => of.from.to_string(),
+            Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
+            | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
+            | Self::RefundCeiling { merchant, .. }
+            | Self::CashDeposit { merchant, .. }
+            | Self::CashDepositReversal { merchant, .. }
+            | Self::Destination { merchant, .. }
+            | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
+            Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
+            Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),
+            Self::CashCeiling { owner: TerminalOwner::Operator, .. } => TerminalOwner::Operator.to_string(),
+            Self::CashRoom { owner: TerminalOwner::Operator, terminal, .. }
+            | Self::CounterOpen { terminal }
+            | Self::CashCollection { terminal, .. }
+            | Self::EnrolmentCode { terminal, .. } => format!("terminal:{terminal}"),
+        }
+    }
 }
 
 fn joined<T: ToString>(names: &BTreeSet<T>) -> String {

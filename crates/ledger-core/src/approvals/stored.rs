@@ -2,10 +2,9 @@
 
 use super::command::Command;
 use crate::account::Account;
-use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::customers::close::CustomerClosing;
+use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::SignInMove;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::IdempotencyKey;

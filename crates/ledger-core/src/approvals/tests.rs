@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::account::Account;
-use crate::cards::close::CardClosing;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
-use crate::customers::close::CustomerClosing;
+use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;

@@ -66,6 +66,6 @@ pub fn plan_block(
 }
 
 /// Refuses what leads to a state, or needs a list, that the tenant's records do not have.
-pub(super) fn must_have_listings(terms: &TenantTerms) -> Result<(), PlanRefusal> {
+pub(crate) fn must_have_listings(terms: &TenantTerms) -> Result<(), PlanRefusal> {
     if terms.records.has_listings() { Ok(()) } else { Err(PlanRefusal::Refused(Failure::WrongState)) }
 }

@@ -68,7 +68,7 @@ pub(super) fn link_instead(
 
 /// Removes a card that is closed from its owner's `PROFILE`, which is checked only if it does not name the card. `profile` is
 /// the owner's as it was read.
-pub(super) fn unlink(tenant: &Tenant, owner: CustomerId, card: CardId, profile: &Item) -> TransactItem {
+pub(crate) fn unlink(tenant: &Tenant, owner: CustomerId, card: CardId, profile: &Item) -> TransactItem {
     let (name, key) = (format!("{CARD}{card}"), Partition::customer(tenant, owner).profile());
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     if !profile.contains_key(&name) {

@@ -2,7 +2,6 @@
 
 pub mod batch;
 pub mod bonus;
-pub mod close;
 pub mod life;
 pub mod listing;
 pub mod pay;

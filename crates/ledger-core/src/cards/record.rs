@@ -16,9 +16,8 @@ use crate::returning::{CardState, REPLACED_BY};
 use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::unclaimed::CLOSED_AT;
 
-/// The attribute of a closed card with the time at which it was closed. Its stored state is [`CardState::Replaced`].
-pub(crate) const CLOSED_AT: &str = "closed_at";
 /// The attribute with the number of replacements before a card.
 pub(super) const REPLACEMENTS: &str = "replacements";
 

@@ -1,6 +1,5 @@
 //! Customers: opening and closing a wallet, their profile and status, and transfers between their balances.
 
-pub mod close;
 pub mod open;
 pub mod profile;
 pub mod read;

@@ -5,7 +5,6 @@ use super::record::PaymentRecord;
 use super::refund::{self, Refund, RefundReceipt};
 use crate::account::Account;
 use crate::audit::Act;
-use crate::customers::close::is_closed as is_closed_wallet;
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::forms::RoomGuard;
@@ -17,6 +16,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
 use crate::transaction::Planned;
+use crate::unclaimed::is_closed_wallet;
 use crate::wallets::SeenWallet;
 
 /// What is refunded, and to which account.

@@ -22,7 +22,7 @@ impl SignInTerms {
     ///
     /// # Errors
     /// [`ItemError`] for an unknown value: a subject must not be taken for another customer.
-    pub(super) fn read(config: &Item) -> Result<Self, ItemError> {
+    pub fn read(config: &Item) -> Result<Self, ItemError> {
         let moved = config.opt_named(Self::ATTRIBUTE, |name| (name == Self::MOVED).then_some(Self::Moved))?;
         Ok(moved.unwrap_or(Self::OwnIds))
     }

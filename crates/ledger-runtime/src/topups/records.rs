@@ -2,7 +2,6 @@
 
 use super::PspExecutor;
 use crate::problem::Problem;
-use ledger_core::customers::close;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{CustomerId, RefundId, Tenant, TopupId};
 use ledger_core::keys::Partition;
@@ -11,6 +10,7 @@ use ledger_core::operation::Operation;
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::terms::{SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::topups::{Clawback, TopupRecord, TopupRefund, View};
+use ledger_core::unclaimed::is_closed_wallet;
 use ledger_core::wallets::SeenWallet;
 use ledger_core::{keys, reads};
 
@@ -133,7 +133,7 @@ impl PspExecutor {
 
     async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, Problem> {
         let profile = self.ledger.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
-        Ok(profile.as_ref().is_some_and(close::is_closed))
+        Ok(profile.as_ref().is_some_and(is_closed_wallet))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {

@@ -1,11 +1,11 @@
 //! The operator closes a card. What it had, and what is returned to it later, is in `unclaimed`.
 
-use super::life::must_have_listings;
-use super::listing;
-use super::record::{CLOSED_AT, CardRecord};
+use super::customer::{self, ClosingReceipt};
 use crate::account::Account;
 use crate::audit::Act;
-use crate::customers::close::{self, ClosingReceipt};
+use crate::cards::life::must_have_listings;
+use crate::cards::listing;
+use crate::cards::record::CardRecord;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -18,7 +18,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::returning::CardState;
 use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
-use crate::unclaimed;
+use crate::unclaimed::{self, CLOSED_AT};
 
 /// A card to be closed, with what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ pub fn plan(
         act = act.with("amount", amount.text());
     }
     changed.push(act.record(tenant, cx));
-    Ok(close::planned(account, Vec::from_iter(rest), changed, terms, cx))
+    Ok(customer::planned(account, Vec::from_iter(rest), changed, terms, cx))
 }
 
 /// The closed card, guarded on what was read of it. It is stored as replaced, by no card: every form that does not pay, load or

@@ -16,13 +16,9 @@ use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
-use crate::unclaimed;
+use crate::unclaimed::{self, CLOSED, CLOSED_AT, STATUS, is_closed_wallet};
 use std::collections::BTreeMap;
 
-/// The status of a closed wallet. It is final.
-pub const CLOSED: &str = "closed";
-
-const STATUS: &str = "status";
 const ACCOUNTS: &str = "accounts";
 
 /// A customer to be closed, with the balances that were seen.
@@ -104,17 +100,6 @@ impl CustomerClosing {
     }
 }
 
-/// Whether a customer's `PROFILE` is that of a closed wallet.
-#[must_use]
-pub fn is_closed(profile: &Item) -> bool {
-    closed().holds(Some(profile))
-}
-
-/// The condition that a `PROFILE` is that of a closed wallet.
-pub(crate) fn closed() -> Condition {
-    Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(CLOSED))
-}
-
 /// Builds the closing's transaction: the profile, the balance items, which are removed, the aggregates that were beside them,
 /// the journal entry if the customer had something, and the audit record. `items` are those of [`CustomerClosing::keys`], as
 /// read, in their order. If one of them has changed since, the plan is stale.
@@ -129,7 +114,7 @@ pub fn plan(
 ) -> Result<Planned<ClosingReceipt>, PlanRefusal> {
     let CustomerClose { tenant, actor, of, clears, reason } = command;
     let [Some(profile), balances @ ..] = items else { return Err(PlanRefusal::Refused(Failure::AccountMissing)) };
-    if is_closed(profile) || !terms.records.has_listings() {
+    if is_closed_wallet(profile) || !terms.records.has_listings() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let balances: Vec<&Item> = balances.iter().flatten().collect();
@@ -199,7 +184,7 @@ fn closed_profile(
     rest: &[Amount],
     cx: &Context,
 ) -> Result<TransactItem, PlanRefusal> {
-    let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set("closed_at", "ua", Value::s(cx.now));
+    let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set(CLOSED_AT, "ua", Value::s(cx.now));
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(ACCOUNTS);
     // What requires a wallet that is not frozen stops at a closed one.
     let update = update.set(attr::FROZEN, "closed", Value::s(CLOSED));
