@@ -2,17 +2,14 @@
 //!
 //! No body, header or path can name a tenant or a caller.
 
-use crate::app::App;
 use crate::gateway::{GatewayContext, TokenClaims};
 use crate::notes::RequestNotes;
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
-use ledger_core::customers::sign_in::{SignIn, own_of};
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
 use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, StaffId, SubjectId, Tenant};
-use ledger_core::terms::SignInTerms;
 use ledger_core::time::Timestamp;
 
 /// A caller with a verified identity.
@@ -131,22 +128,15 @@ impl Customer {
         self.sign_in
     }
 
-    /// The customer whose sign-in the token's subject is, as far as the caches of this process know.
-    ///
-    /// A tenant that has moved no customer costs no read beside that of its terms.
-    async fn signed_in(self, app: &App) -> Result<Self, Problem> {
-        let (now, subject) = (app.now(), own_of(self.id));
-        match app.records().sign_ins(app.dynamo(), &self.tenant, now).await? {
-            SignInTerms::OwnIds => Ok(self),
-            SignInTerms::Moved => {
-                let id = match app.records().sign_in(app.dynamo(), &self.tenant, subject, now).await? {
-                    SignIn::Own => self.id,
-                    SignIn::Of(customer) => customer,
-                    SignIn::Ended => return Err(Problem::not_found()),
-                };
-                Ok(Self { id, sign_in: Some(subject), ..self })
-            }
-        }
+    /// The caller that a request's token names, as a tenant sees it that has moved no customer: the subject is the
+    /// customer's id.
+    pub(crate) fn of_token(parts: &Parts) -> Result<Self, Problem> {
+        Self::from_claims(&Claims::of(parts)?)
+    }
+
+    /// The customer whose sign-in the subject is.
+    pub(crate) fn signed_in_as(self, id: CustomerId, subject: SubjectId) -> Self {
+        Self { id, sign_in: Some(subject), ..self }
     }
 }
 
@@ -214,15 +204,6 @@ impl Caller for Admin {
     }
 }
 
-impl FromRequestParts<App> for Customer {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
-        let caller = Self::from_claims(&Claims::of(parts)?)?;
-        caller.signed_in(app).await
-    }
-}
-
 impl<S: Sync> FromRequestParts<S> for Merchant {
     type Rejection = Problem;
 
@@ -242,7 +223,6 @@ impl<S: Sync> FromRequestParts<S> for Admin {
 }
 
 impl Customer {
-    /// The caller as a tenant sees it that has moved no customer: the subject is the customer's id.
     fn from_claims(claims: &Claims<'_>) -> Result<Self, Problem> {
         claims.require_face("customer")?;
         Ok(Self { tenant: claims.tenant.clone(), id: claims.id("sub", CustomerId::parse)?, sign_in: None })

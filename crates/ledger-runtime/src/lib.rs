@@ -6,7 +6,7 @@
 //! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
-//!    `sealed_heads`, `app`, `permission`.
+//!    `sealed_heads`, `app`, `sign_in`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `timeline`,
 //!    `reads`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`, `previews`.
@@ -56,6 +56,7 @@ mod sealed_heads;
 pub mod sealing;
 pub mod secrets;
 pub mod settlement;
+mod sign_in;
 pub mod signature;
 pub mod staff;
 pub mod tenant;

@@ -12,8 +12,8 @@ use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
 /// The path of Stripe's webhook.
 pub const WEBHOOK: &str = "/v1/webhooks/stripe";
-/// The longest wait for the effect of an event that the simulator delivers.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The longest wait for the effect of an event that the simulator delivers: some attempts may be refused on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A top-up that was requested.

@@ -6,7 +6,7 @@
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::forms;
+use crate::forms::{self, SUBJECT};
 use crate::ids::{Actor, CustomerId, SubjectId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
 use crate::notices::{Contact, Notice, NoticeSubject};
@@ -17,8 +17,6 @@ use crate::terms::{SignInTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Role, TransactItem, exists};
 
-/// The attribute of a profile with the customer's subject; absent while it is the customer's id.
-const SUBJECT: &str = "sign_in";
 /// The attribute of a profile with the time of the last move.
 const SINCE: &str = "sign_in_since";
 /// The attribute of a subject's item with the time at which it ended.
@@ -95,16 +93,6 @@ pub const fn own_of(customer: CustomerId) -> SubjectId {
     SubjectId::new(customer.uuid())
 }
 
-/// Requires of a profile that the customer signs in with a subject.
-pub(crate) fn is_of(customer: CustomerId, subject: SubjectId, failure: Failure) -> Clause {
-    let condition = if subject == own_of(customer) {
-        Condition::absent(SUBJECT)
-    } else {
-        Condition::compare(SUBJECT, Cmp::Eq, "sign_in", Value::s(subject))
-    };
-    Clause { condition, failure }
-}
-
 /// Requires that a customer who is opened has an id that is no one's sign-in; `None` while the tenant has moved no customer.
 pub(crate) fn not_taken(tenant: &Tenant, customer: CustomerId, terms: &TenantTerms) -> Option<TransactItem> {
     match terms.sign_ins {
@@ -151,7 +139,10 @@ pub fn plan(
         Value::s(cx.now),
     );
     let contact = Contact::read(profile)?;
-    let guards = [exists(), is_of(customer, seen, Failure::StalePlan)].into_iter().chain(contact.as_read()).collect();
+    let guards = [exists(), forms::signs_in_with(customer, seen, Failure::StalePlan)]
+        .into_iter()
+        .chain(contact.as_read())
+        .collect();
     let mut changed = vec![
         TransactItem::update(Role::Profile, Partition::customer(tenant, customer).profile(), moved, guards),
         TransactItem::put_new(Role::Lookup, keys::sign_in(tenant, subject), new, Failure::AlreadyExists),

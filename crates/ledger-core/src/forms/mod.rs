@@ -10,6 +10,7 @@ mod metrics;
 mod one_time_code;
 mod patch;
 mod refund_room;
+mod sign_in;
 
 pub(crate) use approval::pending_of_another;
 pub(crate) use balance::{EXPIRES_AT, card_active, card_in_date, card_not_replaced, check_balance, holds, not_frozen};
@@ -28,3 +29,4 @@ pub use one_time_code::{code_hash, consume_code, end_code, issue_code};
 pub use patch::{Patch, patch_text};
 pub(crate) use refund_room::{OUTSTANDING, ROOM, return_refund_room};
 pub use refund_room::{RoomGuard, take_refund_room};
+pub(crate) use sign_in::{SUBJECT, signs_in_with};

@@ -1,7 +1,6 @@
 //! One-time payment codes: issued to a customer, shown to a merchant, consumed by the charge. A customer has one
 //! slot, which the next code overwrites. The table holds only the code's hash.
 
-use crate::customers::sign_in;
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CustomerId, SubjectId, Tenant};
@@ -92,7 +91,7 @@ pub fn plan(
     let code = PaymentCode::mint(customer, cx.secret);
     let expires_at = cx.now.plus(CODE_LIFETIME);
     let profile = Partition::customer(tenant, customer).profile();
-    let own = sign_in.map(|subject| sign_in::is_of(customer, subject, Failure::AccountMissing));
+    let own = sign_in.map(|subject| forms::signs_in_with(customer, subject, Failure::AccountMissing));
     let guards = [exists(), forms::not_frozen()].into_iter().chain(own).collect();
     let items = vec![
         TransactItem::check(Role::Profile, profile, guards),
