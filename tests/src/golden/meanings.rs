@@ -339,7 +339,9 @@ pub(super) fn rows(does: &str, items: &[TransactItem], actions: &[Json], state: 
 }
 
 fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Json]) -> Vec<Alone> {
-    let body = action.as_object().unwrap().values().next().unwrap();
+    let (kind, body) = action.as_object().unwrap().iter().next().unwrap();
+    // A missing item means something else to what removes it.
+    let does = if kind == "Delete" { "removal" } else { does };
     let Some(condition) = body["ConditionExpression"].as_str() else { return Vec::new() };
     let key = if body["Key"].is_null() { &body["Item"] } else { &body["Key"] };
     let key = json!({ "uuid": key["uuid"], "type": key["type"] });

@@ -22,8 +22,10 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::With("unclaimed_ecopay", n("0")), "rejected insufficient")]
         }
         // The balance item of a wallet that is closed is removed.
-        ("payer", EXISTS) if does == "approval" && of_balance => vec![(Old::Absent, stale)],
-        ("payer", "#balance = :seen") if does == "approval" => vec![(Old::With("balance", n("987654")), stale)],
+        ("payer", EXISTS) if does == "removal" => vec![(Old::Absent, stale)],
+        ("payer", "#balance = :seen") if does == "approval" || does == "removal" => {
+            vec![(Old::With("balance", n("987654")), stale)]
+        }
         ("payer", "#exposure = :seen") if of_balance => vec![(Old::With("exposure", n("987654")), stale)],
         ("payer", "(attribute_not_exists(#held) OR #held = :nothing)") => vec![(Old::With("held", n("987")), stale)],
         ("payer", "(attribute_not_exists(#reserved) OR #reserved = :nothing)") => {

@@ -75,8 +75,11 @@ pub(super) fn divide(command: &Refund<'_>, terms: &TenantTerms) -> Result<Divisi
 }
 
 /// Takes back earned points in proportion to the money refunded so far. Points that the payer has spent are deducted
-/// from the money or forgiven, by the tenant's policy.
+/// from the money or forgiven, by the tenant's policy. The close of a wallet has taken all its points.
 fn settle_points(command: &Refund<'_>, terms: &TenantTerms, division: &mut Division) -> Result<(), PlanRefusal> {
+    if command.is_closed {
+        return Ok(());
+    }
     let payment = command.payment;
     let (Some(earned), Some(captured), Some(left)) =
         (&payment.points_earned, payment.captured.get(&Asset::Ecopay), division.left.get(&Asset::Ecopay))

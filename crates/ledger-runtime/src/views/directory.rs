@@ -8,6 +8,7 @@ use ledger_core::keys::attr;
 use ledger_core::merchants;
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::Timestamp;
+use ledger_core::unclaimed::is_closed_wallet;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -27,9 +28,12 @@ pub struct CustomerView {
     /// The telephone number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
-    /// `active`, `frozen` or `closed`.
-    #[schema(value_type = words::CustomerStatus)]
+    /// `active` or `frozen`; a closed wallet is `frozen`, and has `closed_at`.
+    #[schema(value_type = words::AccountStatus)]
     pub status: String,
+    /// The time at which the wallet was closed; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<String>,
     /// The time at which the wallet was opened.
     pub created_at: String,
     /// The time of the last change of the profile.
@@ -117,7 +121,8 @@ impl CustomerView {
             kana: item.opt_string("kana")?,
             email: item.opt_string("email")?,
             phone: item.opt_string("phone")?,
-            status: item.string("status")?,
+            status: if is_closed_wallet(item) { "frozen".to_owned() } else { item.string("status")? },
+            closed_at: item.opt_string("closed_at")?,
             created_at: item.string(attr::CREATED_AT)?,
             updated_at: item.string(attr::UPDATED_AT)?,
         })

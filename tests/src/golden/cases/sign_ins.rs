@@ -50,7 +50,7 @@ fn approves(id: &'static str, why: &'static str, config: Json, command: &Json) -
 fn code(id: &'static str, why: &'static str, sign_in: &str) -> Case {
     let claim = by_a("payment_code", "/v1/me/payment-code", json!({}));
     let does = Does::PaymentCode { customer: A.to_owned(), sign_in: Some(sign_in.to_owned()) };
-    Case::new(id, why, Some(claim), does)
+    Case::new(id, why, Some(claim), does).on([moved_before()])
 }
 
 fn opens(id: &'static str, why: &'static str, customer: &str) -> Case {
