@@ -34,14 +34,20 @@ pub struct Host {
     thread: Option<JoinHandle<()>>,
 }
 
+static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
+
 /// The stack that the tests of this binary share. With another engine each call starts a stack, because a static one
 /// would not delete its table.
 pub fn shared() -> Arc<Host> {
-    static SHARED: OnceLock<Arc<Host>> = OnceLock::new();
     if other::given_url().is_some() {
         return Host::fresh();
     }
     Arc::clone(SHARED.get_or_init(Host::fresh))
+}
+
+/// Whether other tests use a stack too.
+pub(super) fn is_shared(host: &Arc<Host>) -> bool {
+    SHARED.get().is_some_and(|shared| Arc::ptr_eq(shared, host))
 }
 
 /// A client of the table for the test itself, with the timeouts and retries of production.

@@ -1,7 +1,8 @@
 //! Stripe in tests: payers, banks and the dashboard by the simulator's dev controls, and events that a test makes and
 //! signs.
 
-use super::world::{new_id, new_key};
+use super::host::is_shared;
+use super::world::{Tokens, new_id, new_key};
 use super::{Answer, Call, Customer, Who, World};
 use hmac::{Hmac, KeyInit, Mac};
 use ledger_local::clock;
@@ -12,8 +13,8 @@ use stripe_simulator::WEBHOOK_SECRET_DEFAULT;
 
 /// The path of Stripe's webhook.
 pub const WEBHOOK: &str = "/v1/webhooks/stripe";
-/// The longest wait for the effect of an event that the simulator delivers: some attempts may be refused on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The longest wait for the effect of an event that the simulator delivers.
+const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// A top-up that was requested.
@@ -81,7 +82,13 @@ impl World {
     }
 
     /// Pauses the simulator's deliveries: only the test delivers events.
+    ///
+    /// # Panics
+    /// On the shared stack, where other tests wait for deliveries.
     pub async fn hold_deliveries(&self) {
+        if let Tokens::Host(host) = &self.tokens {
+            assert!(!is_shared(host), "deliveries are paused on a stack of the test's own: use Host::fresh()");
+        }
         let _ = self.stripe("/deliveries/pause", &json!({})).await;
     }
 

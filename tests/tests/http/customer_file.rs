@@ -4,7 +4,7 @@ use futures::future::join_all;
 use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
 use ledger_tests::audit::text as stored;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Who, World, host, staff};
+use ledger_tests::http::{Call, Customer, Host, Who, World, host, staff};
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -73,7 +73,7 @@ fn id(line: &Value) -> String {
 
 #[tokio::test]
 async fn timeline_has_one_of_everything_newest_first() {
-    let world = world("file-all").await;
+    let world = World::with_terms(Host::fresh(), "file-all", with_lists).await;
     world.hold_deliveries().await;
     let (shop, other) = (world.merchant().await, world.customer().await);
     let customer = world.customer_with("1000").await;

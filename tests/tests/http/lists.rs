@@ -1,7 +1,7 @@
 //! Filters of lists: each admits what it says, on every page size, and refuses other values by name.
 use ledger_core::terms::RecordVersion;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Who, World};
+use ledger_tests::http::{Call, Host, Who, World};
 use serde_json::{Value, json};
 
 /// Items of a list with a query, in one page after another of `limit`, and the number of pages.
@@ -125,7 +125,7 @@ async fn filter_that_few_items_pass_gives_short_pages_and_loses_none() {
 
 #[tokio::test]
 async fn topups_of_a_customer_are_listed_with_every_status() {
-    let world = World::of_records("list-topups", RecordVersion::V7).await;
+    let world = World::with_terms(Host::fresh(), "list-topups", |terms| terms.records = RecordVersion::V7).await;
     world.hold_deliveries().await;
     let (customer, other) = (world.customer().await, world.customer().await);
     let (paid, pending) = (world.paid_topup(&customer, "3000").await, world.topup(&customer, "500").await);
@@ -162,7 +162,7 @@ async fn topups_of_a_customer_are_listed_with_every_status() {
 
 #[tokio::test]
 async fn topups_of_earlier_records_are_not_listed() {
-    let world = World::of_records("list-topups-6", RecordVersion::V6).await;
+    let world = World::with_terms(Host::fresh(), "list-topups-6", |terms| terms.records = RecordVersion::V6).await;
     world.hold_deliveries().await;
     let customer = world.customer().await;
     let _ = world.topup(&customer, "500").await;
