@@ -1,6 +1,7 @@
 //! Notices: changes that the person concerned is to hear of at an address that the change did not choose. A change of a
 //! customer's e-mail address or telephone number keeps the previous ones for a time, and one of the sign-in the present ones; a
-//! changed payout destination names its merchant. A worker announces each notice. The announcement has ids alone: the previous addresses are read by their id.
+//! changed payout destination names its merchant. A worker announces each notice. The announcement has ids alone: the
+//! previous addresses are read by their id.
 
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;

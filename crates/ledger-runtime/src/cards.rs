@@ -2,7 +2,6 @@
 
 use crate::app::App;
 use crate::cursor::Cursor;
-use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::request;
 use crate::views::{CardView, Page};
@@ -14,7 +13,6 @@ use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::reads;
 use ledger_core::returning::{REPLACEMENTS_MAX, successor};
-use ledger_core::unclaimed::is_closed_wallet;
 
 /// The most queries of each shard for one page of a list that shows some cards only.
 const QUERIES_MAX: usize = 10;
@@ -59,15 +57,6 @@ impl App {
             *item = self.card_in_use(tenant, next).await?;
         }
         Ok(())
-    }
-
-    /// Whether a customer's wallet is closed.
-    ///
-    /// # Errors
-    /// [`PlanError`] if the store cannot be read.
-    pub(crate) async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, PlanError> {
-        let profile = self.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
-        Ok(profile.as_ref().is_some_and(is_closed_wallet))
     }
 
     /// The cards of a customer; `None` if there is no such customer.

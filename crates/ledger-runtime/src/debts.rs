@@ -30,7 +30,7 @@ impl PayerDebts {
     pub async fn is_closed(&self, app: &App, tenant: &Tenant, payer: Account) -> Result<bool, PlanError> {
         match payer {
             Account::Customer(customer) if self.is_replanned.load(Ordering::Relaxed) => {
-                app.is_closed(tenant, customer).await
+                Ok(app.dynamo().is_closed(tenant, customer).await?)
             }
             Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => Ok(false),
         }

@@ -402,7 +402,7 @@ pub(crate) enum Executed<D> {
 }
 
 /// Whether what is returned may find no account because it was closed meanwhile. The next plan reads that, and returns to
-/// `unclaimed`; a second refusal stands.
+/// `unclaimed`; a second refusal is final.
 fn may_be_closed(formed: &FormedClaim, refusal: &Refusal, has_looked_again: &mut bool) -> bool {
     formed.has_listings
         && formed.claim.operation.may_return_to_closed()

@@ -18,7 +18,7 @@ use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId, SentText, StatusBody};
-use ledger_runtime::views::{CardChangeView, CardView};
+use ledger_runtime::views::{CardChangeView, CardView, unclaimed_of};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -95,7 +95,11 @@ pub(crate) async fn get(
     let mut read = app.dynamo().get_many(&wanted).await?.into_iter();
     let item = read.next().flatten().ok_or_else(Problem::not_found)?;
     let pin = PinRecord::read(read.next().flatten().as_ref())?;
-    Ok(Json(CardView { pin: pin.state(), ..CardView::at(&CardRecord::read(&item)?, app.now()) }))
+    Ok(Json(CardView {
+        pin: pin.state(),
+        unclaimed: unclaimed_of(&item)?,
+        ..CardView::at(&CardRecord::read(&item)?, app.now())
+    }))
 }
 
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/cards/{card_id}")

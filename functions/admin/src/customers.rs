@@ -25,8 +25,9 @@ use ledger_runtime::execute::{Outcome, PlanError, created, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PatchField, PathId, ProfileBody, SentText};
-use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, LimitsView, words};
+use ledger_runtime::views::{BalanceView, CustomerChangeView, CustomerView, LimitsView, unclaimed_of, words};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A request to open a customer's wallet.
@@ -95,6 +96,9 @@ pub(crate) struct WalletDetail {
     balances: Vec<BalanceView>,
     /// With what the customer signs in.
     sign_in: SignInView,
+    /// What of `unclaimed` is of the closed wallet, by asset; absent if nothing is.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    unclaimed: BTreeMap<String, String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/customers")
@@ -176,7 +180,8 @@ pub(crate) async fn get(
     let balances = app.dynamo().balances(&partition).await.map_err(named)?;
     let balances = balances.iter().map(BalanceView::read).collect::<Result<_, ItemError>>()?;
     let sign_in = SignInView::read(&item, id)?;
-    let view = WalletDetail { customer: CustomerView::read(&item)?, balances, sign_in };
+    let view =
+        WalletDetail { customer: CustomerView::read(&item)?, balances, sign_in, unclaimed: unclaimed_of(&item)? };
     record_read(&app, &who, id).await?;
     Ok(Json(view))
 }

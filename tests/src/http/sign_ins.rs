@@ -1,4 +1,4 @@
-//! Customers whom two people move to another sign-in.
+//! Customers who are moved to another sign-in by two people.
 
 use super::approvals::decides;
 use super::prepared::{Prepared, make};

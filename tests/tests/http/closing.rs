@@ -25,6 +25,12 @@ async fn is_closed(world: &World, customer: &Customer) -> bool {
     view["closed_at"].is_string()
 }
 
+/// What staff sees as unclaimed of a closed customer.
+async fn unclaimed(world: &World, customer: &Customer) -> Value {
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    world.api.send(&Call::get(&path, &world.operator.who)).await.good().json()["unclaimed"].clone()
+}
+
 fn is_good(answer: &Answer) -> bool {
     (200..300).contains(&answer.status)
 }
@@ -96,10 +102,12 @@ async fn refund_after_the_close_is_unclaimed_and_is_claimed_once() {
     assert_eq!(rest.json()["rest"]["ECOPAY"], json!(null));
     let _ = world.api.settle(&refund(&paid, &shop, "200")).await.good();
     let account = format!("customer:{}", customer.id);
+    assert_eq!(unclaimed(&world, &customer).await, json!({"ECOPAY": "200"}));
     let claims: Vec<Call> = (0..4).map(|_| world.claims(&account, &heir.id, "150")).collect();
     let answers = join_all(claims.iter().map(|call| world.api.settle(call))).await;
     assert_eq!(answers.iter().filter(|answer| is_good(answer)).count(), 1, "{answers:?}");
     assert_eq!(world.balance(&heir, "ECOPAY").await, "150");
+    assert_eq!(unclaimed(&world, &customer).await, json!({"ECOPAY": "50"}));
     let more = world.api.settle(&world.claims(&account, &heir.id, "51")).await;
     assert_eq!(more.code().unwrap_or_default(), "insufficient_balance", "{more:?}");
     let open = world.api.settle(&world.claims(&format!("customer:{}", heir.id), &customer.id, "1")).await;

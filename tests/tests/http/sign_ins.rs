@@ -1,4 +1,4 @@
-//! Customers whom two people move to another sign-in, over HTTP.
+//! Customers who are moved to another sign-in by two people, over HTTP.
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;

@@ -5,10 +5,12 @@ use super::convert::Stored;
 use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use ledger_core::dynamo::{Item, ItemError, Value};
+use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, Partition, attr};
 use ledger_core::migration::{Layout, LegacyReadError, Unadoptable};
 use ledger_core::reads::{self, Query, Request};
 use ledger_core::retry;
+use ledger_core::unclaimed::is_closed_wallet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -234,6 +236,15 @@ impl Dynamo {
             Some(items) => Ok(items),
             None => self.query(&reads::balances(partition)).await,
         }
+    }
+
+    /// Whether a customer's wallet is closed.
+    ///
+    /// # Errors
+    /// [`ReadError`] if the profile cannot be read.
+    pub(crate) async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, ReadError> {
+        let profile = self.get(&Partition::customer(tenant, customer).profile()).await?;
+        Ok(profile.as_ref().is_some_and(is_closed_wallet))
     }
 
     /// Reads the items of a query.

@@ -3,14 +3,12 @@
 use super::PspExecutor;
 use crate::problem::Problem;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
-use ledger_core::ids::{CustomerId, RefundId, Tenant, TopupId};
-use ledger_core::keys::Partition;
+use ledger_core::ids::{RefundId, Tenant, TopupId};
 use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::terms::{SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::topups::{Clawback, TopupRecord, TopupRefund, View};
-use ledger_core::unclaimed::is_closed_wallet;
 use ledger_core::wallets::SeenWallet;
 use ledger_core::{keys, reads};
 
@@ -127,13 +125,9 @@ impl PspExecutor {
             None => (SpentPoints::Deduct, TermsVersion::FIRST),
         };
         // A top-up has an account in yen, which only a close removes.
-        let is_closed = wallet.get(&Asset::Ecopay).is_none() && self.is_closed(tenant, topup.customer).await?;
+        let is_closed =
+            wallet.get(&Asset::Ecopay).is_none() && self.ledger.dynamo().is_closed(tenant, topup.customer).await?;
         Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, is_closed, flight }))
-    }
-
-    async fn is_closed(&self, tenant: &Tenant, customer: CustomerId) -> Result<bool, Problem> {
-        let profile = self.ledger.dynamo().get(&Partition::customer(tenant, customer).profile()).await?;
-        Ok(profile.as_ref().is_some_and(is_closed_wallet))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {

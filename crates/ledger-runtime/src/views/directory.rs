@@ -8,8 +8,9 @@ use ledger_core::keys::attr;
 use ledger_core::merchants;
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::Timestamp;
-use ledger_core::unclaimed::is_closed_wallet;
+use ledger_core::unclaimed::{self, is_closed_wallet};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
 /// A customer's profile.
@@ -73,6 +74,9 @@ pub struct CardView {
     /// The card that replaced this one, to its owner and the operator's staff.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
+    /// What of `unclaimed` is of the closed card, by asset, to the operator's staff; absent if nothing is.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unclaimed: BTreeMap<String, String>,
 }
 
 /// A change of a card.
@@ -153,6 +157,15 @@ impl From<&ProfileReceipt> for CustomerChangeView {
     }
 }
 
+/// What of `unclaimed` is of a closed account, by asset. `record` is the account's.
+///
+/// # Errors
+/// [`ItemError`] if a sum is malformed.
+pub fn unclaimed_of(record: &Item) -> Result<BTreeMap<String, String>, ItemError> {
+    let sums = unclaimed::sums(record)?;
+    Ok(sums.into_iter().map(|(asset, sum)| (asset.to_string(), sum.text())).collect())
+}
+
 impl CardView {
     /// Shows a card as it is at an instant.
     #[must_use]
@@ -166,6 +179,7 @@ impl CardView {
             created_at: card.created_at.to_string(),
             expires_at: card.expires_at.map(|at| at.to_string()),
             replaced_by: card.replaced_by.map(|card| card.to_string()),
+            unclaimed: BTreeMap::new(),
         }
     }
 }

@@ -11,7 +11,8 @@ use utoipa::ToSchema;
 pub struct NoticeView {
     /// The notice's id, which is also that of the audit record of the change.
     notice_id: String,
-    /// `contact`: a customer's e-mail address or telephone number. `sign_in`: with what a customer signs in. `payout_destination`: where a merchant is paid.
+    /// `contact`: a customer's e-mail address or telephone number. `sign_in`: with what a customer signs in.
+    /// `payout_destination`: where a merchant is paid.
     #[schema(value_type = words::NoticeKind)]
     kind: &'static str,
     /// The customer; absent if it is about a payout destination.

@@ -1,4 +1,4 @@
-//! Customers whom two people move to another sign-in, and what that changes of openings and payment codes.
+//! Customers who are moved to another sign-in by two people, and what that changes of openings and payment codes.
 
 use super::Case;
 use super::approvals::{decide_in, decider, request, stored};
