@@ -343,3 +343,23 @@ async fn grants_at_once_never_exceed_a_budget() {
     assert_eq!(other.text("/field"), "asset");
     let _ = world.check_books().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn claim_of_a_closed_account_opens_the_account_of_its_asset() {
+    let (world, clock, customers) = added("asset-claim", 2).await;
+    world.lists_cards().await;
+    clock.forward(TERMS_LEAD + SECOND);
+    let (holder, heir) = (&customers[0], &customers[1]);
+    let _ = world.api.settle(&grants(&world, &holder.id, "300")).await.good();
+    let _ = world.api.settle(&world.closes(&holder.id, true)).await.good();
+    let body = json!({
+        "account": format!("customer:{}", holder.id), "customer_id": heir.id, "asset": LEAF, "amount": "300",
+        "reason": "the holder's heir",
+    });
+    let claim = Call::post("/v1/admin/unclaimed/claims", &world.operator.who, &body).key(new_key());
+    assert_eq!(leaf(&world, heir).await, None);
+    let _ = world.api.settle(&claim).await.good();
+    assert_eq!(leaf(&world, heir).await.as_deref(), Some("300"));
+    assert_eq!(counted(&world, heir).await, accounts(&world, heir).await.len());
+    let _ = world.check_books().await;
+}
