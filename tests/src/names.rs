@@ -77,6 +77,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Reconciliation => "reconciliation",
         Role::GodRecord => "god_record",
         Role::Migration => "migration",
+        Role::Shop => "shop",
         Role::Staff => "staff",
         Role::Person => "person",
         Role::StaffCounts => "staff_counts",

@@ -88,6 +88,8 @@ id! {
     MerchantId;
     /// A storefront terminal.
     TerminalId;
+    /// A shop of a merchant.
+    ShopId;
     /// An operator's staff member, or a merchant's.
     StaffId;
     /// A payment.

@@ -20,6 +20,7 @@ mod owner;
 mod reconciliation;
 mod settlement;
 mod shards;
+mod shop;
 mod staff;
 mod stored;
 mod terms;
@@ -46,6 +47,7 @@ pub use settlement::{
     settled, settlement, settling,
 };
 pub use shards::{Shards, shard_of};
+pub use shop::shop;
 pub use staff::{
     APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
     staff_member,
@@ -81,6 +83,8 @@ pub mod attr {
     pub const FROZEN_BY_OWNER: &str = "frozen_by_owner";
     /// When an item last changed.
     pub const UPDATED_AT: &str = "updated_at";
+    /// The shop of a payment, a terminal or a staff member.
+    pub const SHOP: &str = "shop_id";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
     /// Partition key of the indexes by owner. Never changes.
@@ -305,6 +309,8 @@ pub mod sk {
     pub const SETTLED: &str = "SETTLED#";
     /// Staff members.
     pub const STAFF: &str = "STAFF#";
+    /// Shops of a merchant.
+    pub const SHOP: &str = "SHOP#";
 }
 
 /// A principal's idempotency marker.

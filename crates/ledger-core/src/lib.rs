@@ -15,7 +15,7 @@
 //!    `returning`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
-//!    `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`,
+//!    `shops`, `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`,
 //!    `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
@@ -70,6 +70,7 @@ pub mod retry;
 pub mod returning;
 pub mod sealing;
 pub mod settlements;
+pub mod shops;
 pub mod staff;
 pub mod tenants;
 pub mod terminals;

@@ -2,8 +2,9 @@
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::MerchantId;
+use crate::ids::{MerchantId, ShopId};
 use crate::journal::HistoryLine;
+use crate::keys::attr;
 use crate::money::{Asset, Delta, RequestedAmount};
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
@@ -46,6 +47,8 @@ pub struct RecordFilter {
     pub kind: Option<RecordKind>,
     /// The state of a payment; records of the other kinds have none.
     pub state: Option<PaymentState>,
+    /// The shop of the payment; any or none if absent.
+    pub shop: Option<ShopId>,
     /// The record's total.
     pub amounts: AmountFilter,
 }
@@ -169,7 +172,7 @@ impl RecordFilter {
     /// Whether every record is wanted.
     #[must_use]
     pub fn is_everything(&self) -> bool {
-        self.kind.is_none() && self.state.is_none() && self.amounts.is_everything()
+        self.kind.is_none() && self.state.is_none() && self.shop.is_none() && self.amounts.is_everything()
     }
 
     /// Whether a payment, refund or reversal is wanted.
@@ -184,6 +187,11 @@ impl RecordFilter {
         }
         if let Some(state) = self.state
             && item.opt_named("state", PaymentState::parse)? != Some(state)
+        {
+            return Ok(false);
+        }
+        if let Some(shop) = self.shop
+            && item.opt_parsed(attr::SHOP, ShopId::parse)? != Some(shop)
         {
             return Ok(false);
         }

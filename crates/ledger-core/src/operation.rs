@@ -100,6 +100,12 @@ operations! {
     TerminalOpen = "terminal_open",
     /// The operator changes a terminal.
     TerminalPatch = "terminal_patch",
+    /// A merchant assigns one of its terminals to a shop, or to none.
+    TerminalAssign = "terminal_assign",
+    /// A merchant opens a shop.
+    ShopOpen = "shop_open",
+    /// A merchant renames, closes or reopens a shop.
+    ShopPatch = "shop_patch",
     /// The ceiling of a merchant's cash rooms is set.
     CashCeiling = "cash_ceiling",
     /// Cash room is allotted to a terminal, or withdrawn from it.

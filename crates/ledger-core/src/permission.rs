@@ -136,6 +136,10 @@ permissions! {
         ShopStaffRead = "shop_staff.read",
         /// Invites, changes and disables the merchant's staff.
         ShopStaffManage = "shop_staff.manage",
+        /// Sees the merchant's shops and terminals.
+        ShopsRead = "shops.read",
+        /// Opens, renames and closes shops, and assigns terminals to them.
+        ShopsManage = "shops.manage",
     }
 }
 

@@ -7,12 +7,13 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::finding;
 use crate::forms;
-use crate::ids::{Actor, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner};
+use crate::ids::{Actor, Employer, MerchantId, ShopId, StaffId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
 use crate::records::RecordVersion;
+use crate::shops;
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
@@ -34,6 +35,8 @@ pub struct TerminalRecord {
     pub id: TerminalId,
     /// Whose terminal it is.
     pub owner: TerminalOwner,
+    /// The shop that it is assigned to.
+    pub shop: Option<ShopId>,
     /// Whether it may operate.
     pub status: Status,
     /// The epoch of its enrolment; 0 before the first.
@@ -83,6 +86,7 @@ impl TerminalRecord {
         Ok(Self {
             id: item.parsed("terminal_id", TerminalId::parse)?,
             owner: owner_of(item)?,
+            shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             status: item.named("state", Status::parse)?,
             epoch: item.int("epoch")?,
             public_key: item.opt_string("public_key")?,
@@ -247,6 +251,37 @@ pub fn plan_status(
         .with("status", status.name());
     let items = vec![TransactItem::update(Role::Profile, key, update, vec![exists()]), act.record(tenant, cx)];
     Ok(planned(terminal, items, cx))
+}
+
+/// Assigns a terminal of a merchant, as it was read, to a shop, or to none. Caches see it within a minute. Fails with
+/// `AccountMissing` if there is no such shop, and with `WrongState` if it is closed.
+#[must_use]
+pub fn plan_assign(
+    tenant: &Tenant,
+    (merchant, terminal): (MerchantId, &TerminalRecord),
+    shop: Option<ShopId>,
+    actor: Actor,
+    cx: &Context,
+) -> Planned<TerminalReceipt> {
+    let update = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let update = match shop {
+        Some(shop) => update.set(attr::SHOP, attr::SHOP, Value::s(shop)),
+        None => update.remove(attr::SHOP),
+    };
+    let as_read = match terminal.shop {
+        Some(seen) => Condition::compare(attr::SHOP, Cmp::Eq, "seen_shop", Value::s(seen)),
+        None => Condition::absent(attr::SHOP),
+    };
+    let owned = Condition::compare("merchant_id", Cmp::Eq, "merchant", Value::s(merchant));
+    let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+    let key = Partition::terminal(tenant, terminal.id).profile();
+    let act = Act::new(actor, Operation::TerminalAssign, format!("terminal:{}", terminal.id))
+        .with(attr::SHOP, shop.map_or_else(|| "none".to_owned(), |shop| shop.to_string()));
+    let clauses = vec![exists(), stale(owned), stale(as_read)];
+    let mut items = vec![TransactItem::update(Role::Profile, key, update, clauses)];
+    items.extend(shops::assigning(tenant, Employer::Merchant(merchant), (terminal.shop, shop), cx.now));
+    items.push(act.record(tenant, cx));
+    planned(terminal.id, items, cx)
 }
 
 /// Permits a staff member to issue one enrolment code for a terminal of this owner, as another person approves. A code

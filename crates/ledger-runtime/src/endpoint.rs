@@ -74,6 +74,8 @@ pub struct Endpoint<A = Declared> {
     waits: Option<Code>,
     /// Whether the command is stored, for another person to approve, if the tenant requires that.
     is_approvable: bool,
+    /// Whether members of one shop may call it, for their shop.
+    is_of_shops: bool,
 }
 
 /// An endpoint whose requests carry an idempotency key.
@@ -151,6 +153,7 @@ impl Endpoint<Undeclared> {
             conditions: [None; DECLARED_MAX],
             waits: None,
             is_approvable: false,
+            is_of_shops: false,
         }
     }
 
@@ -188,6 +191,7 @@ impl Endpoint<Undeclared> {
             conditions: self.conditions,
             waits: self.waits,
             is_approvable: self.is_approvable,
+            is_of_shops: self.is_of_shops,
         }
     }
 }
@@ -270,6 +274,16 @@ impl<A: Copy> Endpoint<A> {
         self
     }
 
+    /// Lets members of one shop call it, for their shop: the handler must respect [`Merchant::shop`]. All other endpoints
+    /// are denied to them.
+    ///
+    /// [`Merchant::shop`]: crate::identity::Merchant::shop
+    #[must_use]
+    pub const fn of_shops(mut self) -> Self {
+        self.is_of_shops = true;
+        self
+    }
+
     /// Sets the refusal codes beyond those that every endpoint of this kind has.
     #[must_use]
     pub const fn problems(mut self, codes: &'static [Code]) -> Self {
@@ -313,7 +327,9 @@ impl Endpoint {
     fn route<H: Handler<T, App>, T: 'static>(&self, handler: H, operation: Option<Operation>) -> Route {
         let (filter, routes) = (self.method.filter(), MethodRouter::new());
         let routes = match self.access {
-            Access::Permission(permission) => routes.on(filter, Checked { handler, permission }),
+            Access::Permission(permission) => {
+                routes.on(filter, Checked { handler, permission, is_of_shops: self.is_of_shops })
+            }
             Access::Own => routes.on(filter, handler),
             Access::Anonymous => routes.on(filter, Limited(handler)),
         };

@@ -9,7 +9,8 @@ use axum::extract::FromRequestParts;
 use http::Extensions;
 use http::request::Parts;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, Window};
-use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, StaffId, SubjectId, Tenant};
+use ledger_core::ids::{Actor, CustomerId, Employer, MerchantId, Principal, ShopId, StaffId, SubjectId, Tenant};
+use ledger_core::payments::PaymentRecord;
 use ledger_core::time::Timestamp;
 
 /// A caller with a verified identity.
@@ -46,7 +47,12 @@ pub struct Merchant {
     tenant: Tenant,
     merchant: MerchantId,
     staff: StaffId,
+    shop: Option<ShopId>,
 }
+
+/// The shop that the calling member is limited to, by the member's record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemberShop(pub(crate) ShopId);
 
 /// A caller of the operator API: the operator's staff member.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +158,18 @@ impl Merchant {
     pub fn staff_id(&self) -> StaffId {
         self.staff
     }
+
+    /// The shop whose payments alone the staff member may see and change; `None`: those of all shops.
+    #[must_use]
+    pub fn shop(&self) -> Option<ShopId> {
+        self.shop
+    }
+
+    /// Whether a payment is the caller's to see and to change: of the merchant, and of the caller's shop.
+    #[must_use]
+    pub fn owns(&self, payment: &PaymentRecord) -> bool {
+        payment.merchant == self.merchant && self.shop.is_none_or(|shop| payment.shop == Some(shop))
+    }
 }
 
 impl Admin {
@@ -208,8 +226,9 @@ impl<S: Sync> FromRequestParts<S> for Merchant {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let shop = parts.extensions.get::<MemberShop>().map(|member| member.0);
         let claims = Claims::of(parts)?;
-        Self::from_claims(&claims)
+        Ok(Self { shop, ..Self::from_claims(&claims)? })
     }
 }
 
@@ -236,6 +255,7 @@ impl Merchant {
             tenant: claims.tenant.clone(),
             merchant: claims.id("merchant_id", MerchantId::parse)?,
             staff: claims.id("sub", StaffId::parse)?,
+            shop: None,
         })
     }
 }

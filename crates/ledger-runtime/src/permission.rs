@@ -8,13 +8,14 @@ use crate::identity::Member;
 use crate::problem::Problem;
 use http::Extensions;
 use ledger_core::failure::Failure;
-use ledger_core::ids::Tenant;
+use ledger_core::ids::{ShopId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::permission::{Permission, Staff};
-use ledger_core::staff;
+use ledger_core::staff::{self, StaffMember};
 use ledger_core::terms::StaffSource;
 use ledger_core::time::Timestamp;
+use std::sync::Arc;
 
 /// Returns the staff member that the verified token identifies, for a permission of its API.
 ///
@@ -27,19 +28,26 @@ pub(crate) fn caller(extensions: &Extensions, permission: Permission) -> Result<
     }
 }
 
-/// Requires that a staff member has a permission, by a record that is at most a minute old.
+/// Requires that a staff member has a permission, by a record that is at most a minute old. Returns the shop whose payments
+/// alone the member may see and change.
 ///
 /// A denial is counted, and is on the audit trail unless many of the same hour are. A tenant without terms has no
 /// staff to check; its requests are refused by the handlers.
 ///
 /// # Errors
 /// 403 `permission_missing`, 503 if the record cannot be read: then nothing is permitted.
-pub async fn require(app: &App, member: &Member, permission: Permission) -> Result<(), Problem> {
-    if permits(app, member, permission).await? {
-        return Ok(());
+pub async fn require(app: &App, member: &Member, permission: Permission) -> Result<Option<ShopId>, Problem> {
+    match standing(app, member).await? {
+        Standing::OfToken => Ok(None),
+        Standing::OfRecord(Some(record)) if record.may(permission) => Ok(record.shop),
+        Standing::OfRecord(_) => Err(deny(app, member, permission).await),
     }
+}
+
+/// Records that a staff member lacks a permission, and returns the refusal.
+pub(crate) async fn deny(app: &App, member: &Member, permission: Permission) -> Problem {
     record_denial(app, member, permission).await;
-    Err(Problem::permission_missing(permission))
+    Problem::permission_missing(permission)
 }
 
 /// Whether a staff member has a permission, by a record that is at most a minute old. For a response that shows more to
@@ -48,13 +56,27 @@ pub async fn require(app: &App, member: &Member, permission: Permission) -> Resu
 /// # Errors
 /// 503 if the record cannot be read.
 pub async fn permits(app: &App, member: &Member, permission: Permission) -> Result<bool, Problem> {
+    Ok(match standing(app, member).await? {
+        Standing::OfToken => true,
+        Standing::OfRecord(record) => record.is_some_and(|record| record.may(permission)),
+    })
+}
+
+/// What decides on what a staff member may do.
+enum Standing {
+    /// The token permits everything that its API offers.
+    OfToken,
+    /// The member's record, if there is one.
+    OfRecord(Option<Arc<StaffMember>>),
+}
+
+async fn standing(app: &App, member: &Member) -> Result<Standing, Problem> {
     let (tenant, now) = (member.tenant(), app.now());
     match source(app, tenant, now).await? {
-        None | Some(StaffSource::Tokens) => return Ok(true),
+        None | Some(StaffSource::Tokens) => return Ok(Standing::OfToken),
         Some(StaffSource::Records) => {}
     }
-    let record = app.records().staff(app.dynamo(), tenant, member.key(), now).await?;
-    Ok(record.is_some_and(|record| record.may(permission)))
+    Ok(Standing::OfRecord(app.records().staff(app.dynamo(), tenant, member.key(), now).await?))
 }
 
 /// Returns what decides for a tenant; `None` if it has no terms.

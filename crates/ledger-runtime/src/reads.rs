@@ -6,7 +6,7 @@ use crate::finding::ROUNDS_MAX;
 use crate::identity::{Caller, Member};
 use crate::problem::Problem;
 use crate::request;
-use crate::views::{HistoryView, OperationView, Page, SettlementView, StaffView};
+use crate::views::{HistoryView, OperationView, Page, SettlementView, ShopView, StaffView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
@@ -17,6 +17,7 @@ use ledger_core::keys::{self, Key, Partition, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
 use ledger_core::settlements::Settlement;
+use ledger_core::shops::ShopRecord;
 use ledger_core::staff::StaffMember;
 use uuid::Uuid;
 
@@ -78,6 +79,23 @@ impl App {
         let query = reads::staff_members(who.tenant(), who.employer(), after).limit(page.limit.saturating_add(1));
         let (items, next_cursor) = self.newest(vec![query], page.limit, "staff_id").await?;
         let view = |item| StaffMember::read(who.employer(), item).map(|member| StaffView::from(&member));
+        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+    }
+
+    /// A page of a merchant's shops, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn shops(
+        &self,
+        tenant: &Tenant,
+        merchant: MerchantId,
+        page: request::Page,
+    ) -> Result<Page<ShopView>, Problem> {
+        let after = page.cursor.map(Cursor::id);
+        let query = reads::shops(tenant, merchant, after).limit(page.limit.saturating_add(1));
+        let (items, next_cursor) = self.newest(vec![query], page.limit, attr::SHOP).await?;
+        let view = |item| ShopRecord::read(item).map(|shop| ShopView::from(&shop));
         Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
     }
 

@@ -11,7 +11,7 @@ use ledger_core::dynamo::Attributes;
 use ledger_core::failure::Failure;
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::Claim;
-use ledger_core::ids::{CardId, MerchantId, PaymentId, Tenant, TerminalId};
+use ledger_core::ids::{CardId, MerchantId, PaymentId, ShopId, Tenant, TerminalId};
 use ledger_core::keys::{self, Partition, attr};
 use ledger_core::money::{Asset, Balance};
 use ledger_core::payments::PaymentRecord;
@@ -29,6 +29,8 @@ pub struct RefundRequest<'a> {
     pub merchant: MerchantId,
     /// The payment.
     pub payment: PaymentId,
+    /// The shop that the payment must belong to, for a member of one shop.
+    pub shop: Option<ShopId>,
     /// The amount; `None` refunds what remains.
     pub amount: Option<&'a AmountText>,
     /// The reason.
@@ -40,7 +42,8 @@ pub struct RefundRequest<'a> {
 }
 
 impl RefundRequest<'_> {
-    /// Reads the payment and plans the refund. Another merchant's payment is treated as one that does not exist.
+    /// Reads the payment and plans the refund. Another merchant's payment, or another shop's, is treated as one
+    /// that does not exist.
     ///
     /// # Errors
     /// [`PlanError`], with the marker if the key has been used.
@@ -54,7 +57,7 @@ impl RefundRequest<'_> {
         let items = app.ledger().read_for(claim, &[keys::payment(self.tenant, self.payment)]).await?;
         let item = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;
         let payment = PaymentRecord::read(&item)?;
-        if payment.merchant != self.merchant {
+        if payment.merchant != self.merchant || self.shop.is_some_and(|shop| payment.shop != Some(shop)) {
             return Err(PlanError::Missing);
         }
         let terms = app.terms_at(self.tenant, cx.now).await?;

@@ -15,7 +15,7 @@ use axum::response::Response;
 use http::request::Parts;
 use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, TerminalKey, Window};
-use ledger_core::ids::{Actor, MerchantId, Principal, Tenant, TerminalId, TerminalOwner};
+use ledger_core::ids::{Actor, MerchantId, Principal, ShopId, Tenant, TerminalId, TerminalOwner};
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::time::Timestamp;
 use std::sync::Arc;
@@ -31,6 +31,7 @@ pub struct Terminal {
     tenant: Tenant,
     id: TerminalId,
     owner: TerminalOwner,
+    shop: Option<ShopId>,
     epoch: u32,
 }
 
@@ -54,6 +55,12 @@ impl Terminal {
     /// 403 `not_at_counter` for a counter.
     pub fn merchant_id(&self) -> Result<MerchantId, Problem> {
         self.owner.merchant().ok_or_else(Problem::not_at_counter)
+    }
+
+    /// The shop that it is assigned to.
+    #[must_use]
+    pub fn shop(&self) -> Option<ShopId> {
+        self.shop
     }
 
     /// The epoch of the key that signed.
@@ -134,7 +141,7 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
         }
         Err(problem) => return Err(problem),
     };
-    Ok(Terminal { tenant, id, owner: record.owner, epoch: record.epoch })
+    Ok(Terminal { tenant, id, owner: record.owner, shop: record.shop, epoch: record.epoch })
 }
 
 /// Checks that this record's key signed the request.

@@ -18,7 +18,7 @@ pub mod words;
 
 pub use approval::{ApprovalView, PendingApprovalView};
 pub use balance::{BalanceView, MetricsView};
-pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, unclaimed_of};
+pub use directory::{CardChangeView, CardView, CustomerChangeView, CustomerView, MerchantView, ShopView, unclaimed_of};
 pub use history::{HistoryView, OperationView, Page};
 pub use limits::{LimitView, LimitsView};
 pub use migration::{MigrationView, PassView, StageView, StepView};

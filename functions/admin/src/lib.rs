@@ -65,6 +65,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(payments::GET.on(payments::get))
         .route(payments::HOLDS.on(payments::holds))
         .route(payments::OF_MERCHANT.on(payments::of_merchant))
+        .route(merchant_lists::SHOPS.on(merchant_lists::shops))
         .route(transactions::OF_CUSTOMER.on(transactions::of_customer))
         .route(transactions::OF_CARD.on(transactions::of_card))
         .route(operations::OF_CUSTOMER.on(operations::of_customer))

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::finding::Sought;
+use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Key, Lookup, attr};
 use ledger_core::merchants::MerchantStatus;
 use ledger_runtime::app::App;
@@ -11,8 +12,8 @@ use ledger_runtime::cursor::PlacedCursor;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Json as JsonBody, Params, search_limit};
-use ledger_runtime::views::{MerchantView, Page};
+use ledger_runtime::request::{self, Json as JsonBody, Params, PathId, search_limit};
+use ledger_runtime::views::{MerchantView, Page, ShopView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -30,6 +31,21 @@ pub(crate) struct MerchantSearchBody {
     limit: Option<u32>,
     /// The `next_cursor` of the previous page.
     cursor: Option<String>,
+}
+
+pub(crate) const SHOPS: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/shops")
+    .summary("Lists a merchant's shops, newest first.")
+    .permission(Permission::MerchantsRead)
+    .id("merchant_id", "The merchant's id.")
+    .pages_of::<ShopView>();
+
+pub(crate) async fn shops(
+    State(app): State<App>,
+    who: Admin,
+    PathId(id): PathId<MerchantId>,
+    page: request::Page,
+) -> Result<Json<Page<ShopView>>, Problem> {
+    Ok(Json(app.shops(who.tenant(), id, page).await?))
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants")

@@ -23,6 +23,7 @@ pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{mer
     .pages_of::<RecordView>()
     .parameter(RecordListing::KIND)
     .parameter(RecordListing::STATUS)
+    .parameter(RecordListing::SHOP)
     .in_ranges_of_asset()
     .when(Code::NotFound, "no such merchant");
 

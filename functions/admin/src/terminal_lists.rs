@@ -30,6 +30,9 @@ pub(crate) struct TerminalListedView {
     /// The merchant that a till belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     merchant_id: Option<String>,
+    /// The shop of the merchant that it is assigned to; absent if it is to none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shop_id: Option<String>,
     /// `active` or `frozen`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
@@ -83,6 +86,7 @@ impl TerminalListedView {
             terminal_id: terminal.id.to_string(),
             kind,
             merchant_id: merchant.map(|merchant| merchant.to_string()),
+            shop_id: terminal.shop.map(|shop| shop.to_string()),
             status: terminal.status.name(),
             epoch: terminal.epoch,
             created_at: terminal.created_at.to_string(),

@@ -44,6 +44,9 @@ pub(crate) struct TerminalView {
     terminal_id: String,
     /// The merchant that the terminal belongs to.
     merchant_id: String,
+    /// The shop of the merchant that it is assigned to; absent if it is to none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shop_id: Option<String>,
     /// `active` or `frozen`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
@@ -298,6 +301,7 @@ impl TerminalView {
         Ok(record.owner.merchant().map(|merchant| Self {
             terminal_id: record.id.to_string(),
             merchant_id: merchant.to_string(),
+            shop_id: record.shop.map(|shop| shop.to_string()),
             status: record.status.name(),
             epoch: record.epoch,
             created_at: record.created_at.to_string(),

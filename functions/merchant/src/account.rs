@@ -40,6 +40,7 @@ pub(crate) struct MerchantBalancesView {
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant")
     .summary("Returns the merchant.")
     .permission(Permission::ShopRead)
+    .of_shops()
     .ok::<MerchantView>("The merchant")
     .when(Code::NotFound, "no such merchant");
 

@@ -43,6 +43,7 @@ pub(crate) struct ChargeBody {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/charges")
     .summary("Charges a customer's one-time code; with `capture: false`, the amount is only held.")
     .permission(Permission::ShopCharge)
+    .of_shops()
     .body::<ChargeBody>()
     .created::<PaymentView>("Paid, or held")
     .problems(&[Code::InsufficientBalance, Code::LimitExceeded, Code::AccountFrozen, Code::LegacyRecordUnreadable])
@@ -77,6 +78,7 @@ pub(crate) async fn create(
                 tenant: who.tenant().clone(),
                 merchant: (*merchant).clone(),
                 code: code.clone(),
+                shop: who.shop(),
                 parts: Parts::split(amount, None, Vec::new(), &terms)?,
                 memo: request::text_of(memo.as_ref())?,
             };
@@ -86,6 +88,7 @@ pub(crate) async fn create(
             tenant: who.tenant().clone(),
             merchant: (*merchant).clone(),
             terminal: None,
+            shop: who.shop(),
             code: code.clone(),
             amount,
             memo: request::text_of(memo.as_ref())?,

@@ -47,6 +47,7 @@ pub(crate) const CAPTURE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/cap
          unchanged.",
     )
     .permission(Permission::ShopCharge)
+    .of_shops()
     .id("id", "The payment's id.")
     .body::<CaptureBody>()
     .ok::<PaymentDetail>("The payment, captured")
@@ -93,6 +94,7 @@ pub(crate) const VOID: Keyed = Endpoint::post("/v1/merchant/payments/{id}/void")
     .summary("Voids an authorized payment: all that is held is released to the customer.")
     .about("If the hold is already released, the response shows the payment unchanged.")
     .permission(Permission::ShopCharge)
+    .of_shops()
     .id("id", "The payment's id.")
     .body::<VoidBody>()
     .ok::<PaymentDetail>("The payment, canceled")
@@ -122,9 +124,10 @@ pub(crate) async fn void(
     Ok(app.perform(claim.clone(), admission, plan, |payment| ok(&PaymentDetail::from(payment))).await)
 }
 
-/// Reads a payment of the merchant, unless the key has been used. Another merchant's payment counts as missing.
+/// Reads a payment of the merchant, unless the key has been used. A payment of another merchant, or of a shop that is not
+/// the caller's, counts as missing.
 async fn own_payment(app: &App, who: &Merchant, claim: &Claim, id: PaymentId) -> Result<PaymentRecord, PlanError> {
     let items = app.ledger().read_for(claim, &[keys::payment(who.tenant(), id)]).await?;
     let payment = PaymentRecord::read(&items.into_iter().flatten().next().ok_or(PlanError::Missing)?)?;
-    if payment.merchant == who.merchant_id() { Ok(payment) } else { Err(PlanError::Missing) }
+    if who.owns(&payment) { Ok(payment) } else { Err(PlanError::Missing) }
 }

@@ -1,4 +1,5 @@
-//! The merchant API: charges, holds, payments, refunds, balances, settlements, staff.
+//! The merchant API: charges, holds, payments, refunds, balances, settlements, staff,
+//! shops, terminals.
 //!
 //! Every path is under `/v1/merchant`. The verified token names the merchant.
 
@@ -10,7 +11,9 @@ mod payments;
 mod qr;
 mod refunds;
 mod settlements;
+mod shops;
 mod staff;
+mod terminals;
 
 use ledger_runtime::endpoint::Routes;
 
@@ -34,6 +37,13 @@ pub fn router() -> Routes {
         .route(staff::GET.on(staff::get))
         .route(staff::CHANGE.on(staff::change))
         .route(staff::ACCEPT.on(staff::accept))
+        .route(shops::LIST.on(shops::list))
+        .route(shops::OPEN.on(shops::open))
+        .route(shops::GET.on(shops::get))
+        .route(shops::CHANGE.on(shops::change))
+        .route(terminals::LIST.on(terminals::list))
+        .route(terminals::GET.on(terminals::get))
+        .route(terminals::ASSIGN.on(terminals::assign))
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))
 }

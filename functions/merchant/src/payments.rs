@@ -19,13 +19,21 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/payments")
     .pages_of::<RecordView>()
     .parameter(RecordListing::KIND)
     .parameter(RecordListing::STATUS)
-    .in_ranges_of_asset();
+    .parameter(RecordListing::SHOP)
+    .in_ranges_of_asset()
+    .of_shops();
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Merchant,
-    wanted: RecordListing,
+    mut wanted: RecordListing,
 ) -> Result<Json<Page<RecordView>>, Problem> {
+    if let Some(own) = who.shop() {
+        if wanted.filter.shop.is_some_and(|shop| shop != own) {
+            return Ok(Json(Page { items: Vec::new(), next_cursor: None }));
+        }
+        wanted.filter.shop = Some(own);
+    }
     app.merchant_payments(who.tenant(), who.merchant_id(), &wanted).await.map(Json)
 }
 
@@ -34,6 +42,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/payments/{id}")
     .permission(Permission::ShopRead)
     .id("id", "The payment's id.")
     .ok::<PaymentDetail>("The payment")
+    .of_shops()
     .when(Code::NotFound, "no such payment of this merchant");
 
 pub(crate) async fn get(
@@ -43,8 +52,5 @@ pub(crate) async fn get(
 ) -> Result<Json<PaymentDetail>, Problem> {
     let item = app.dynamo().get(&keys::payment(who.tenant(), id)).await?.ok_or_else(Problem::not_found)?;
     let payment = PaymentRecord::read(&item)?;
-    if payment.merchant != who.merchant_id() {
-        return Err(Problem::not_found());
-    }
-    Ok(Json(PaymentDetail::from(&payment)))
+    if who.owns(&payment) { Ok(Json(PaymentDetail::from(&payment))) } else { Err(Problem::not_found()) }
 }

@@ -35,6 +35,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/merchant/qr")
          payment is a request of the customer: a code does not limit how often its amount is paid.",
     )
     .permission(Permission::ShopRead)
+    .of_shops()
     .parameter(Parameter::in_query("amount", "The amount to pay.", Kind::Text("1240")))
     .parameter(Parameter::in_query("asset", "The asset of `amount`; `ECOPAY` if absent.", Kind::Text("ECOPAY")))
     .ok::<QrView>("The code")

@@ -35,6 +35,7 @@ pub(crate) struct RefundBody {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/merchant/payments/{id}/refunds")
     .summary("Refunds a payment, in part or in full: money first, then regional currency, then points.")
     .permission(Permission::PaymentsRefund)
+    .of_shops()
     .id("id", "The payment's id.")
     .body::<RefundBody>()
     .created::<RefundView>("Refunded")
@@ -66,6 +67,7 @@ pub(crate) async fn create(
             tenant: who.tenant(),
             merchant: who.merchant_id(),
             payment,
+            shop: who.shop(),
             amount: body.amount.as_ref(),
             reason: reason.as_ref(),
             card: None,

@@ -168,6 +168,7 @@ pub(crate) async fn pay(
         let pay = CardPay {
             tenant: who.tenant().clone(),
             terminal: who.id(),
+            shop: who.shop(),
             merchant: (*merchant).clone(),
             card,
             amount: amount.clone(),
@@ -213,6 +214,8 @@ pub(crate) async fn refund(
         tenant: who.tenant(),
         merchant: merchant_id,
         payment,
+        // Goods are returned in any shop of the merchant.
+        shop: None,
         amount: body.amount.as_ref(),
         reason: None,
         card: Some(card),

@@ -107,6 +107,7 @@ pub(crate) async fn create(
             tenant: who.tenant().clone(),
             merchant: (*merchant).clone(),
             terminal: Some(who.id()),
+            shop: who.shop(),
             code: code.clone(),
             amount: request::amount_in(&terms, &amount)?,
             memo: request::text_of(memo.as_ref())?,

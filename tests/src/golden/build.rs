@@ -7,7 +7,7 @@ use super::vector::Given;
 use super::{
     build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_crediting, build_decision,
     build_hold, build_lanes, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale,
-    build_settlement, build_staff, build_terms, build_topup, build_trail,
+    build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -177,6 +177,7 @@ pub(super) fn make(
                 tenant: tenant.clone(),
                 merchant: world.merchant(merchant),
                 terminal: None,
+                shop: None,
                 code: PaymentCode::parse(code).unwrap(),
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),
@@ -219,6 +220,7 @@ pub(super) fn make(
             let command = CardPay {
                 tenant: tenant.clone(),
                 terminal: TerminalId::parse(terminal).unwrap(),
+                shop: world.shop_of(terminal),
                 merchant: world.merchant(merchant),
                 card: CardId::parse(card).unwrap(),
                 amount: world.amount(amount)?,
@@ -292,6 +294,7 @@ pub(super) fn make(
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),
         Does::Notice(does) => return build_notices::make(world, does),
         Does::Terms(does) => return build_terms::make(world, does),
+        Does::Shop(does) => return build_shops::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),
         Does::Recorded(does) => return build_recorded::make(world, does, given),

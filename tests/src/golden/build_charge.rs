@@ -21,6 +21,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Draft, NoPlan> {
                 tenant: tenant.clone(),
                 merchant: world.merchant(merchant),
                 terminal: Some(TerminalId::parse(terminal).unwrap()),
+                shop: world.shop_of(terminal),
                 code: PaymentCode::parse(code).unwrap(),
                 amount: world.amount(amount)?,
                 memo: decode::maybe_text(memo),

@@ -27,6 +27,7 @@ pub(super) fn make(world: &World, does: &HoldDoes) -> Result<Draft, NoPlan> {
                 tenant: tenant.clone(),
                 merchant: world.merchant(merchant),
                 code: PaymentCode::parse(code).unwrap(),
+                shop: None,
                 parts: Parts::split(of(amount)?, points, regional, &terms)?,
                 memo: decode::maybe_text(memo),
             };

@@ -105,6 +105,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
                 email: &person.email,
                 roles: &roles,
                 beneficiary_of: &none,
+                shop: None,
             };
             staff::plan_invite(command, cx)?.draft
         }
@@ -122,6 +123,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
                 member: &changed,
                 roles: roles.as_ref(),
                 beneficiary_of: None,
+                shop: None,
                 state,
                 reason: Some(&reason),
             };

@@ -13,6 +13,7 @@ use super::build_reconcile::ReconcileDoes;
 use super::build_recorded::RecordedDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
+use super::build_shops::ShopDoes;
 use super::build_staff::StaffDoes;
 use super::build_terms::TermsDoes;
 use super::build_trail::TrailDoes;
@@ -374,6 +375,7 @@ pub enum Does {
     Notice(NoticeDoes),
     Terms(TermsDoes),
     Staff(StaffDoes),
+    Shop(ShopDoes),
     Approval(ApprovalDoes),
     // Requests with records of their own, in tenants that require approvals.
     Recorded(RecordedDoes),

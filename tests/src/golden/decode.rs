@@ -16,13 +16,16 @@ use ledger_core::forms::Patch;
 use ledger_core::idempotency::{
     Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerForm, MarkerKeys, Window,
 };
-use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId};
+use ledger_core::ids::{
+    Actor, AuditId, CustomerId, MerchantId, Principal, ShopId, StaffId, Tenant, TerminalId, TransactionId,
+};
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::migration::{Layout, LegacyItem};
 use ledger_core::money::{Amount, AmountError, Asset, AssetSpec, Delta};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
+use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, RecordVersion, SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::ProjectedRecord;
@@ -157,6 +160,13 @@ impl World {
         let text = |item: &Item, name| item.text(name).unwrap().to_owned();
         let key = |item: &Item| Key::stored(&self.tenant, &text(item, "uuid"), &text(item, "type")).unwrap();
         self.read.values().filter(|item| meant(item)).map(key).collect()
+    }
+
+    /// The shop that a terminal is assigned to; `None` if the state has no record of the terminal.
+    #[must_use]
+    pub fn shop_of(&self, terminal: &str) -> Option<ShopId> {
+        let profile = Partition::terminal(&self.tenant, TerminalId::parse(terminal).unwrap()).profile();
+        self.get(&profile).and_then(|item| TerminalRecord::read(item).unwrap().shop)
     }
 
     /// Every item, as it was read.

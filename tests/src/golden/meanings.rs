@@ -5,7 +5,7 @@ use super::meanings_settlement::settled;
 use super::vector::{ReasonJson, Row};
 use super::{
     meanings_approvals, meanings_card_life, meanings_card_pin, meanings_cash, meanings_closing, meanings_limits,
-    meanings_migration, meanings_staff, meanings_terms,
+    meanings_migration, meanings_shops, meanings_staff, meanings_terms,
 };
 use crate::names;
 use ledger_core::transaction::{Role, TransactItem};
@@ -62,7 +62,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         .or_else(|| outside(does, role, clause))
         .or_else(|| held(role, clause))
         .or_else(|| meanings_limits::limited(role, clause))
-        .or_else(|| meanings_staff::of_staff(role, clause))
+        .or_else(|| meanings_shops::of_shops(role, clause).or_else(|| meanings_staff::of_staff(role, clause)))
         .or_else(|| meanings_approvals::of_approvals(does, role, clause))
     {
         return rows;

@@ -8,7 +8,7 @@ use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
     Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, closing,
-    parked, staff, terminal_charges, tills,
+    parked, shops, staff, terminal_charges, tills,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
@@ -71,6 +71,9 @@ endpoints! {
     ShopStaffInvite = "post_merchant_staff",
     ShopStaffChange = "patch_merchant_staff_staff_id",
     ShopStaffAccept = "post_merchant_staff_accept",
+    ShopOpen = "post_merchant_shops",
+    ShopChange = "patch_merchant_shops_shop_id",
+    TerminalAssign = "patch_merchant_terminals_terminal_id",
     CardIssue = "post_admin_cards",
     CardAdminPatch = "patch_admin_cards_card_id",
     CardPinReset = "post_admin_cards_card_id_pin_reset",
@@ -256,6 +259,7 @@ impl Endpoint {
             | Self::ShopStaffInvite
             | Self::ShopStaffChange
             | Self::ShopStaffAccept => staff::prepare(self, world).await,
+            Self::ShopOpen | Self::ShopChange | Self::TerminalAssign => shops::prepare(self, stage).await,
             Self::CardIssue => make(world, "/v1/admin/cards", &json!({})).with_other("card_id", new_id()),
             Self::CardAdminPatch => {
                 let path = format!("/v1/admin/cards/{}", world.card(None, "0").await);

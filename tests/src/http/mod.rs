@@ -22,6 +22,7 @@ pub mod prepared;
 pub mod process;
 pub mod psp_tap;
 pub mod settling;
+pub mod shops;
 pub mod sign_ins;
 pub mod staff;
 pub mod stripe;

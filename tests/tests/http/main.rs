@@ -41,6 +41,7 @@ mod roundtrips;
 mod routes;
 mod scenarios;
 mod secrets;
+mod shops;
 mod sign_ins;
 mod signatures;
 mod strangers;

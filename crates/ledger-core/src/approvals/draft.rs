@@ -207,7 +207,7 @@ impl Command {
                 ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
             }
             Self::StaffInvite { id, email, roles, beneficiary_of } => {
-                let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of };
+                let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of, shop: None };
                 ready(staff::plan_invite(invitation, cx)?.draft)
             }
             Self::StaffChange { id: _, roles, beneficiary_of, state, seen: version } => {
@@ -216,7 +216,8 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let (roles, beneficiary_of) = (roles.as_ref(), beneficiary_of.as_ref());
-                let change = StaffChange { tenant, member: &member, roles, beneficiary_of, state: *state, reason };
+                let (member, state) = (&member, *state);
+                let change = StaffChange { tenant, member, roles, beneficiary_of, shop: None, state, reason };
                 ready(staff::plan_change(change, by, cx)?.draft)
             }
             Self::TermsChange { changes, from, seen: last } => {

@@ -87,6 +87,7 @@ fn member(number: u128, role: &str) -> StaffMember {
         email: FreeText::email("hanako@example.jp").unwrap(),
         roles,
         beneficiary_of: BTreeSet::new(),
+        shop: None,
         state: MemberState::Active,
         version: 3,
         created_at: cx().now,

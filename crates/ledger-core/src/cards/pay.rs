@@ -1,7 +1,7 @@
 //! A card pays at a terminal.
 
 use crate::account::Account;
-use crate::ids::{CardId, Tenant, TerminalId, TerminalOwner};
+use crate::ids::{CardId, ShopId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::Partition;
 use crate::limits::Place;
 use crate::money::Amount;
@@ -17,6 +17,8 @@ pub struct CardPay {
     pub tenant: Tenant,
     /// The terminal.
     pub terminal: TerminalId,
+    /// The shop of the terminal.
+    pub shop: Option<ShopId>,
     /// The merchant that is paid.
     pub merchant: MerchantTerms,
     /// The card.
@@ -37,6 +39,7 @@ pub fn plan(command: &CardPay, terms: &TenantTerms, cx: &Context) -> Result<Plan
         payer: Account::Card(command.card),
         place: Place::Terminal(TerminalOwner::Merchant(command.merchant.id)),
         terminal: None,
+        shop: command.shop,
         parts: &Parts::whole(command.amount.clone()),
         memo: None,
         references: vec![Reference {

@@ -16,7 +16,7 @@ use crate::money::{Amount, Delta};
 use crate::operation::Operation;
 use crate::payment_state::{Move, PaymentState};
 use crate::payments::ReturnKind;
-use crate::payments::record::{PaymentRecord, refundable_attribute, return_work};
+use crate::payments::record::{PaymentRecord, refundable_attribute, return_work, shop_attribute};
 use crate::payments::refund_room::TakenRoom;
 use crate::payments::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
 use crate::plan::{Context, PlanRefusal};
@@ -326,6 +326,7 @@ fn payment_items(
     if let Some(total) = credited.first().and_then(Delta::size) {
         record.insert("total".to_owned(), Value::N(total.text()));
     }
+    record.extend(payment.shop.map(shop_attribute));
     record.extend(room.map(TakenRoom::attribute));
     record.extend(return_work((command.tenant, records), terms, id.uuid(), &credited));
     Ok(vec![

@@ -3,6 +3,7 @@ use crate::dynamo::Value;
 use crate::ids::TransactionId;
 use crate::terms_version::TermsVersion;
 use crate::time::Timestamp;
+use uuid::Uuid;
 
 const MERCHANT: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";
@@ -73,7 +74,7 @@ fn line_is_admitted_by_its_operation_and_merchant() {
 fn record_is_admitted_by_kind_state_and_total() {
     let payment = record(&[("state", Value::s("captured"))]);
     let refund = record(&[("kind", Value::s("refund"))]);
-    let of = |kind, state, amounts| RecordFilter { kind, state, amounts };
+    let of = |kind, state, amounts| RecordFilter { kind, state, shop: None, amounts };
     let any = AmountFilter::default;
     for (filter, admitted) in [
         (of(None, None, any()), [true, true]),
@@ -88,6 +89,11 @@ fn record_is_admitted_by_kind_state_and_total() {
     ] {
         assert_eq!([&payment, &refund].map(|item| filter.admits(item).unwrap()), admitted, "{filter:?}");
     }
+    let shops = [1, 2].map(|number| ShopId::new(Uuid::from_u128(number)));
+    let of_shop = |shop| RecordFilter { shop: Some(shop), ..RecordFilter::default() };
+    let taken = record(&[("shop_id", Value::s(shops[0]))]);
+    assert_eq!(shops.map(|shop| of_shop(shop).admits(&taken).unwrap()), [true, false]);
+    assert!(!of_shop(shops[0]).admits(&refund).unwrap() && !of_shop(shops[0]).is_everything());
     let unknown = record(&[("kind", Value::s("else"))]);
     assert!(of(Some(RecordKind::Payment), None, any()).admits(&unknown).is_err());
     for kind in RecordKind::ALL {

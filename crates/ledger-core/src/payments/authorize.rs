@@ -8,7 +8,7 @@ use super::record::{self, PaymentRecord};
 use crate::account::{Account, Posting};
 use crate::dynamo::Value;
 use crate::failure::Failure;
-use crate::ids::{PaymentId, Tenant};
+use crate::ids::{PaymentId, ShopId, Tenant};
 use crate::journal::PAYMENT_STATUS;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Asset, Balance, Co2Kg, Rate};
@@ -29,6 +29,8 @@ pub struct Authorize {
     pub merchant: MerchantTerms,
     /// The customer's one-time code.
     pub code: PaymentCode,
+    /// The shop of the staff member who charges.
+    pub shop: Option<ShopId>,
     /// The total, and how it divides into assets.
     pub parts: Parts,
     /// The merchant's memo.
@@ -41,6 +43,7 @@ pub(crate) struct Authorization<'a> {
     pub(crate) terms: &'a TenantTerms,
     pub(crate) merchant: &'a MerchantTerms,
     pub(crate) payer: Account,
+    pub(crate) shop: Option<ShopId>,
     pub(crate) parts: &'a Parts,
     pub(crate) memo: Option<&'a FreeText>,
     /// Further actions of the transaction, such as consuming the one-time code.
@@ -58,6 +61,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
         terms,
         merchant: &command.merchant,
         payer: Account::Customer(command.code.customer()),
+        shop: command.shop,
         parts: &command.parts,
         memo: command.memo.as_ref(),
         with: vec![command.code.consume(&command.tenant, cx.now)],
@@ -78,6 +82,7 @@ impl Authorization<'_> {
             payer: self.payer,
             merchant: self.merchant.id,
             terminal: None,
+            shop: self.shop,
             total: self.parts.total().clone(),
             scale: record::scale_of(self.parts.total(), self.terms),
             authorized: self.parts.by_asset().clone(),

@@ -4,7 +4,7 @@ use super::code::PaymentCode;
 use super::payment::{Parts, Payment, PaymentReceipt};
 use crate::account::Account;
 use crate::failure::Failure;
-use crate::ids::{Tenant, TerminalId, TerminalOwner};
+use crate::ids::{ShopId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::Partition;
 use crate::limits::Place;
 use crate::money::Amount;
@@ -22,6 +22,8 @@ pub struct Charge {
     pub merchant: MerchantTerms,
     /// The merchant's terminal that charges, if it is not the merchant itself.
     pub terminal: Option<TerminalId>,
+    /// The shop of the terminal, or of the staff member who charges.
+    pub shop: Option<ShopId>,
     /// The customer's one-time code.
     pub code: PaymentCode,
     /// The amount, in an asset that the merchant accepts.
@@ -52,6 +54,7 @@ pub fn plan(command: &Charge, terms: &TenantTerms, cx: &Context) -> Result<Plann
         payer: Account::Customer(command.code.customer()),
         place,
         terminal: command.terminal,
+        shop: command.shop,
         parts: &Parts::split(command.amount.clone(), None, Vec::new(), terms)?,
         memo: command.memo.as_ref(),
         references,

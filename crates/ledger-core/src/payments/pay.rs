@@ -36,6 +36,7 @@ pub fn plan(command: &Pay, terms: &TenantTerms, cx: &Context) -> Result<Planned<
         payer: Account::Customer(command.customer),
         place: Place::Merchant(command.merchant.id),
         terminal: None,
+        shop: None,
         parts: &command.parts,
         memo: command.memo.as_ref(),
         references: Vec::new(),

@@ -8,7 +8,7 @@ use crate::aggregates::MetricsChange;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{PaymentId, Tenant, TerminalId, TransactionId};
+use crate::ids::{PaymentId, ShopId, Tenant, TerminalId, TransactionId};
 use crate::keys;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Rate, RequestedAmount};
@@ -85,6 +85,8 @@ pub(crate) struct Payment<'a> {
     pub(crate) place: Place,
     /// The terminal that charged a customer's code.
     pub(crate) terminal: Option<TerminalId>,
+    /// The shop of the terminal that takes the payment, or of the staff member who charges it.
+    pub(crate) shop: Option<ShopId>,
     pub(crate) parts: &'a Parts,
     pub(crate) memo: Option<&'a FreeText>,
     /// Other parties that have a reference to the entry.
@@ -284,6 +286,7 @@ impl Payment<'_> {
             payer: self.payer,
             merchant: self.merchant.id,
             terminal: self.terminal,
+            shop: self.shop,
             total: self.parts.total().clone(),
             scale: record::scale_of(self.parts.total(), self.terms),
             authorized: BTreeMap::new(),

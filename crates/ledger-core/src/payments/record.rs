@@ -2,7 +2,7 @@
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::ids::{MerchantId, PaymentId, Tenant, TerminalId, TransactionId};
+use crate::ids::{MerchantId, PaymentId, ShopId, Tenant, TerminalId, TransactionId};
 use crate::keys::{self, Work, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::payment_state::PaymentState;
@@ -31,6 +31,8 @@ pub struct PaymentRecord {
     pub merchant: MerchantId,
     /// The terminal that charged a customer's code; `None` for every other payment.
     pub terminal: Option<TerminalId>,
+    /// The shop of the terminal that took the payment, or of the staff member who charged it, at the time of the payment.
+    pub shop: Option<ShopId>,
     /// The total that was paid, in the asset that the request named; before the capture, what was held.
     pub total: Amount,
     /// How many decimals the total's asset had at the payment; `None` if the record does not have it.
@@ -74,6 +76,11 @@ const TERMINAL: &str = "terminal_id";
 /// The attribute of a payment or a reversal that names the terminal.
 pub(crate) fn terminal_attribute(terminal: TerminalId) -> (String, Value) {
     (TERMINAL.to_owned(), Value::s(terminal))
+}
+
+/// The attribute of a payment or a return that names the payment's shop.
+pub(crate) fn shop_attribute(shop: ShopId) -> (String, Value) {
+    (attr::SHOP.to_owned(), Value::s(shop))
 }
 
 /// The attribute for the captured amount of an asset.
@@ -132,6 +139,7 @@ impl PaymentRecord {
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
         ]);
         item.extend(self.terminal.map(terminal_attribute));
+        item.extend(self.shop.map(shop_attribute));
         if let Some(scale) = self.scale {
             item.insert(SCALE.to_owned(), Value::int(scale.into()));
         }
@@ -174,6 +182,7 @@ impl PaymentRecord {
             payer: item.parsed("payer", Account::parse)?,
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
             terminal: item.opt_parsed(TERMINAL, TerminalId::parse)?,
+            shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             total: item.opt_amount("total", asset)?.ok_or_else(|| ItemError::invalid("total"))?,
             scale: item.opt_int(SCALE)?,
             authorized: item.by_asset("authorized_", Item::amount)?,

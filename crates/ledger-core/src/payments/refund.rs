@@ -7,7 +7,7 @@
 use super::ReturnKind;
 use super::counting::count;
 use super::division::{Division, divide};
-use super::record::{PaymentRecord, refundable_attribute, return_work, terminal_attribute};
+use super::record::{PaymentRecord, refundable_attribute, return_work, shop_attribute, terminal_attribute};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
@@ -394,6 +394,7 @@ fn refund_record(
         item.insert("reverses".to_owned(), Value::s(charge.entry.id));
         item.extend(payment.terminal.map(terminal_attribute));
     }
+    item.extend(payment.shop.map(shop_attribute));
     item.extend(room.map(TakenRoom::attribute));
     item.extend(return_work((command.tenant, records), command.merchant, receipt.refund_id.uuid(), &taken));
     let key = keys::refund(command.tenant, payment.id, receipt.refund_id);

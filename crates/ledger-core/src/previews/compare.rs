@@ -295,11 +295,12 @@ fn planned(
         lists_acts: false,
     };
     let (payer, merchant, parts, memo, with) = (past.payer, &merchant, &parts, None, Vec::new());
+    let shop = None;
     if past.is_authorization {
-        return Authorization { tenant, terms, merchant, payer, parts, memo, with }.plan(&cx);
+        return Authorization { tenant, terms, merchant, payer, shop, parts, memo, with }.plan(&cx);
     }
     let (place, terminal, references) = (past.place, None, Vec::new());
-    Payment { tenant, terms, merchant, payer, place, terminal, parts, memo, references, with }.plan(&cx)
+    Payment { tenant, terms, merchant, payer, place, terminal, shop, parts, memo, references, with }.plan(&cx)
 }
 
 /// The code of a refusal, as the request's response has it.

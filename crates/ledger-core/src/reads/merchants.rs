@@ -68,6 +68,12 @@ pub fn lane_credits(tenant: &Tenant, merchant: MerchantId) -> Query {
     Query::partition(&Partition::merchant(tenant, merchant), SortRange::prefix(sk::CREDITED))
 }
 
+/// The merchant's shops, newest first, after the shop `after`.
+#[must_use]
+pub fn shops(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -> Query {
+    newest(&Partition::merchant(tenant, merchant), sk::SHOP, after)
+}
+
 /// The merchant's closed periods.
 #[must_use]
 pub fn periods(tenant: &Tenant, merchant: MerchantId) -> Query {

@@ -35,7 +35,7 @@ pub use finding::{
 pub use items::{KEYS_MAX, item, items, snapshot};
 pub use merchants::{
     cards, lane_credits, merchant_records, merchant_records_from, merchants, periods, settled_batches, settlements,
-    settlements_of_tenant,
+    settlements_of_tenant, shops,
 };
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};

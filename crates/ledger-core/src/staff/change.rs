@@ -8,12 +8,13 @@ use crate::account::Account;
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
-use crate::ids::Tenant;
+use crate::ids::{ShopId, Tenant};
 use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::shops;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeSet;
 
@@ -31,6 +32,8 @@ pub struct StaffChange<'a> {
     pub roles: Option<&'a BTreeSet<StaffRole>>,
     /// The person's own accounts. Only an owner changes them, and not the own record's.
     pub beneficiary_of: Option<&'a BTreeSet<Account>>,
+    /// The shop whose payments alone the member may see and change; `Some(None)`: those of all shops.
+    pub shop: Option<Option<ShopId>>,
     /// Whether the member may act: `Active` or `Disabled`.
     pub state: Option<MemberState>,
     /// The reason.
@@ -61,7 +64,7 @@ pub fn plan_change(
     by: &StaffMember,
     cx: &Context,
 ) -> Result<Planned<StaffMember>, PlanRefusal> {
-    let StaffChange { tenant, member, roles, beneficiary_of, state, reason } = command;
+    let StaffChange { tenant, member, roles, beneficiary_of, shop, state, reason } = command;
     let new_roles = roles.unwrap_or(&member.roles);
     permitted(by, member.roles.union(new_roles))?;
     let is_own = by.id == member.id;
@@ -76,9 +79,16 @@ pub fn plan_change(
             return Err(PlanRefusal::Refused(Failure::FourEyes));
         }
     }
+    let shop = shop.unwrap_or(member.shop);
+    shop_permitted(by, new_roles, shop)?;
+    let is_other_shop = shop != member.shop;
+    if is_own && is_other_shop {
+        return Err(PlanRefusal::Refused(Failure::FourEyes));
+    }
     let after = StaffMember {
         roles: new_roles.clone(),
         beneficiary_of: accounts.clone(),
+        shop,
         state: next_state(member, state)?,
         version: member.version.saturating_add(1),
         updated_at: cx.now,
@@ -91,7 +101,9 @@ pub fn plan_change(
         .with("state_before", member.state.name())
         .with("state", after.state.name());
     let act = if are_other { act.with(BENEFICIARY_OF, account_names(accounts)) } else { act };
+    let act = if is_other_shop { act.with(attr::SHOP, shop_name(shop)) } else { act };
     let mut items = vec![replacing(tenant, member, &after)];
+    items.extend(shops::assigning(tenant, member.employer, (member.shop, shop), cx.now));
     items.extend(counts::counting(tenant, Some(member), &after, cx.now));
     if !is_own {
         items.push(acting(tenant, by));
@@ -157,6 +169,32 @@ pub(super) fn own_accounts_permitted(by: &StaffMember, accounts: &BTreeSet<Accou
     }
 }
 
+/// Checks that a member with these roles may have this shop: a member of a merchant's staff, and not an owner, who manages
+/// all of it. Members of one shop manage no staff.
+pub(super) fn shop_permitted(
+    by: &StaffMember,
+    roles: &BTreeSet<StaffRole>,
+    shop: Option<ShopId>,
+) -> Result<(), PlanRefusal> {
+    if by.shop.is_some() {
+        return Err(PlanRefusal::Denied(Permission::ShopStaffManage));
+    }
+    if shop.is_none() {
+        return Ok(());
+    }
+    let invalid = |why| Err(PlanRefusal::Invalid { field: attr::SHOP, why });
+    match by.staff() {
+        Staff::Operator => invalid("is of a merchant's staff only"),
+        Staff::Merchant if roles.contains(&StaffRole::owner(Staff::Merchant)) => invalid("an owner has no shop"),
+        Staff::Merchant => Ok(()),
+    }
+}
+
+/// A member's shop, for the audit trail.
+fn shop_name(shop: Option<ShopId>) -> String {
+    shop.map_or_else(|| "all".to_owned(), |shop| shop.to_string())
+}
+
 /// Requires that the acting person's record is as it was read: a person who was demoted or disabled since changes
 /// nothing.
 pub(crate) fn acting(tenant: &Tenant, by: &StaffMember) -> TransactItem {
@@ -190,6 +228,11 @@ fn replacing(tenant: &Tenant, before: &StaffMember, after: &StaffMember) -> Tran
         (true, _) => update,
         (false, true) => update.remove(BENEFICIARY_OF),
         (false, false) => update.set(BENEFICIARY_OF, BENEFICIARY_OF, account_list(&after.beneficiary_of)),
+    };
+    let update = match (before.shop == after.shop, after.shop) {
+        (true, _) => update,
+        (false, None) => update.remove(attr::SHOP),
+        (false, Some(shop)) => update.set(attr::SHOP, attr::SHOP, Value::s(shop)),
     };
     let key = keys::staff_member(tenant, before.employer, before.id);
     TransactItem::update(Role::Staff, key, update, vec![exists(), as_read(before)])

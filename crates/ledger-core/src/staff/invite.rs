@@ -1,16 +1,17 @@
 //! Inviting a staff member, and setting the first owner of a merchant.
 
-use super::change::{acting, own_accounts_permitted, permitted};
+use super::change::{acting, own_accounts_permitted, permitted, shop_permitted};
 use super::counts;
 use super::record::{BENEFICIARY_OF, MemberState, StaffMember, account_names};
 use super::role::StaffRole;
 use crate::account::Account;
 use crate::audit::Act;
-use crate::ids::{Employer, MerchantId, StaffId, Tenant};
-use crate::keys::Partition;
+use crate::ids::{Employer, MerchantId, ShopId, StaffId, Tenant};
+use crate::keys::{Partition, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::shops;
 use crate::transaction::{Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeSet;
 
@@ -29,6 +30,8 @@ pub struct Invitation<'a> {
     pub roles: &'a BTreeSet<StaffRole>,
     /// The person's own accounts, of customers and merchants.
     pub beneficiary_of: &'a BTreeSet<Account>,
+    /// The shop whose payments alone the person may see and change; `None`: those of all shops.
+    pub shop: Option<ShopId>,
 }
 
 /// The first owner of a merchant, set by the operator.
@@ -51,8 +54,9 @@ pub struct FirstOwner<'a> {
 /// # Errors
 /// [`PlanRefusal::Denied`] if `by` may not give these roles, [`PlanRefusal::Invalid`] for roles of other staff.
 pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
-    let Invitation { tenant, by, id, email, roles, beneficiary_of } = command;
+    let Invitation { tenant, by, id, email, roles, beneficiary_of, shop } = command;
     permitted(by, roles.iter())?;
+    shop_permitted(by, roles, shop)?;
     let mut member = StaffMember::new((by.employer, id), email, roles.clone(), MemberState::Invited, cx.now);
     let mut act =
         Act::new(by.actor(), Operation::StaffInvite, by.employer.subject(id)).with("roles", member.role_names());
@@ -61,7 +65,12 @@ pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<Staf
         member.beneficiary_of.clone_from(beneficiary_of);
         act = act.with(BENEFICIARY_OF, account_names(beneficiary_of));
     }
+    member.shop = shop;
+    if let Some(shop) = shop {
+        act = act.with(attr::SHOP, shop);
+    }
     let mut items = Vec::from(member.puts(tenant));
+    items.extend(shops::assigning(tenant, by.employer, (None, shop), cx.now));
     items.push(acting(tenant, by));
     items.push(act.record(tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: member })

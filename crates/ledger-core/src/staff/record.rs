@@ -4,7 +4,7 @@ use super::role::StaffRole;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, CustomerId, Employer, StaffId, Tenant};
+use crate::ids::{Actor, CustomerId, Employer, ShopId, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
@@ -67,6 +67,8 @@ pub struct StaffMember {
     /// The person's own accounts, of customers and merchants. The customer with the person's id is one without being
     /// named.
     pub beneficiary_of: BTreeSet<Account>,
+    /// The shop whose payments alone the member may see and change; `None`: those of all shops.
+    pub shop: Option<ShopId>,
     /// Whether the member may act.
     pub state: MemberState,
     /// The number of the record's changes, from 1.
@@ -92,6 +94,7 @@ impl StaffMember {
             email: email.clone(),
             roles,
             beneficiary_of: BTreeSet::new(),
+            shop: None,
             state,
             version: 1,
             created_at: now,
@@ -150,6 +153,7 @@ impl StaffMember {
             email: item.parsed("email", FreeText::email)?,
             roles: item.texts(ROLES, role)?.into_iter().collect(),
             beneficiary_of: item.texts(BENEFICIARY_OF, Account::parse)?.into_iter().collect(),
+            shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             state: item.named(STATE, MemberState::parse)?,
             version: item.int(VERSION)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
@@ -171,6 +175,9 @@ impl StaffMember {
         ]);
         if !self.beneficiary_of.is_empty() {
             item.insert(BENEFICIARY_OF.to_owned(), account_list(&self.beneficiary_of));
+        }
+        if let Some(shop) = self.shop {
+            item.insert(attr::SHOP.to_owned(), Value::s(shop));
         }
         item
     }

@@ -160,9 +160,13 @@ impl MerchantRole {
     const fn own(self) -> &'static [Permission] {
         match self {
             Self::Cashier => &[Permission::ShopRead, Permission::ShopCharge],
-            Self::Manager => {
-                &[Permission::ShopRead, Permission::ShopCharge, Permission::PaymentsRefund, Permission::ShopStaffRead]
-            }
+            Self::Manager => &[
+                Permission::ShopRead,
+                Permission::ShopCharge,
+                Permission::PaymentsRefund,
+                Permission::ShopStaffRead,
+                Permission::ShopsRead,
+            ],
             Self::Owner => Permission::ALL,
         }
     }

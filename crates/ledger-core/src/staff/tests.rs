@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::failure::Failure;
-use crate::ids::{AuditId, Employer, MerchantId, StaffId, Tenant, TransactionId};
+use crate::ids::{AuditId, Employer, MerchantId, ShopId, StaffId, Tenant, TransactionId};
 use crate::keys;
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
@@ -43,7 +43,7 @@ fn change<'a>(
     roles: Option<&'a BTreeSet<StaffRole>>,
     state: Option<MemberState>,
 ) -> StaffChange<'a> {
-    StaffChange { tenant, member, roles, beneficiary_of: None, state, reason: None }
+    StaffChange { tenant, member, roles, beneficiary_of: None, shop: None, state, reason: None }
 }
 
 fn refusal(planned: Result<Planned<StaffMember>, PlanRefusal>) -> PlanRefusal {
@@ -130,6 +130,7 @@ fn record_is_read_as_written() {
         StaffMember {
             employer: merchant,
             roles: BTreeSet::from([StaffRole::Merchant(MerchantRole::Cashier)]),
+            shop: Some(ShopId::new(Uuid::from_u128(7))),
             ..member(2, &["viewer"])
         },
     ] {

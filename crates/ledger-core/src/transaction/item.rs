@@ -114,6 +114,8 @@ pub enum Role {
     Approval,
     /// The recovery of a tenant's owners.
     Recovery,
+    /// A shop of a merchant, with the number of what is assigned to it.
+    Shop,
 }
 
 /// A part of a condition, with the failure that it means.

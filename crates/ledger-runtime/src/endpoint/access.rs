@@ -1,11 +1,14 @@
 //! Who may call an endpoint, and the check of that before its handler.
 
 use crate::app::App;
+use crate::identity::{Member, MemberShop};
 use crate::permission;
+use crate::problem::Problem;
 use crate::pseudonym::SourceAddress;
 use axum::extract::Request;
 use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
+use ledger_core::ids::ShopId;
 use ledger_core::permission::Permission;
 use std::pin::Pin;
 
@@ -34,24 +37,37 @@ pub(super) enum Access {
 pub(super) struct Checked<H> {
     pub(super) handler: H,
     pub(super) permission: Permission,
+    /// Whether members of one shop may call it, for their shop.
+    pub(super) is_of_shops: bool,
 }
 
 impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Checked<H> {
     type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-    fn call(self, request: Request, app: App) -> Self::Future {
-        let Self { handler, permission } = self;
+    fn call(self, mut request: Request, app: App) -> Self::Future {
         Box::pin(async move {
-            let caller = permission::caller(request.extensions(), permission);
-            let permitted = match caller {
-                Ok(caller) => permission::require(&app, &caller, permission).await,
-                Err(problem) => Err(problem),
-            };
-            match permitted {
-                Ok(()) => handler.call(request, app).await,
+            let caller = permission::caller(request.extensions(), self.permission);
+            match self.permitted(caller, &app).await {
+                Ok(shop) => {
+                    if let Some(shop) = shop {
+                        request.extensions_mut().insert(MemberShop(shop));
+                    }
+                    self.handler.call(request, app).await
+                }
                 Err(problem) => problem.into_response(),
             }
         })
+    }
+}
+
+impl<H> Checked<H> {
+    /// Returns the shop that the caller is limited to. An endpoint that is not for members of one shop is denied to them.
+    async fn permitted(&self, caller: Result<Member, Problem>, app: &App) -> Result<Option<ShopId>, Problem> {
+        let caller = caller?;
+        match permission::require(app, &caller, self.permission).await? {
+            Some(_) if !self.is_of_shops => Err(permission::deny(app, &caller, self.permission).await),
+            shop => Ok(shop),
+        }
     }
 }
 

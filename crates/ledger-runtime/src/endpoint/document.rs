@@ -19,6 +19,9 @@ use utoipa::openapi::{RefOr, Required};
 /// The status of what is accepted and not executed yet.
 const ACCEPTED: u16 = 202;
 
+/// What the document says of an endpoint that members of one shop may call.
+const OF_SHOPS: &str = "A member of one shop may call it for that shop; the payments of others are treated as missing.";
+
 impl Face {
     /// The tag in the document.
     const fn tag(self) -> &'static str {
@@ -39,7 +42,7 @@ impl Endpoint {
             .tag(self.face().tag())
             .operation_id(Some(self.operation_id()))
             .summary(Some(self.summary))
-            .description(Some(format!("{} {}", self.summary, self.description).trim()))
+            .description(Some(self.about_text()))
             .request_body(self.request_body())
             .extensions(self.extensions(operation));
         for parameter in self.parameters.iter().flatten() {
@@ -101,6 +104,12 @@ impl Endpoint {
         let words = self.path.split(['/', '{', '}', '-']).filter(|word| !word.is_empty() && *word != "v1");
         let method = self.method.name().to_ascii_lowercase();
         std::iter::once(method.as_str()).chain(words).collect::<Vec<_>>().join("_")
+    }
+
+    fn about_text(&self) -> String {
+        let of_shops = if self.is_of_shops { OF_SHOPS } else { "" };
+        let parts = [self.summary, self.description, of_shops];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     fn request_body(&self) -> Option<RequestBody> {

@@ -6,7 +6,7 @@ use crate::parameter::{Kind, Parameter};
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use ledger_core::ids::{MerchantId, least_born_at};
+use ledger_core::ids::{MerchantId, ShopId, least_born_at};
 use ledger_core::lists::{AmountFilter, HistoryFilter, RecordFilter, RecordKind, TopupFilter};
 use ledger_core::money::{Asset, RequestedAmount};
 use ledger_core::operation::Operation;
@@ -214,6 +214,9 @@ impl RecordListing {
     );
     /// The status of a payment.
     pub const STATUS: Parameter = Parameter::in_query("status", "Payments with this status.", Kind::Word(STATUSES));
+    /// The shop of a payment.
+    pub const SHOP: Parameter =
+        Parameter::in_query("shop_id", "Payments that this shop took, and their refunds.", Kind::Id);
 }
 
 fn status(word: &str) -> Option<PaymentState> {
@@ -229,7 +232,9 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordListing {
         let kind = params.take("kind")?.map(|word| super::word("kind", &word, RecordKind::parse, kinds));
         let stored = "authorized, captured, partially_refunded, refunded, canceled, expired or reversed";
         let state = params.take("status")?.map(|word| super::word("status", &word, status, stored));
-        let filter = RecordFilter { kind: kind.transpose()?, state: state.transpose()?, amounts: params.amounts()? };
+        let shop = params.take("shop_id")?.map(|id| super::id("shop_id", &id, ShopId::parse)).transpose()?;
+        let (kind, state) = (kind.transpose()?, state.transpose()?);
+        let filter = RecordFilter { kind, state, shop, amounts: params.amounts()? };
         let this = Self { listing: params.listing()?, filter };
         params.finish()?;
         Ok(this)

@@ -8,7 +8,7 @@ use http::request::Parts;
 use ledger_core::canonical::parse_canonical;
 use ledger_core::ids::{
     AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, PreviewId,
-    RefundId, RunId, SettlementId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
+    RefundId, RunId, SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
@@ -83,6 +83,7 @@ parse_id!(
     RefundId,
     StaffId,
     TerminalId,
+    ShopId,
     TopupId,
     TransactionId,
     RunId,

@@ -193,6 +193,7 @@ async fn key_of_an_earlier_enrolment_is_only_looked_up_and_other_terminals_keys_
     let config = Config::of_table("ledger");
     let app = App::new(ledger, config);
     let terminal = Terminal {
+        shop: None,
         tenant: Tenant::parse("demo").unwrap(),
         id: TerminalId::parse(TERMINAL).unwrap(),
         owner: TerminalOwner::Merchant(MerchantId::parse(MERCHANT).unwrap()),

@@ -6,6 +6,7 @@ use ledger_core::customers::profile::ProfileReceipt;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::keys::attr;
 use ledger_core::merchants;
+use ledger_core::shops::ShopRecord;
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::unclaimed::{self, is_closed_wallet};
@@ -39,6 +40,34 @@ pub struct CustomerView {
     pub created_at: String,
     /// The time of the last change of the profile.
     pub updated_at: String,
+}
+
+/// A shop of a merchant.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ShopView {
+    /// The shop's id.
+    pub shop_id: String,
+    /// The displayed name.
+    pub name: String,
+    /// `open` or `closed`.
+    #[schema(value_type = words::ShopStatus)]
+    pub status: &'static str,
+    /// How many terminals and staff members are assigned to it.
+    pub assigned: i64,
+    /// The time at which it was opened.
+    pub created_at: String,
+}
+
+impl From<&ShopRecord> for ShopView {
+    fn from(shop: &ShopRecord) -> Self {
+        Self {
+            shop_id: shop.id.to_string(),
+            name: shop.name.clone(),
+            status: shop.state.name(),
+            assigned: shop.assigned,
+            created_at: shop.created_at.to_string(),
+        }
+    }
 }
 
 /// A change of a customer.

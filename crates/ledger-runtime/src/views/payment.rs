@@ -62,6 +62,9 @@ pub struct PaymentDetail {
     /// The terminal that charged the customer's code; absent for every other payment.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_id: Option<String>,
+    /// The shop that took the payment; absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop_id: Option<String>,
     /// The asset of the total.
     pub asset: String,
     /// The total: the amount captured, or the amount authorized while nothing is captured.
@@ -154,6 +157,7 @@ impl From<&PaymentRecord> for PaymentDetail {
             status: payment.state.to_string(),
             merchant_id: payment.merchant.to_string(),
             terminal_id: payment.terminal.map(|id| id.to_string()),
+            shop_id: payment.shop.map(|id| id.to_string()),
             asset: payment.total.asset().to_string(),
             amount: payment.total.text(),
             paid: parts(&payment.captured),

@@ -25,6 +25,9 @@ pub struct RecordView {
     /// The terminal that charged the customer's code; absent for every other payment and its refunds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_id: Option<String>,
+    /// The shop that took the payment; absent if none did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop_id: Option<String>,
     /// The asset of the amount.
     pub asset: String,
     /// The total of the record.
@@ -89,6 +92,7 @@ impl RecordView {
             refund_id: item.opt_string("refund_id")?,
             transaction_id: item.string("transaction_id")?,
             terminal_id: item.opt_string("terminal_id")?,
+            shop_id: item.opt_string(attr::SHOP)?,
             asset: item.string("asset")?,
             amount: item.parsed_number("total", stored_text)?,
             status: item.opt_string("state")?,

@@ -15,6 +15,9 @@ pub struct StaffView {
     /// The roles.
     #[schema(value_type = Vec<words::StaffRoleWord>)]
     pub roles: Vec<&'static str>,
+    /// The shop whose payments alone the person sees and changes; absent if those of all shops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop_id: Option<String>,
     /// `invited` until the person accepts; `disabled` members may do nothing.
     #[schema(value_type = words::StaffStatus)]
     pub status: &'static str,
@@ -32,6 +35,9 @@ pub struct StaffChangeView {
     /// The roles.
     #[schema(value_type = Vec<words::StaffRoleWord>)]
     pub roles: Vec<&'static str>,
+    /// The shop whose payments alone the person sees and changes; absent if those of all shops.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shop_id: Option<String>,
     /// `invited` until the person accepts; `disabled` members may do nothing.
     #[schema(value_type = words::StaffStatus)]
     pub status: &'static str,
@@ -45,6 +51,7 @@ impl From<&StaffMember> for StaffView {
             staff_id: member.id.to_string(),
             email: member.email.expose().to_owned(),
             roles: member.roles.iter().map(|role| role.name()).collect(),
+            shop_id: member.shop.map(|shop| shop.to_string()),
             status: member.state.name(),
             created_at: member.created_at.to_string(),
             updated_at: member.updated_at.to_string(),
@@ -57,6 +64,7 @@ impl From<&StaffMember> for StaffChangeView {
         Self {
             staff_id: member.id.to_string(),
             roles: member.roles.iter().map(|role| role.name()).collect(),
+            shop_id: member.shop.map(|shop| shop.to_string()),
             status: member.state.name(),
             updated_at: member.updated_at.to_string(),
         }

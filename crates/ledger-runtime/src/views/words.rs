@@ -114,6 +114,8 @@ words! {
     NewPaymentStatus: "captured" | "authorized";
     /// The state of a payment.
     PaymentStatus: "authorized" | "captured" | "partially_refunded" | "refunded" | "canceled" | "expired" | "reversed";
+    /// Whether terminals and staff may be assigned to a shop.
+    ShopStatus: "open" | "closed";
     /// A refund that was made.
     RefundedStatus: "refunded";
     /// Whether requests must carry a key.

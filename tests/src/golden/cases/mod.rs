@@ -49,6 +49,7 @@ mod settlements;
 mod settlements_admin;
 mod settlements_lanes;
 mod setup;
+mod shops;
 mod sign_ins;
 mod staff;
 mod terminal_charge;
@@ -112,6 +113,7 @@ pub fn all() -> Vec<Case> {
         customers::cases(),
         setup::cases(),
         staff::cases(),
+        shops::cases(),
         terms::cases(),
         approvals::cases(),
         approvals_money::cases(),

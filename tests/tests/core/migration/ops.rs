@@ -159,6 +159,7 @@ impl Request {
                     tenant: tenant.clone(),
                     merchant: merchant(),
                     code,
+                    shop: None,
                     parts,
                     memo: None,
                 };

@@ -77,6 +77,7 @@ impl Shop {
             tenant: tenant(),
             merchant: merchant(),
             code: PaymentCode::parse(issued.receipt.code.expose()).unwrap(),
+            shop: None,
             parts: split.parts(terms),
             memo: None,
         };

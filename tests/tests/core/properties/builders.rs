@@ -74,6 +74,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         tenant: tenant(),
         merchant: merchant(),
         terminal: None,
+        shop: None,
         code,
         amount: yen(amount),
         memo: None,
@@ -114,6 +115,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let card_pay = cards::pay::CardPay {
         tenant: tenant(),
         terminal: terminal(),
+        shop: None,
         merchant: merchant(),
         card: card(),
         amount: yen(amount),
@@ -161,8 +163,14 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
     let (t, m) = (tenant(), merchant());
     let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
     let (parts, memo) = (split.parts(terms), Some(text("memo")));
-    let authorize =
-        payments::authorize::Authorize { tenant: tenant(), merchant: merchant(), code: code.clone(), parts, memo };
+    let authorize = payments::authorize::Authorize {
+        tenant: tenant(),
+        merchant: merchant(),
+        code: code.clone(),
+        shop: None,
+        parts,
+        memo,
+    };
     let authorized = payments::authorize::plan(&authorize, terms, &cx(1)).unwrap();
     let mut all = vec![sealed(&authorized.draft, Operation::Charge)];
     let payment = recorded(&all[0]);

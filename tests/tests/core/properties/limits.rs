@@ -84,6 +84,7 @@ impl Purse {
                 let command = cards::pay::CardPay {
                     tenant: tenant(),
                     terminal: terminal(),
+                    shop: None,
                     merchant: merchant(),
                     card: card(),
                     amount: yen(amount),

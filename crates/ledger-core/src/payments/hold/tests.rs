@@ -81,6 +81,7 @@ fn authorized(money: u64) -> (PaymentRecord, Transaction) {
         tenant: tenant(),
         merchant: merchant(),
         code: PaymentCode::parse(code.expose()).unwrap(),
+        shop: None,
         parts: parts.unwrap(),
         memo: None,
     };
@@ -110,6 +111,7 @@ fn hold_claim() -> Claim {
 fn blank() -> PaymentRecord {
     PaymentRecord {
         terminal: None,
+        shop: None,
         id: crate::ids::PaymentId::new(Uuid::from_u128(1)),
         transaction_id: TransactionId::new(Uuid::from_u128(1)),
         payer: crate::account::Account::Customer(CustomerId::new(Uuid::from_u128(9))),
