@@ -15,6 +15,8 @@ use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
+use crate::records::RecordVersion;
+use crate::terminals;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use std::collections::BTreeMap;
@@ -176,14 +178,14 @@ pub fn plan_ceiling(
 }
 
 /// Allots room of the owner to its terminal, or withdraws unused room. Fails with `CashRoomExceeded` if less is
-/// unallotted, or unused.
+/// unallotted, or unused, and with `WrongState` if room is allotted to a closed terminal.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
 pub fn plan_room(
     tenant: &Tenant,
     (terminal, owner): (TerminalId, TerminalOwner),
-    change: &RoomChange,
+    (change, records): (&RoomChange, RecordVersion),
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<RoomReceipt>, PlanRefusal> {
@@ -205,6 +207,9 @@ pub fn plan_room(
     let mut guards = vec![exists(), forms::owned_by(owner, Failure::StalePlan)];
     if to_terminal.is_debit() {
         guards.push(at_least(forms::CASH_ROOM, amount));
+    } else {
+        // What a late reversal gave back to a closed terminal can still be withdrawn.
+        guards.extend(terminals::not_closed(records));
     }
     let profile = Partition::terminal(tenant, terminal).profile();
     let act = Act::new(actor, Operation::CashRoom, format!("terminal:{terminal}")).because(reason);

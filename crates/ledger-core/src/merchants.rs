@@ -17,7 +17,15 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use std::time::Duration;
 
+mod close;
+
+pub use close::{CLOSING_TIME, MerchantCloseReceipt, MerchantClosing, closing_since, is_payable, plan_close};
+
 const PAYOUT: &str = "payout";
+/// The attribute with the time at which a merchant's close has begun. Then it is suspended, and refunds nothing.
+const CLOSING_AT: &str = "closing_at";
+/// The attribute with the time at which a merchant was closed. Then it is suspended for good.
+const CLOSED_AT: &str = "closed_at";
 /// The attribute with the last day on which payments were above the merchant's limit.
 const VOLUME_EXCEEDED: &str = "volume_exceeded";
 /// The attribute with the time from which a merchant may be paid to a destination that was changed under approval.
@@ -143,7 +151,7 @@ pub fn plan_open(
 
 /// Changes a merchant's name, status or payout destination, or raises its shards. Caches see it within a minute. An
 /// open settlement keeps the destination and the shards that it was opened with. Fails with `WrongState` if the
-/// merchant has more shards already.
+/// merchant has more shards already, or it is to be active and is closed.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
@@ -164,6 +172,11 @@ pub fn plan_patch(
     if let Some(status) = status {
         update = update.set("status", "status", Value::s(status.name()));
         act = act.with("status", status.name());
+        if status == MerchantStatus::Active && records.has_listings() {
+            // A close that has begun is given up; one that is finished is final.
+            guard.push(Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState });
+            update = update.remove(CLOSING_AT);
+        }
     }
     if let Some(destination) = destination {
         update = update.set(PAYOUT, "payout", Value::M(destination.item()));

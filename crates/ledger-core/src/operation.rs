@@ -70,6 +70,8 @@ operations! {
     MerchantOpen = "merchant_open",
     /// The operator changes a merchant.
     MerchantPatch = "merchant_patch",
+    /// The operator closes a merchant.
+    MerchantClose = "merchant_close",
     /// A worker records that payments to a merchant are above its limit of a day; not keyed.
     VolumeExceeded = "volume_exceeded",
     /// The operator issues a card.
@@ -100,6 +102,8 @@ operations! {
     TerminalOpen = "terminal_open",
     /// The operator changes a terminal.
     TerminalPatch = "terminal_patch",
+    /// The operator closes a terminal.
+    TerminalClose = "terminal_close",
     /// A merchant assigns one of its terminals to a shop, or to none.
     TerminalAssign = "terminal_assign",
     /// A merchant opens a shop.

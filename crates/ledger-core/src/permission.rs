@@ -44,7 +44,7 @@ permissions! {
         CustomersOpen = "customers.open",
         /// Changes, freezes and unfreezes customers.
         CustomersFreeze = "customers.freeze",
-        /// Closes customers and cards.
+        /// Closes customers, cards, terminals and merchants.
         AccountsClose = "accounts.close",
         /// Requests that a customer gets what is unclaimed of a closed account.
         UnclaimedClaim = "unclaimed.claim",

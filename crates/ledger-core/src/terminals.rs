@@ -21,12 +21,18 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use std::time::Duration;
 
+mod close;
+
+pub use close::plan_close;
+
 /// How long an enrolment code is valid, and how long one may be issued after its approval.
 pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The attributes of a permit: who may issue one code, and until when.
 const CODE_FOR: &str = "code_for";
 const CODE_UNTIL: &str = "code_until";
+/// The attribute with the time at which a terminal was closed.
+const CLOSED_AT: &str = "closed_at";
 
 /// A stored terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub struct TerminalRecord {
     pub public_key: Option<String>,
     /// The staff member who may issue one enrolment code, as another person has approved, and until when.
     pub code_for: Option<(StaffId, Timestamp)>,
+    /// When it was closed, for good; then it is frozen.
+    pub closed_at: Option<Timestamp>,
     /// When it was registered.
     pub created_at: Timestamp,
 }
@@ -91,6 +99,7 @@ impl TerminalRecord {
             epoch: item.int("epoch")?,
             public_key: item.opt_string("public_key")?,
             code_for: item.opt_parsed(CODE_FOR, StaffId::parse)?.zip(item.opt_timestamp(CODE_UNTIL)?),
+            closed_at: item.opt_timestamp(CLOSED_AT)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
@@ -110,6 +119,14 @@ pub fn owner_of(profile: &Item) -> Result<TerminalOwner, ItemError> {
 }
 
 impl TerminalRecord {
+    /// The condition that its shop is as it was read.
+    fn shop_as_read(&self) -> Condition {
+        match self.shop {
+            Some(seen) => Condition::compare(attr::SHOP, Cmp::Eq, "seen_shop", Value::s(seen)),
+            None => Condition::absent(attr::SHOP),
+        }
+    }
+
     /// Whether this staff member may issue a code, as another person has approved.
     #[must_use]
     pub fn permits_code(&self, staff: StaffId, now: Timestamp) -> bool {
@@ -231,7 +248,7 @@ fn opened(
     TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists)
 }
 
-/// Freezes or unfreezes a terminal. Caches see it within a minute.
+/// Freezes or unfreezes a terminal. Caches see it within a minute. Fails with `WrongState` if it is closed.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
@@ -239,8 +256,8 @@ pub fn plan_status(
     tenant: &Tenant,
     terminal: TerminalId,
     status: Status,
-    actor: Actor,
-    reason: Option<&FreeText>,
+    records: RecordVersion,
+    (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let update =
@@ -249,8 +266,15 @@ pub fn plan_status(
     let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
         .because(reason)
         .with("status", status.name());
-    let items = vec![TransactItem::update(Role::Profile, key, update, vec![exists()]), act.record(tenant, cx)];
+    let clauses = [exists()].into_iter().chain(not_closed(records)).collect();
+    let items = vec![TransactItem::update(Role::Profile, key, update, clauses), act.record(tenant, cx)];
     Ok(planned(terminal, items, cx))
+}
+
+/// Requires that a terminal is not closed, in tenants whose records have that. Fails with `WrongState`.
+pub(crate) fn not_closed(records: RecordVersion) -> Option<Clause> {
+    let clause = || Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState };
+    records.has_listings().then(clause)
 }
 
 /// Assigns a terminal of a merchant, as it was read, to a shop, or to none. Caches see it within a minute. Fails with
@@ -268,16 +292,12 @@ pub fn plan_assign(
         Some(shop) => update.set(attr::SHOP, attr::SHOP, Value::s(shop)),
         None => update.remove(attr::SHOP),
     };
-    let as_read = match terminal.shop {
-        Some(seen) => Condition::compare(attr::SHOP, Cmp::Eq, "seen_shop", Value::s(seen)),
-        None => Condition::absent(attr::SHOP),
-    };
     let owned = Condition::compare("merchant_id", Cmp::Eq, "merchant", Value::s(merchant));
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     let key = Partition::terminal(tenant, terminal.id).profile();
     let act = Act::new(actor, Operation::TerminalAssign, format!("terminal:{}", terminal.id))
         .with(attr::SHOP, shop.map_or_else(|| "none".to_owned(), |shop| shop.to_string()));
-    let clauses = vec![exists(), stale(owned), stale(as_read)];
+    let clauses = vec![exists(), stale(owned), stale(terminal.shop_as_read()), stale(Condition::absent(CLOSED_AT))];
     let mut items = vec![TransactItem::update(Role::Profile, key, update, clauses)];
     items.extend(shops::assigning(tenant, Employer::Merchant(merchant), (terminal.shop, shop), cx.now));
     items.push(act.record(tenant, cx));
@@ -290,7 +310,7 @@ pub(crate) fn permit_code(
     tenant: &Tenant,
     (terminal, owner): (TerminalId, TerminalOwner),
     (staff, actor): (StaffId, Actor),
-    reason: Option<&FreeText>,
+    (records, reason): (RecordVersion, Option<&FreeText>),
     cx: &Context,
 ) -> Draft {
     let until = cx.now.plus(ENROLMENT_LIFETIME);
@@ -305,7 +325,7 @@ pub(crate) fn permit_code(
         },
         TerminalOwner::Operator => forms::owned_by(owner, Failure::StalePlan),
     };
-    let guards = vec![exists(), of_owner];
+    let guards = [exists(), of_owner].into_iter().chain(not_closed(records)).collect();
     let act =
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).because(reason).with(CODE_FOR, staff);
     let profile = Partition::terminal(tenant, terminal).profile();
@@ -322,6 +342,7 @@ pub fn plan_code(
     tenant: &Tenant,
     terminal: TerminalId,
     permit: Option<StaffId>,
+    records: RecordVersion,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
@@ -329,14 +350,15 @@ pub fn plan_code(
     let code = EnrolmentCode { tenant: tenant.clone(), terminal, text: Masked::new(text) };
     let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
     let key = Partition::terminal(tenant, terminal).profile();
+    let guards = [exists()].into_iter().chain(not_closed(records));
     let profile = match permit {
-        None => TransactItem::check(Role::Profile, key, vec![exists()]),
+        None => TransactItem::check(Role::Profile, key, guards.collect()),
         Some(staff) => {
             let own = Condition::compare(CODE_FOR, Cmp::Eq, "me", Value::s(staff));
             let in_time = Condition::compare(CODE_UNTIL, Cmp::Gt, "now", Value::s(cx.now));
             let guard = |condition| Clause { condition, failure: Failure::StalePlan };
             let used = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(CODE_FOR).remove(CODE_UNTIL);
-            TransactItem::update(Role::Profile, key, used, vec![exists(), guard(own), guard(in_time)])
+            TransactItem::update(Role::Profile, key, used, guards.chain([guard(own), guard(in_time)]).collect())
         }
     };
     let items = vec![

@@ -252,7 +252,8 @@ impl<'a> Seeder<'a> {
         let seed = Seed::new(Operation::CashCeiling, at);
         self.perform(seed, |cx| cash_rooms::plan_ceiling((tenant, owner), None, &ceiling, by, &cx)).await?;
         let seed = Seed::new(Operation::CashRoom, at);
-        self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, owner), &room, by, &cx)).await
+        self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, owner), (&room, self.terms.records), by, &cx))
+            .await
     }
 
     /// Gives 10,000 yen by an adjustment with four eyes, and 500 points and 2,000 of the regional currency by grants.
@@ -316,7 +317,8 @@ impl<'a> Seeder<'a> {
         }
         let now = self.ledger.clock().now();
         let cx = self.ledger.context(now).map_err(failed)?;
-        let planned = terminals::plan_code(&self.tenant, id, None, Actor::Staff(self.staff), &cx).map_err(failed)?;
+        let planned = terminals::plan_code(&self.tenant, id, None, self.terms.records, Actor::Staff(self.staff), &cx);
+        let planned = planned.map_err(failed)?;
         let code: EnrolmentCode = planned.receipt.code.clone();
         let key = format!("enrol-{}", cx.resource_id);
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;

@@ -42,9 +42,10 @@ pub struct StaffInviteBody {
     /// The person's own accounts, `customer:<id>` or `merchant:<id>`: the person decides on no command that is about one
     /// of them. Of the operator's staff only.
     pub beneficiary_of: Option<Vec<String>>,
-    /// The shop whose payments alone the person may see and change; those of all shops if absent. Of a merchant's staff
-    /// only; an owner has none.
-    pub shop_id: Option<String>,
+    /// The id of the shop whose payments alone the person may see and change; `all`, or absent: those of all shops. Of a
+    /// merchant's staff only; an owner has none.
+    #[schema(pattern = "^(all|[0-9a-fA-F-]{36})$", example = "all")]
+    pub shop: Option<String>,
 }
 
 /// A change of a staff member. An absent field keeps its value.
@@ -56,9 +57,10 @@ pub struct StaffChangeBody {
     pub roles: Option<Vec<String>>,
     /// All accounts that are the person's own from now on, as in an invitation. An empty list removes all.
     pub beneficiary_of: Option<Vec<String>>,
-    /// The shop whose payments alone the member may see and change from now on, or `all` for those of all shops. Of a
+    /// The id of the shop whose payments alone the member may see and change from then on; `all`: those of all shops. Of a
     /// merchant's staff only; an owner has none.
-    pub shop_id: Option<String>,
+    #[schema(pattern = "^(all|[0-9a-fA-F-]{36})$", example = "all")]
+    pub shop: Option<String>,
     /// `disabled` stops everything that the member may do, within a minute; `active` allows it again.
     #[schema(value_type = Option<words::StaffStatusChange>)]
     pub status: Option<String>,
@@ -123,10 +125,10 @@ pub async fn invite<C: Caller + Sync>(
     let email = request::email("email", &body.email);
     let roles = roles(who.employer(), &body.roles)?;
     let own = body.beneficiary_of.as_deref().map(accounts).transpose()?;
-    check_shop(who.employer(), body.shop_id.as_deref())?;
-    let shop = body.shop_id.as_deref().map(|id| request::id("shop_id", id, ShopId::parse)).transpose()?;
+    check_shop(who.employer(), body.shop.as_deref())?;
+    let shop = body.shop.as_deref().map(shop_or_all).transpose()?.flatten();
     let fields = Fields::new().with("staff_id", id).with("email", email.as_sent()).with("roles", names(&roles));
-    let fields = fields.with_some("beneficiary_of", own.as_ref().map(names)).with_some("shop_id", shop);
+    let fields = fields.with_some("beneficiary_of", own.as_ref().map(names)).with_some("shop", shop);
     let own = own.unwrap_or_default();
     let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
     let plan = async |cx| {
@@ -165,12 +167,12 @@ pub async fn change<C: Caller + Sync>(
     let state = state.map(|word| request::word("status", word, parse, "active or disabled")).transpose()?;
     let reason = body.reason.as_deref().map(|reason| request::memo("reason", reason));
     let own = body.beneficiary_of.as_deref().map(accounts).transpose()?;
-    check_shop(who.employer(), body.shop_id.as_deref())?;
-    let shop = body.shop_id.as_deref().map(shop_or_all).transpose()?;
+    check_shop(who.employer(), body.shop.as_deref())?;
+    let shop = body.shop.as_deref().map(shop_or_all).transpose()?;
     let fields = Fields::new()
         .with_some("roles", roles.as_ref().map(names))
         .with_some("beneficiary_of", own.as_ref().map(names))
-        .with_some("shop_id", shop.map(|shop| shop.map_or_else(|| ALL_SHOPS.to_owned(), |shop| shop.to_string())))
+        .with_some("shop", shop.map(|shop| shop.map_or_else(|| ALL_SHOPS.to_owned(), |shop| shop.to_string())))
         .with_some("status", state.map(MemberState::name))
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = endpoint.claim(app, caller, key, &[&id], fields).await?;
@@ -249,14 +251,14 @@ fn roles(employer: Employer, given: &[String]) -> Result<BTreeSet<StaffRole>, Pr
 /// Refuses a shop of the operator's staff, which has none.
 fn check_shop(employer: Employer, given: Option<&str>) -> Result<(), Problem> {
     match (employer, given) {
-        (Employer::Operator, Some(_)) => Err(Problem::invalid_field("shop_id", "is of a merchant's staff only")),
+        (Employer::Operator, Some(_)) => Err(Problem::invalid_field("shop", "is of a merchant's staff only")),
         (Employer::Operator, None) | (Employer::Merchant(_), _) => Ok(()),
     }
 }
 
 /// A shop's id; `None` for the word for all shops.
 fn shop_or_all(given: &str) -> Result<Option<ShopId>, Problem> {
-    if given == ALL_SHOPS { Ok(None) } else { request::id("shop_id", given, ShopId::parse).map(Some) }
+    if given == ALL_SHOPS { Ok(None) } else { request::id("shop", given, ShopId::parse).map(Some) }
 }
 
 fn accounts(given: &[String]) -> Result<BTreeSet<Account>, Problem> {

@@ -287,6 +287,7 @@ pub(crate) const CHANGE_ROOM: Keyed = Endpoint::post("/v1/admin/terminals/{termi
     .ok::<RoomChangeView>("Changed")
     .approvable()
     .when(Code::CashRoomExceeded, "less room is unallotted, or the terminal has less unused room")
+    .when(Code::WrongState, "room is allotted to a closed terminal")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::CashRoom);
 
@@ -325,7 +326,7 @@ pub(crate) async fn change_room(
             RoomChange::Allot(_) | RoomChange::Withdraw(_) => {}
         }
         let by = (who.actor(), reason.as_ref());
-        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.owner), &change, by, &cx)?;
+        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.owner), (&change, terms.records), by, &cx)?;
         Ok(Requested::executed(planned))
     };
     let changed = |receipt: &RoomReceipt| ok(&RoomChangeView::from(receipt));

@@ -24,6 +24,7 @@ mod decisions;
 mod destination;
 mod grants;
 mod idempotency;
+mod merchant_closing;
 mod merchant_lists;
 mod merchant_owner;
 mod merchants;
@@ -119,6 +120,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(card_life::BLOCK.on(card_life::block))
         .route(card_life::REPLACE.on(card_life::replace))
         .route(closing::CARD.on(closing::card))
+        .route(merchant_closing::TERMINAL.on(merchant_closing::terminal))
+        .route(merchant_closing::MERCHANT.on(merchant_closing::merchant))
         .route(closing::CUSTOMER.on(closing::customer))
         .route(closing::CLAIM.on(closing::claim))
         .route(terminals::CREATE.on(terminals::create))

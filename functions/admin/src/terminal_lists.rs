@@ -33,11 +33,14 @@ pub(crate) struct TerminalListedView {
     /// The shop of the merchant that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`.
+    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
+    /// The time at which it was closed for good; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<String>,
     /// The time of the registration.
     created_at: String,
 }
@@ -89,6 +92,7 @@ impl TerminalListedView {
             shop_id: terminal.shop.map(|shop| shop.to_string()),
             status: terminal.status.name(),
             epoch: terminal.epoch,
+            closed_at: terminal.closed_at.map(|at| at.to_string()),
             created_at: terminal.created_at.to_string(),
         }
     }

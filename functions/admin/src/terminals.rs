@@ -6,11 +6,12 @@ use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::customers::profile::Status;
 use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::plan::Context;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentReceipt, TerminalReceipt, TerminalRecord};
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
@@ -47,11 +48,14 @@ pub(crate) struct TerminalView {
     /// The shop of the merchant that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`.
+    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
+    /// The time at which it was closed for good; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<String>,
     /// The time of the registration.
     created_at: String,
 }
@@ -81,11 +85,14 @@ pub(crate) struct EnrolmentView {
 pub(crate) struct CounterView {
     /// The terminal's id.
     terminal_id: String,
-    /// `active` or `frozen`.
+    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
+    /// The time at which it was closed for good; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<String>,
     /// The time of the registration.
     created_at: String,
 }
@@ -108,6 +115,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals")
     .created::<TerminalChangeView>("Registered")
     .approvable()
     .problems(&[Code::AlreadyExists])
+    .when(Code::WrongState, "the merchant is closed, or being closed")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::TerminalOpen);
 
@@ -155,6 +163,9 @@ async fn plan_open(
     let (tenant, actor) = (who.tenant(), who.actor());
     let terms = app.terms(tenant).await?;
     let planned = match registered {
+        Registered::Till(merchant) if app.merchant(tenant, merchant).await.is_ok_and(|terms| terms.closing) => {
+            return Err(PlanRefusal::Refused(Failure::WrongState).into());
+        }
         Registered::Till(merchant) => terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?,
         Registered::Counter => {
             let terminal = id.unwrap_or(TerminalId::new(cx.resource_id));
@@ -209,6 +220,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/terminals/{terminal_i
     .id("terminal_id", "The terminal's id.")
     .body::<StatusBody>()
     .ok::<TerminalChangeView>("Changed")
+    .when(Code::WrongState, "the terminal is closed")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::TerminalPatch);
 
@@ -224,14 +236,8 @@ pub(crate) async fn patch(
         Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| {
-        Ok(terminals::plan_status(
-            who.tenant(),
-            id,
-            status,
-            who.actor(),
-            request::text_of(reason.as_ref())?.as_ref(),
-            &cx,
-        )?)
+        let (reason, records) = (request::text_of(reason.as_ref())?, app.terms(who.tenant()).await?.records);
+        Ok(terminals::plan_status(who.tenant(), id, status, records, (who.actor(), reason.as_ref()), &cx)?)
     };
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
@@ -248,6 +254,7 @@ pub(crate) const ENROLMENT: Keyed = Endpoint::post("/v1/admin/terminals/{termina
     .id("terminal_id", "The terminal's id.")
     .created::<EnrolmentView>("Issued")
     .approvable()
+    .when(Code::WrongState, "the terminal is closed")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::EnrolmentCode);
 
@@ -291,7 +298,7 @@ async fn plan_code(
         }
         permit = Some(who.staff_id());
     }
-    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, permit, who.actor(), cx)?))
+    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, permit, terms.records, who.actor(), cx)?))
 }
 
 impl TerminalView {
@@ -304,6 +311,7 @@ impl TerminalView {
             shop_id: record.shop.map(|shop| shop.to_string()),
             status: record.status.name(),
             epoch: record.epoch,
+            closed_at: record.closed_at.map(|at| at.to_string()),
             created_at: record.created_at.to_string(),
         }))
     }
@@ -319,6 +327,7 @@ impl CounterView {
                 terminal_id: record.id.to_string(),
                 status: record.status.name(),
                 epoch: record.epoch,
+                closed_at: record.closed_at.map(|at| at.to_string()),
                 created_at: record.created_at.to_string(),
             }),
         })

@@ -33,6 +33,8 @@ pub(crate) const INVITE: Keyed = Endpoint::post("/v1/merchant/staff")
     .body::<StaffInviteBody>()
     .created::<StaffChangeView>("Invited")
     .when(Code::AlreadyExists, "the person has a record")
+    .when(Code::WrongState, "the shop is closed")
+    .when(Code::NotFound, "no such shop of the merchant")
     .keyed(Operation::StaffInvite);
 
 pub(crate) async fn invite(
@@ -65,9 +67,9 @@ pub(crate) const CHANGE: Keyed = Endpoint::patch("/v1/merchant/staff/{staff_id}"
     .id("staff_id", "The member's id.")
     .body::<StaffChangeBody>()
     .ok::<StaffChangeView>("Changed")
-    .when(Code::WrongState, "no owner would remain, or an invited member would be enabled")
-    .when(Code::FourEyesRequired, "members give themselves a role")
-    .when(Code::NotFound, "no such member")
+    .when(Code::WrongState, "no owner would remain, an invited member would be enabled, or the shop is closed")
+    .when(Code::FourEyesRequired, "members give themselves a role or another shop")
+    .when(Code::NotFound, "no such member, or no such shop")
     .keyed(Operation::StaffChange);
 
 pub(crate) async fn change(

@@ -3,11 +3,12 @@
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::Item;
+use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{ShopId, TerminalId, TerminalOwner};
 use ledger_core::keys::{Key, Partition};
 use ledger_core::operation::Operation;
-use ledger_core::plan::Context;
+use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::reads;
 use ledger_core::terminals::{self, TerminalReceipt, TerminalRecord};
 use ledger_core::transaction::Planned;
@@ -28,8 +29,9 @@ const NO_SHOP: &str = "none";
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TerminalShopBody {
-    /// The shop that the terminal is assigned to from now on, or `none`.
-    shop_id: String,
+    /// The id of the shop that the terminal is assigned to from then on, or `none`.
+    #[schema(pattern = "^(none|[0-9a-fA-F-]{36})$", example = "none")]
+    shop: String,
 }
 
 /// A terminal of the merchant.
@@ -40,9 +42,12 @@ pub(crate) struct OwnTerminalView {
     /// The shop that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`.
+    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
     #[schema(value_type = words::AccountStatus)]
     status: &'static str,
+    /// The time at which the operator closed it for good; absent if it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    closed_at: Option<String>,
     /// The time of the registration.
     created_at: String,
 }
@@ -102,7 +107,7 @@ pub(crate) const ASSIGN: Keyed = Endpoint::patch("/v1/merchant/terminals/{termin
     .id("terminal_id", "The terminal's id.")
     .body::<TerminalShopBody>()
     .ok::<TerminalShopView>("Assigned")
-    .when(Code::WrongState, "the shop is closed")
+    .when(Code::WrongState, "the shop or the terminal is closed")
     .when(Code::NotFound, "no such terminal or shop of this merchant")
     .keyed(Operation::TerminalAssign);
 
@@ -112,11 +117,11 @@ pub(crate) async fn assign(
     PathId(id): PathId<TerminalId>,
     KeyedJson(key, body): KeyedJson<TerminalShopBody>,
 ) -> Result<Outcome, Problem> {
-    let shop = match body.shop_id.as_str() {
+    let shop = match body.shop.as_str() {
         NO_SHOP => None,
-        id => Some(request::id("shop_id", id, ShopId::parse)?),
+        id => Some(request::id("shop", id, ShopId::parse)?),
     };
-    let fields = Fields::new().with("shop_id", &body.shop_id);
+    let fields = Fields::new().with("shop", shop.map_or_else(|| NO_SHOP.to_owned(), |shop| shop.to_string()));
     let (claim, admission) = ASSIGN.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| plan_assign(&app, &who, (id, shop), &claim, &cx).await;
     let outcome = app.perform(claim.clone(), admission, plan, |receipt| ok(&TerminalShopView::from(receipt))).await;
@@ -137,6 +142,9 @@ async fn plan_assign(
     if !is_own(who, &terminal) {
         return Err(PlanError::Missing);
     }
+    if terminal.closed_at.is_some() {
+        return Err(PlanRefusal::Refused(Failure::WrongState).into());
+    }
     Ok(terminals::plan_assign(who.tenant(), (who.merchant_id(), &terminal), shop, who.actor(), cx))
 }
 
@@ -150,6 +158,7 @@ impl From<&TerminalRecord> for OwnTerminalView {
             terminal_id: terminal.id.to_string(),
             shop_id: terminal.shop.map(|shop| shop.to_string()),
             status: terminal.status.name(),
+            closed_at: terminal.closed_at.map(|at| at.to_string()),
             created_at: terminal.created_at.to_string(),
         }
     }

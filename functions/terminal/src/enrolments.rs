@@ -58,6 +58,9 @@ pub(crate) async fn create(
     let key = Partition::terminal(&code.tenant, code.terminal).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
+    if record.closed_at.is_some() {
+        return Err(Problem::not_found());
+    }
     let (cx, request_id) = (app.ledger().context(app.now())?, notes.and_then(|Extension(notes)| notes.request_id()));
     let enrol = terminals::enrol_on_record(&code, &body.public_key, record.epoch, request_id.as_deref(), &cx)
         .map_err(|_| Problem::internal())?;

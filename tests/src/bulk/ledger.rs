@@ -112,7 +112,7 @@ impl Ledger {
     fn add_merchant(&mut self, number: u128) -> MerchantTerms {
         let id = MerchantId::new(self.id());
         let shards = Shards::MERCHANT_DEFAULT;
-        let merchant = MerchantTerms { id, name: format!("Merchant {number}"), open: true, shards };
+        let merchant = MerchantTerms { id, name: format!("Merchant {number}"), open: true, closing: false, shards };
         self.merchants.push(merchant.clone());
         merchant
     }

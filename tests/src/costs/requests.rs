@@ -245,6 +245,8 @@ fn names(endpoint: Endpoint) -> Vec<&'static str> {
         Endpoint::CardBlock => "operator blocks a card",
         Endpoint::CardReplace => "operator replaces an empty card",
         Endpoint::CardClose => "operator closes a card",
+        Endpoint::TerminalClose => "operator closes a terminal",
+        Endpoint::MerchantClose => "operator closes a merchant",
         Endpoint::CustomerClose => "operator closes a customer",
         Endpoint::UnclaimedClaim => "unclaimed value claimed",
         Endpoint::TerminalCharge => "terminal charges a customer's code",

@@ -6,8 +6,8 @@ use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_crediting, build_decision,
-    build_hold, build_lanes, build_migration, build_more, build_notices, build_reconcile, build_recorded, build_scale,
-    build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
+    build_recorded, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -294,6 +294,7 @@ pub(super) fn make(
         Does::CardPin(does) => return build_card_pin::make(world, does, given.0),
         Does::Notice(does) => return build_notices::make(world, does),
         Does::Terms(does) => return build_terms::make(world, does),
+        Does::Closing(does) => return build_merchants::make(world, does),
         Does::Shop(does) => return build_shops::make(world, does),
         Does::Staff(does) => return build_staff::make(world, does),
         Does::Approval(does) => return build_approvals::make(world, does, both),

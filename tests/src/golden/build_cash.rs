@@ -93,7 +93,9 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let room = |merchant: &str, terminal: &str, change: RoomChange, actor: &str| {
         let of = (TerminalId::parse(terminal).unwrap(), TerminalOwner::parse(merchant).unwrap());
-        Ok(Made::Draft(cash_rooms::plan_room(tenant, of, &change, (decode::actor(actor), None), cx)?.draft))
+        Ok(Made::Draft(
+            cash_rooms::plan_room(tenant, of, (&change, world.records()), (decode::actor(actor), None), cx)?.draft,
+        ))
     };
     match does {
         CashDoes::Ceiling { merchant, ceiling, actor } => {

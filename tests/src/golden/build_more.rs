@@ -134,11 +134,27 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
-            terminals::plan_status(tenant, id, status(new), decode::actor(actor), reason.as_ref(), cx)?.draft
+            terminals::plan_status(
+                tenant,
+                id,
+                status(new),
+                world.records(),
+                (decode::actor(actor), reason.as_ref()),
+                cx,
+            )?
+            .draft
         }
         Does::EnrolmentCode { terminal: id, actor, permit } => {
             let permit = permit.as_deref().map(staff);
-            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), permit, decode::actor(actor), cx)?.draft
+            terminals::plan_code(
+                tenant,
+                TerminalId::parse(id).unwrap(),
+                permit,
+                world.records(),
+                decode::actor(actor),
+                cx,
+            )?
+            .draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();

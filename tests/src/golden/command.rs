@@ -8,6 +8,7 @@ use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
 use super::build_lanes::LanesDoes;
+use super::build_merchants::ClosingDoes;
 use super::build_notices::NoticeDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_recorded::RecordedDoes;
@@ -376,6 +377,7 @@ pub enum Does {
     Terms(TermsDoes),
     Staff(StaffDoes),
     Shop(ShopDoes),
+    Closing(ClosingDoes),
     Approval(ApprovalDoes),
     // Requests with records of their own, in tenants that require approvals.
     Recorded(RecordedDoes),

@@ -51,7 +51,8 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
     // A command that another person approves takes points only as a refund.
     let stale_points =
         matches!(does, "refund" | "terminal_charge_reverse" | "topup_refund" | "topup_event" | "approval");
-    let elsewhere = meanings_terms::of_terms(does, role, clause);
+    let elsewhere = meanings_shops::of_shops(does, role, clause);
+    let elsewhere = elsewhere.or_else(|| meanings_terms::of_terms(does, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_card_pin::meanings(role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_closing::meanings(does, sk, role, clause));
     let elsewhere = elsewhere.or_else(|| meanings_card_life::meanings(does, role, clause));
@@ -62,7 +63,7 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         .or_else(|| outside(does, role, clause))
         .or_else(|| held(role, clause))
         .or_else(|| meanings_limits::limited(role, clause))
-        .or_else(|| meanings_shops::of_shops(role, clause).or_else(|| meanings_staff::of_staff(role, clause)))
+        .or_else(|| meanings_staff::of_staff(role, clause))
         .or_else(|| meanings_approvals::of_approvals(does, role, clause))
     {
         return rows;

@@ -1,12 +1,13 @@
-//! The outcomes of clauses about shops and the terminals that are assigned to them, written by hand.
+//! The outcomes of clauses about shops, the terminals that are assigned to them, and terminals and merchants that are closed,
+//! written by hand.
 
 use super::meanings::Old;
 use crate::names;
 use ledger_core::transaction::Role;
 use serde_json::json;
 
-/// The rows of one clause about a shop; `None` for any other clause.
-pub(super) fn of_shops(role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
+/// The rows of one such clause; `None` for any other clause.
+pub(super) fn of_shops(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
@@ -19,6 +20,23 @@ pub(super) fn of_shops(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::Without("shop_id"), stale), (Old::With("shop_id", s("another")), stale)]
         }
         ("profile", "attribute_not_exists(#shop_id)") => vec![(Old::With("shop_id", s("another")), stale)],
+        ("profile", "attribute_not_exists(#closed_at)") => {
+            let plans_from_a_read = does == "shop" || does == "closing";
+            vec![(Old::With("closed_at", s("else")), if plans_from_a_read { stale } else { wrong })]
+        }
+        ("profile", "(attribute_not_exists(#cash_room) OR #cash_room = :nothing)") => {
+            vec![(Old::With("cash_room", n("1")), stale)]
+        }
+        ("profile", "(attribute_not_exists(#cash_outstanding) OR #cash_outstanding = :nothing)") => {
+            vec![(Old::With("cash_outstanding", n("1")), stale)]
+        }
+        ("profile", "#closing_at = :seen_closing") => {
+            vec![(Old::Absent, stale), (Old::With("closing_at", s("else")), stale)]
+        }
+        ("profile", "attribute_not_exists(#closing_at)") => vec![(Old::With("closing_at", s("else")), stale)],
+        ("settlement", "attribute_not_exists(#open)") if does == "closing" => {
+            vec![(Old::Having("open", s("x")), stale)]
+        }
         _ => return None,
     })
 }

@@ -12,6 +12,7 @@ pub mod build_crediting;
 pub mod build_decision;
 mod build_hold;
 pub mod build_lanes;
+pub mod build_merchants;
 mod build_migration;
 mod build_more;
 pub mod build_notices;

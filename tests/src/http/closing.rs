@@ -3,7 +3,8 @@
 use super::endpoints::Endpoint;
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
-use super::{Call, World, approvals};
+use super::{Call, Merchant, World, approvals};
+use ledger_core::dynamo::Value;
 use serde_json::json;
 
 impl World {
@@ -36,6 +37,31 @@ impl World {
         Call::post("/v1/admin/unclaimed/claims", &self.operator.who, &body).key(new_key())
     }
 
+    /// The request that closes a merchant.
+    #[must_use]
+    pub fn closes_merchant(&self, merchant: &str) -> Call {
+        self.closes_at(&format!("/v1/admin/merchants/{merchant}/close"), false)
+    }
+
+    /// The request that closes a terminal.
+    #[must_use]
+    pub fn closes_terminal(&self, terminal: &str) -> Call {
+        self.closes_at(&format!("/v1/admin/terminals/{terminal}/close"), false)
+    }
+
+    /// Begins the close of a merchant, as if that had been long ago.
+    ///
+    /// # Panics
+    /// When there is no such merchant.
+    pub async fn began_closing(&self, merchant: &Merchant) {
+        let begun = self.api.settle(&self.closes_merchant(&merchant.id)).await.good();
+        assert_eq!(begun.text("/status"), "closing");
+        let pk = format!("{}#merchant#{}", self.tenant, merchant.id);
+        let mut profile = self.books().await.row(&pk, "PROFILE").cloned().expect("a merchant");
+        let _ = profile.insert("closing_at".to_owned(), Value::S("2026-01-02T03:04:05.678Z".to_owned()));
+        self.plant(profile).await;
+    }
+
     fn closes_at(&self, path: &str, clears: bool) -> Call {
         let body = if clears { json!({"pay_out": "unclaimed", "reason": "left"}) } else { json!({"reason": "left"}) };
         Call::post(path, &self.operator.who, &body).key(new_key())
@@ -51,6 +77,15 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
         Endpoint::UnclaimedClaim => {
             let (account, heir) = (world.unclaimed("300").await, world.customer().await.id);
             prepared(world.claims(&account, &heir, "100"), 201, 1)
+        }
+        Endpoint::TerminalClose => {
+            let terminal = world.terminal(&world.merchant().await).await;
+            prepared(world.closes_terminal(&terminal.id), 200, 0)
+        }
+        Endpoint::MerchantClose => {
+            let merchant = world.merchant().await;
+            world.began_closing(&merchant).await;
+            prepared(world.closes_merchant(&merchant.id), 200, 0)
         }
         other => panic!("{other:?} does not close an account"),
     };

@@ -130,6 +130,8 @@ endpoints! {
     CardReplace = "post_admin_cards_card_id_replace",
     CardClose = "post_admin_cards_card_id_close",
     CustomerClose = "post_admin_customers_customer_id_close",
+    TerminalClose = "post_admin_terminals_terminal_id_close",
+    MerchantClose = "post_admin_merchants_merchant_id_close",
     UnclaimedClaim = "post_admin_unclaimed_claims",
     SignInMove = "post_admin_customers_customer_id_sign_in",
     TerminalCharge = "post_terminal_charges",
@@ -269,7 +271,11 @@ impl Endpoint {
             Self::CardBatch | Self::CardAssign | Self::CardBlock | Self::CardReplace => {
                 card_life::prepare(self, world).await
             }
-            Self::CardClose | Self::CustomerClose | Self::UnclaimedClaim => closing::prepare(self, world).await,
+            Self::CardClose
+            | Self::CustomerClose
+            | Self::TerminalClose
+            | Self::MerchantClose
+            | Self::UnclaimedClaim => closing::prepare(self, world).await,
             Self::TerminalCharge | Self::TerminalChargeReverse => terminal_charges::prepare(self, stage).await,
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,

@@ -167,6 +167,12 @@ impl Settling {
         opened(&self.world, &self.merchant).await
     }
 
+    /// The settlement that a response says was opened.
+    #[must_use]
+    pub fn named_in(&self, answer: &Answer) -> SettlementRef {
+        named(&self.world, &self.merchant, &answer.text("/settlement_id"))
+    }
+
     /// Runs the worker of jobs once, over the connection that a test can fail.
     ///
     /// # Errors
@@ -339,10 +345,14 @@ pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
     let answer = approvals::approve(world, world.api.settle(&closing(world, merchant)).await.good()).await;
     // A settlement that another person approves has the approval's id.
     let id = answer.text(if answer.status == 202 { "/approval_id" } else { "/settlement_id" });
+    named(world, merchant, &id)
+}
+
+fn named(world: &World, merchant: &Merchant, id: &str) -> SettlementRef {
     SettlementRef {
         tenant: Tenant::parse(&world.tenant).expect("a slug"),
         merchant: MerchantId::parse(&merchant.id).expect("an id"),
-        id: SettlementId::parse(&id).expect("an id"),
+        id: SettlementId::parse(id).expect("an id"),
     }
 }
 

@@ -22,7 +22,7 @@ pub async fn assigned(world: &World, merchant: &Merchant, terminal: &str, shop: 
 #[must_use]
 pub fn assigns(merchant: &Merchant, terminal: &str, shop: &str) -> Call {
     let path = format!("/v1/merchant/terminals/{terminal}");
-    Call::patch(&path, &merchant.who, &json!({"shop_id": shop})).key(new_key())
+    Call::patch(&path, &merchant.who, &json!({"shop": shop})).key(new_key())
 }
 
 /// A change of a shop by the merchant's owner, under a fresh key.
@@ -35,7 +35,7 @@ pub fn changes(merchant: &Merchant, shop: &str, body: &serde_json::Value) -> Cal
 pub async fn member(world: &World, merchant: &Merchant, role: &str, shop: &str) -> (String, Who) {
     let id = new_id();
     let mut body = invitation(&id, role);
-    body["shop_id"] = json!(shop);
+    body["shop"] = json!(shop);
     let _ = world.api.settle(&Call::post("/v1/merchant/staff", &merchant.who, &body).key(new_key())).await.good();
     let who = world.token("merchant", &id, Some(&merchant.id)).await;
     let accept = Call::post("/v1/merchant/staff/accept", &who, &json!({})).key(new_key());
@@ -57,7 +57,7 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
         }
         Endpoint::TerminalAssign => {
             let shop = opened(world, merchant, "Station").await;
-            prepared(assigns(merchant, &terminal.id, &shop), 200, 0).with_other("shop_id", "none")
+            prepared(assigns(merchant, &terminal.id, &shop), 200, 0).with_other("shop", "none")
         }
         other => panic!("{other:?} is not of shops"),
     }

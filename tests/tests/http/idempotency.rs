@@ -119,6 +119,8 @@ endpoints! {
     admin_card_replace = CardReplace,
     admin_card_close = CardClose,
     admin_customer_close = CustomerClose,
+    admin_terminals_close = TerminalClose,
+    admin_merchants_close = MerchantClose,
     admin_unclaimed_claim = UnclaimedClaim,
     admin_customers_sign_in = SignInMove,
     terminal_charges = TerminalCharge,

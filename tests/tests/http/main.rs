@@ -29,6 +29,7 @@ mod key_state;
 mod limits;
 mod lists;
 mod load;
+mod merchant_closing;
 mod merchant_qr;
 mod migration;
 mod migration_endpoints;

@@ -66,7 +66,8 @@ async fn payment_has_the_shop_of_its_terminal_or_member() {
     }
     let admin = format!("/v1/admin/merchants/{}/payments?shop_id={harbour}", merchant.id);
     assert_eq!(payments(&seen(world, &admin, &world.operator.who).await), [by_cashier]);
-    assert_eq!(world.reconciled().await["status"], "clean");
+    let run = world.reconciled().await;
+    assert_eq!(run["status"], "clean", "{run}");
 }
 
 #[tokio::test]
@@ -117,7 +118,7 @@ async fn member_of_one_shop_sees_and_changes_its_payments_only() {
     let lines = seen(world, "/v1/merchant/staff?limit=100", &merchant.who).await;
     let line = lines["items"].as_array().unwrap().iter().find(|line| line["shop_id"] == json!(own)).unwrap().clone();
     let path = format!("/v1/merchant/staff/{}", line["staff_id"].as_str().unwrap());
-    let moved = Call::patch(&path, &merchant.who, &json!({"shop_id": other})).key(new_key());
+    let moved = Call::patch(&path, &merchant.who, &json!({"shop": other})).key(new_key());
     let _ = world.api.settle(&moved).await.good();
     let again = world.api.settle(&refund).await;
     assert_eq!((again.stored(), again.replayed()), (refunded.stored(), true));
@@ -150,8 +151,8 @@ async fn member_of_one_shop_is_denied_what_is_of_the_whole_merchant() {
     let path = format!("/v1/merchant/staff/{id}");
     let promote = |body: Value| Call::patch(&path, &merchant.who, &body).key(new_key());
     let refused = world.api.send(&promote(json!({"roles": ["owner"]}))).await.problem(400, "invalid_request");
-    assert!(refused.text("/detail").contains("shop_id"), "{refused:?}");
-    let _ = world.api.settle(&promote(json!({"roles": ["owner"], "shop_id": "all"}))).await.good();
+    assert!(refused.text("/detail").contains("shop"), "{refused:?}");
+    let _ = world.api.settle(&promote(json!({"roles": ["owner"], "shop": "all"}))).await.good();
     let _ = world.api.send(&Call::get("/v1/merchant/balances", &manager)).await.good();
     let books = world.check_books().await;
     assert!(books.under("AUDIT#").any(|(_, _, act)| format!("{act:?}").contains("permission_denied")));
@@ -219,12 +220,12 @@ async fn shops_and_terminals_of_another_merchant_are_missing() {
         let _ = world.api.send(&call).await.problem(404, "not_found");
     }
     let mut invited = staff::invitation(&new_id(), "cashier");
-    invited["shop_id"] = json!(theirs);
+    invited["shop"] = json!(theirs);
     let invite = Call::post("/v1/merchant/staff", &merchant.who, &invited).key(new_key());
     let _ = world.api.send(&invite).await.problem(404, "not_found");
     // The operator's staff has no shops.
     let mut invited = staff::invitation(&new_id(), "viewer");
-    invited["shop_id"] = json!(own);
+    invited["shop"] = json!(own);
     let invite = Call::post("/v1/admin/staff", &world.operator.who, &invited).key(new_key());
     let _ = world.api.send(&invite).await.problem(400, "invalid_request");
 

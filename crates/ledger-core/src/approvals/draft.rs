@@ -183,7 +183,16 @@ impl Command {
             }
             Self::CashRoom { terminal, owner, room } => {
                 let change = RoomChange::Allot(room.clone());
-                ready(cash_rooms::plan_room(tenant, (*terminal, *owner), &change, (actor, reason), cx)?.draft)
+                ready(
+                    cash_rooms::plan_room(
+                        tenant,
+                        (*terminal, *owner),
+                        (&change, seen.terms.records),
+                        (actor, reason),
+                        cx,
+                    )?
+                    .draft,
+                )
             }
             Self::Destination { merchant, destination, seen: before } => {
                 let profile = seen.must(0)?;
@@ -203,9 +212,13 @@ impl Command {
             Self::SettlementOpen { merchant, pay_on, seen: before } => {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
             }
-            Self::EnrolmentCode { terminal, owner } => {
-                ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
-            }
+            Self::EnrolmentCode { terminal, owner } => ready(terminals::permit_code(
+                tenant,
+                (*terminal, *owner),
+                (by.id, actor),
+                (seen.terms.records, reason),
+                cx,
+            )),
             Self::StaffInvite { id, email, roles, beneficiary_of } => {
                 let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of, shop: None };
                 ready(staff::plan_invite(invitation, cx)?.draft)

@@ -126,6 +126,9 @@ fn check_may_undo(
     if by_terminal && !command.at.is_open() && of != Operation::CardPay {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
+    if command.at.is_closing() {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
     let is_owed = is_owed_cash(command, original);
     if is_owed && !terms.records.credits_when_sealed() {
         // Terms from before the tenant's switch: what is owed would never be credited.

@@ -120,7 +120,7 @@ impl ReversedCharge<'_> {
 /// a `StalePlan`.
 ///
 /// # Errors
-/// [`PlanRefusal`] if nothing or less than the amount is left to refund.
+/// [`PlanRefusal`] if nothing or less than the amount is left to refund, or the merchant is closed.
 pub fn plan(command: &Refund<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<RefundReceipt>, PlanRefusal> {
     plan_return(command, None, terms, cx)
 }
@@ -132,6 +132,9 @@ pub(super) fn plan_return(
     terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<RefundReceipt>, PlanRefusal> {
+    if command.merchant.closing {
+        return Err(PlanRefusal::Refused(Failure::WrongState));
+    }
     let payment = command.payment;
     let to = ReturnAccount::of(payment.payer, command.card, terms.records)?;
     let division = divide(command, terms)?;

@@ -285,7 +285,8 @@ fn planned(
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => past.split(terms)?,
     };
     // Whether a merchant takes payments is not a term.
-    let merchant = MerchantTerms { id: past.merchant, name: String::new(), open: true, shards: Shards::ONE };
+    let merchant =
+        MerchantTerms { id: past.merchant, name: String::new(), open: true, closing: false, shards: Shards::ONE };
     let cx = Context {
         now: past.at,
         transaction_id: TransactionId::new(past.id),

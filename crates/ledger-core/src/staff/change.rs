@@ -182,7 +182,7 @@ pub(super) fn shop_permitted(
     if shop.is_none() {
         return Ok(());
     }
-    let invalid = |why| Err(PlanRefusal::Invalid { field: attr::SHOP, why });
+    let invalid = |why| Err(PlanRefusal::Invalid { field: "shop", why });
     match by.staff() {
         Staff::Operator => invalid("is of a merchant's staff only"),
         Staff::Merchant if roles.contains(&StaffRole::owner(Staff::Merchant)) => invalid("an owner has no shop"),

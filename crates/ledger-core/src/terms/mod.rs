@@ -341,6 +341,8 @@ pub struct MerchantTerms {
     pub name: String,
     /// Whether it may take payments.
     pub open: bool,
+    /// Whether it is closed or being closed: then it refunds none either.
+    pub closing: bool,
     /// The number of shards on which its payments are listed and credited.
     pub shards: Shards,
 }
@@ -355,6 +357,7 @@ impl MerchantTerms {
             id: item.parsed("merchant_id", MerchantId::parse)?,
             name: item.string("name")?,
             open: item.text("status")? == "active",
+            closing: item.contains_key("closing_at"),
             shards: item.checked_int("shards", Shards::new)?,
         })
     }

@@ -30,4 +30,13 @@ impl TerminalTerms {
             Self::Counter => true,
         }
     }
+
+    /// Whether the owner is closed or being closed: then nothing of its terminals is reversed.
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        match self {
+            Self::Till(merchant) => merchant.closing,
+            Self::Counter => false,
+        }
+    }
 }

@@ -136,6 +136,12 @@ pub struct MerchantView {
     /// The payout account, if one is set: bank, branch, and the end of the account number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_destination: Option<String>,
+    /// The time at which its close has begun; absent if it has not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closing_at: Option<String>,
+    /// The time at which it was closed for good; absent if it is not. Then it is `suspended`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<String>,
     /// The time of registration.
     pub created_at: String,
     /// The time of the last change.
@@ -174,6 +180,8 @@ impl MerchantView {
             status: item.string("status")?,
             shards: MerchantTerms::read(item)?.shards.count(),
             payout_destination: merchants::destination(item)?.map(|destination| destination.shown()),
+            closing_at: item.opt_string("closing_at")?,
+            closed_at: item.opt_string("closed_at")?,
             created_at: item.string(attr::CREATED_AT)?,
             updated_at: item.string(attr::UPDATED_AT)?,
         })

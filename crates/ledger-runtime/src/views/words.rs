@@ -27,6 +27,8 @@ words! {
     CustomerStatus: "active" | "frozen" | "closed";
     /// The status of an account that was closed.
     ClosedStatus: "closed";
+    /// How far the close of a merchant is.
+    MerchantCloseStatus: "closing" | "closed";
     /// Where the value of an account that is closed goes.
     PayOut: "unclaimed";
     /// The kind of a terminal that is registered.

@@ -32,6 +32,7 @@ mod holds_ended;
 mod lanes;
 mod limits;
 mod markers;
+mod merchant_closing;
 mod migrating;
 mod migration;
 mod migration_moves;
@@ -114,6 +115,7 @@ pub fn all() -> Vec<Case> {
         setup::cases(),
         staff::cases(),
         shops::cases(),
+        merchant_closing::cases(),
         terms::cases(),
         approvals::cases(),
         approvals_money::cases(),

@@ -59,12 +59,12 @@ fn change(id: &'static str, why: &'static str, name: Option<&str>, state: Option
 
 fn assign(id: &'static str, why: &'static str, to: Option<&str>) -> Case {
     let path = format!("/v1/merchant/terminals/{TERMINAL}");
-    let request = ("terminal_assign", path.as_str(), json!({ "shop_id": to.unwrap_or("none") }));
+    let request = ("terminal_assign", path.as_str(), json!({ "shop": to.unwrap_or("none") }));
     case(id, why, request, ShopStep::Assign { terminal: TERMINAL.to_owned(), shop: to.map(str::to_owned) })
 }
 
 fn invite(id: &'static str, why: &'static str, role: &str) -> Case {
-    let fields = json!({ "staff_id": THIRD, "email": EMAIL, "roles": [role], "shop_id": SHOP });
+    let fields = json!({ "staff_id": THIRD, "email": EMAIL, "roles": [role], "shop": SHOP });
     let person = (THIRD.to_owned(), EMAIL.to_owned());
     let step = ShopStep::Invite { person, role: role.to_owned(), shop: SHOP.to_owned() };
     case(id, why, ("staff_invite", "/v1/merchant/staff", fields), step)
@@ -73,7 +73,7 @@ fn invite(id: &'static str, why: &'static str, role: &str) -> Case {
 fn moved(id: &'static str, why: &'static str, member: &str, to: Option<&str>) -> Case {
     let path = format!("/v1/merchant/staff/{member}");
     let step = ShopStep::Move { member: member.to_owned(), shop: to.map(str::to_owned) };
-    case(id, why, ("staff_change", &path, json!({ "shop_id": to.unwrap_or("all") })), step)
+    case(id, why, ("staff_change", &path, json!({ "shop": to.unwrap_or("all") })), step)
 }
 
 pub(super) fn cases() -> Vec<Case> {
@@ -133,7 +133,7 @@ fn of_staff() -> Vec<Case> {
             .on([owner(), shop(SHOP, "open", "0")]),
         invite("shop/owner-invited", "An owner has no shop.", "owner")
             .on([owner(), shop(SHOP, "open", "0")])
-            .ends("invalid shop_id"),
+            .ends("invalid shop: an owner has no shop"),
         moved("shop/staff-moved", "The member sees another shop's payments.", OTHER_STAFF, Some(OTHER_SHOP)).on([
             owner(),
             of(SHOP, cashier()),

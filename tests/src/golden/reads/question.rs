@@ -247,6 +247,11 @@ pub enum Question {
         tenant: String,
         after: Option<String>,
     },
+    Shops {
+        tenant: String,
+        merchant: String,
+        after: Option<String>,
+    },
     StaffMembers {
         tenant: String,
         merchant: Option<String>,

@@ -54,6 +54,8 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::SignInMove
                 | Endpoint::CardClose
                 | Endpoint::CustomerClose
+                | Endpoint::TerminalClose
+                | Endpoint::MerchantClose
                 | Endpoint::UnclaimedClaim
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange

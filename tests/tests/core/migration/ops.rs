@@ -361,7 +361,7 @@ impl Request {
 /// A merchant that takes payments.
 pub(crate) fn merchant() -> MerchantTerms {
     let id = MerchantId::new(id(9, 1));
-    MerchantTerms { id, name: "Aoba Bakery".to_owned(), open: true, shards: Shards::ONE }
+    MerchantTerms { id, name: "Aoba Bakery".to_owned(), open: true, closing: false, shards: Shards::ONE }
 }
 
 /// A UUIDv7 with a number in it.

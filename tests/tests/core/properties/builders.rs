@@ -284,10 +284,13 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
         ),
         sealed(terminals::plan_open(&t, None, m, terms.records, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
         sealed(
-            terminals::plan_status(&t, terminal(), Status::Frozen, actor, None, &cx_).unwrap().draft,
+            terminals::plan_status(&t, terminal(), Status::Frozen, terms.records, (actor, None), &cx_).unwrap().draft,
             Operation::TerminalPatch,
         ),
-        sealed(terminals::plan_code(&t, terminal(), None, actor, &cx_).unwrap().draft, Operation::EnrolmentCode),
+        sealed(
+            terminals::plan_code(&t, terminal(), None, terms.records, actor, &cx_).unwrap().draft,
+            Operation::EnrolmentCode,
+        ),
     ]
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn staff(number: u128) -> StaffId {
 
 pub(crate) fn merchant() -> MerchantTerms {
     let id = MerchantId::new(Uuid::from_u128(0xe));
-    MerchantTerms { id, name: "Aoba Bakery".to_owned(), open: true, shards: Shards::new(7).unwrap() }
+    MerchantTerms { id, name: "Aoba Bakery".to_owned(), open: true, closing: false, shards: Shards::new(7).unwrap() }
 }
 
 pub(crate) fn yen(units: u64) -> Amount {

@@ -67,7 +67,7 @@ fn cx(number: u128) -> Context {
 
 fn merchant() -> MerchantTerms {
     let id = MerchantId::new(Uuid::from_u128(3));
-    MerchantTerms { id, name: "Aoba".to_owned(), open: true, shards: Shards::ONE }
+    MerchantTerms { id, name: "Aoba".to_owned(), open: true, closing: false, shards: Shards::ONE }
 }
 
 /// An authorized payment of 10 points, 20 of regional currency and `money`, read back from its stored form.

@@ -170,6 +170,7 @@ impl ItemKind {
             ("stripe_event", "event") => Self::EventMarker,
             ("stripe_event", "kept") => Self::KeptEvent,
             ("tenant" | "merchant", "STAFF_COUNTS") | ("tenant", "OWNER_RECOVERY") => Self::Profile,
+            ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
             ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,

@@ -115,6 +115,18 @@ pub(super) fn cases() -> Vec<Case> {
             after(None),
             &["M settlement 3", "M settlement 2", "M settlement 1"],
         ),
+        of_shops(case(
+            "shops/newest",
+            "a merchant's shops alone, newest first",
+            json!({ "tenant": "demo", "merchant": MERCHANT, "after": null }),
+            &["M shop 2", "M shop 1"],
+        )),
+        of_shops(case(
+            "shops/after",
+            "after a shop",
+            json!({ "tenant": "demo", "merchant": MERCHANT, "after": "019a0000-0000-7000-8000-0000000000c2" }),
+            &["M shop 1"],
+        )),
         of_staff(case(
             "staff_members/operator",
             "the operator's staff, largest id first",
@@ -211,6 +223,10 @@ fn of_requests(case: Case) -> Case {
 }
 
 /// A case of the world with staff.
+fn of_shops(case: Case) -> Case {
+    Case { world: "shops", ..case }
+}
+
 fn of_staff(case: Case) -> Case {
     Case { world: "staff", ..case }
 }

@@ -163,6 +163,9 @@ impl Question {
             }
             Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
             Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
+            Self::Shops { tenant, merchant: of, after: from } => {
+                reads::shops(&slug(tenant), merchant(of), after(from.as_ref()))
+            }
             Self::StaffMembers { tenant, merchant: of, after: from } => {
                 let employer = of.as_ref().map_or(Employer::Operator, |of| Employer::Merchant(merchant(of)));
                 reads::staff_members(&slug(tenant), employer, after(from.as_ref()).map(StaffId::new))
