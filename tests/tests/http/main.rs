@@ -40,6 +40,7 @@ mod records;
 mod roundtrips;
 mod routes;
 mod scenarios;
+mod sealed_lists;
 mod secrets;
 mod sign_ins;
 mod signatures;

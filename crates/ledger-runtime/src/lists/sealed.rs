@@ -16,6 +16,7 @@ use ledger_core::reads;
 use ledger_core::sealing::lanes::Binding;
 use ledger_core::sealing::{SealedPlace, SealedRange, SealedStep, SealedWalk};
 use ledger_core::time::{Timestamp, UtcDay};
+use std::collections::VecDeque;
 use uuid::Uuid;
 
 /// The most segments that a request reads.
@@ -27,11 +28,21 @@ const ENTRIES_AT_ONCE: usize = 50;
 /// The most bindings that are read for the beginning of a list.
 const BINDINGS_MAX: usize = 50;
 
-/// What of the order a request still reads.
+/// How far a request has read the order.
 struct Reading {
     walk: SealedWalk,
+    /// Entries that the walk has passed and the request has not read.
+    passed: VecDeque<(SealedPlace, Key)>,
     segments_left: usize,
-    is_at_end: bool,
+    /// Whether the walk is at its end, or needs more segments than are left.
+    stopped: Option<Stop>,
+}
+
+/// Why a walk goes no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    AtEnd,
+    SegmentsRead,
 }
 
 impl App {
@@ -50,30 +61,31 @@ impl App {
         let range = SealedRange { from: wanted.from, until: wanted.until };
         let place = self.place_of(tenant, wanted, range).await?;
         let walk = SealedWalk::new(tenant.clone(), range, place);
-        let mut reading = Reading { walk, segments_left: SEGMENTS_MAX, is_at_end: false };
+        let mut reading = Reading { walk, passed: VecDeque::new(), segments_left: SEGMENTS_MAX, stopped: None };
         let (mut items, mut entries_left) = (Vec::new(), READ_ITEMS_MAX);
+        let page = |items, place: Option<&SealedPlace>| {
+            let next_cursor = place.map(|place| SealedCursor::at(place.clone()).to_string());
+            Ok(Page { items, next_cursor })
+        };
         loop {
             let at_once = wanted.limit.clamp(10, ENTRIES_AT_ONCE).min(entries_left);
             let found = self.next_entries(&mut reading, at_once).await?;
             let keys: Vec<Key> = found.iter().map(|(_, key)| key.clone()).collect();
             let records = self.opened_records(tenant, kind, &keys).await?;
+            let stopped = reading.stopped.filter(|_| reading.passed.is_empty());
             for (at, ((place, _), record)) in (1..).zip(found.iter().zip(records)) {
-                if let Some(view) = record.map(|record| shown(&record, &wanted.filter)).transpose()?.flatten() {
-                    items.push(view);
-                }
-                let is_last = reading.is_at_end && at == found.len();
+                items.extend(record.map(|record| shown(&record, &wanted.filter)).transpose()?.flatten());
+                let is_last = stopped == Some(Stop::AtEnd) && at == found.len();
                 if items.len() >= wanted.limit && !is_last {
-                    return Ok(Page { items, next_cursor: Some(SealedCursor::at(place.clone()).to_string()) });
+                    return page(items, Some(place));
                 }
             }
             entries_left = entries_left.saturating_sub(found.len());
-            if reading.is_at_end {
-                return Ok(Page { items, next_cursor: None });
-            }
-            if entries_left == 0 || reading.segments_left == 0 {
-                let place = if entries_left == 0 { found.last().map(|(place, _)| place) } else { None };
-                let place = place.unwrap_or_else(|| reading.walk.place()).clone();
-                return Ok(Page { items, next_cursor: Some(SealedCursor::at(place).to_string()) });
+            match (stopped, found.last()) {
+                (Some(Stop::AtEnd), _) => return page(items, None),
+                (Some(Stop::SegmentsRead), _) => return page(items, Some(reading.walk.place())),
+                (None, Some((last, _))) if entries_left == 0 => return page(items, Some(last)),
+                (None, _) => {}
             }
         }
     }
@@ -144,13 +156,13 @@ impl App {
         Ok(found.into_iter().filter(|binding| binding.bound_at >= from).nth(1))
     }
 
-    /// The next entries, about `wanted` of them; fewer at the end, or where the request has read its segments.
+    /// The next `wanted` entries; fewer where the walk stops.
     async fn next_entries(&self, reading: &mut Reading, wanted: usize) -> Result<Vec<(SealedPlace, Key)>, Problem> {
-        let mut found = Vec::new();
-        while found.len() < wanted {
-            let at_once = reading.segments_left.min(SEGMENTS_AT_ONCE);
-            match reading.walk.step(at_once) {
-                SealedStep::Segments(_) | SealedStep::Days(_) if reading.segments_left == 0 => break,
+        while reading.passed.len() < wanted && reading.stopped.is_none() {
+            match reading.walk.step(reading.segments_left.min(SEGMENTS_AT_ONCE)) {
+                SealedStep::Segments(_) | SealedStep::Days(_) if reading.segments_left == 0 => {
+                    reading.stopped = Some(Stop::SegmentsRead);
+                }
                 SealedStep::Segments(keys) => {
                     let items = self.dynamo().get_many(&keys).await?;
                     reading.walk.add_segments(&keys, &items)?;
@@ -160,18 +172,14 @@ impl App {
                     let items = self.dynamo().query(&query).await?;
                     reading.segments_left = reading.segments_left.saturating_sub(items.len());
                     if !reading.walk.add_days(&items)? {
-                        reading.is_at_end = true;
-                        break;
+                        reading.stopped = Some(Stop::AtEnd);
                     }
                 }
-                SealedStep::Entries(entries) => found.extend(entries),
-                SealedStep::End => {
-                    reading.is_at_end = true;
-                    break;
-                }
+                SealedStep::Entries(entries) => reading.passed.extend(entries),
+                SealedStep::End => reading.stopped = Some(Stop::AtEnd),
             }
         }
-        Ok(found)
+        Ok(reading.passed.drain(..wanted.min(reading.passed.len())).collect())
     }
 
     async fn opened_records(

@@ -132,6 +132,8 @@ async fn views(stage: &Stage) {
         "holds",
         "idempotency/readiness",
         "merchants",
+        "payments",
+        "refunds",
         "settlements",
         "terms",
         "terms/previews",
