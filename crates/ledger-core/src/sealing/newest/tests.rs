@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::crediting::LaneCredits;
-use crate::dynamo::{Attributes, Value};
+use crate::dynamo::Value;
 use crate::ids::{CustomerId, TransactionId};
 use crate::keys::{Partition, attr};
 use crate::sealing::Sealable;
