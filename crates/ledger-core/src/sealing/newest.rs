@@ -164,7 +164,7 @@ impl SealedWalk {
         Ok(())
     }
 
-    /// Adds segments of the chain of days that were asked for. If there are none, the chain is at its end.
+    /// Adds segments of the chain of days that were asked for. Returns whether there are any: else the chain is at its end.
     ///
     /// # Errors
     /// [`ItemError`] if one is malformed.

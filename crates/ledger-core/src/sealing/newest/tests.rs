@@ -87,7 +87,7 @@ impl Trail {
         SealedPlace::Lanes { next: self.heads.iter().map(|head| head.link.number).collect(), met: None }
     }
 
-    /// The next entries from a place on, at least `count` if there are as many, and the segments that were read.
+    /// The next entries from a place on, at least `count` if there are as many.
     fn walk(&self, place: SealedPlace, range: SealedRange, count: usize, at_once: usize) -> Vec<(SealedPlace, Key)> {
         let mut walk = SealedWalk::new(tenant(), range, place);
         let mut found = Vec::new();
