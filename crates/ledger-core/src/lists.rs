@@ -2,15 +2,20 @@
 
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::{MerchantId, ShopId};
-use crate::journal::HistoryLine;
-use crate::keys::attr;
+use crate::ids::{MerchantId, ShopId, Tenant};
+use crate::journal::{HistoryLine, JournalEntry};
+use crate::keys::{self, Key, attr};
 use crate::money::{Asset, Delta, RequestedAmount};
 use crate::operation::Operation;
 use crate::payment_state::PaymentState;
 use crate::payments::ReturnKind;
 use crate::topups::{TopupRecord, TopupState};
 use rust_decimal::Decimal;
+
+/// The operations whose entries open a payment. A capture and an end of a hold have operations of their own.
+const PAYING: [Operation; 4] = [Operation::Pay, Operation::Charge, Operation::CardPay, Operation::TerminalCharge];
+/// The operations whose entries open a refund.
+const REFUNDING: [Operation; 2] = [Operation::Refund, Operation::CardRefund];
 
 /// A range of amounts of one asset. Both bounds are inclusive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,6 +58,15 @@ pub struct RecordFilter {
     pub amounts: AmountFilter,
 }
 
+/// What a list of the whole tenant has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListedKind {
+    /// Payments of every state.
+    Payments,
+    /// Refunds, without reversals.
+    Refunds,
+}
+
 /// Which of a customer's top-ups are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TopupFilter {
@@ -69,6 +83,32 @@ pub struct HoldFilter {
     pub merchant: Option<MerchantId>,
     /// The payer; any if absent.
     pub payer: Option<Account>,
+}
+
+impl ListedKind {
+    /// The kind of its records.
+    #[must_use]
+    pub const fn record_kind(self) -> RecordKind {
+        match self {
+            Self::Payments => RecordKind::Payment,
+            Self::Refunds => RecordKind::Return(ReturnKind::Refund),
+        }
+    }
+
+    /// The key of the record that an entry opened; `None` for an entry that opened no record of this kind. Each record
+    /// is opened by one entry.
+    #[must_use]
+    pub fn opened_by(self, tenant: &Tenant, entry: &JournalEntry) -> Option<Key> {
+        let is_one_of = |operations: &[Operation]| operations.iter().any(|of| of.name() == entry.operation);
+        let payment = entry.payment_id?;
+        match self {
+            Self::Payments => is_one_of(&PAYING).then(|| keys::payment(tenant, payment)),
+            Self::Refunds => {
+                let refund = entry.refund_id.filter(|_| is_one_of(&REFUNDING))?;
+                Some(keys::refund(tenant, payment, refund))
+            }
+        }
+    }
 }
 
 impl HoldFilter {

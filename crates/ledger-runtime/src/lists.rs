@@ -3,6 +3,8 @@
 //! A range is a range of keys, so nothing outside of it is read. Other filters are applied to items after they are read;
 //! the number of items that a request reads has a bound, so a page may be short, or empty, and still have a cursor.
 
+mod sealed;
+
 use crate::app::App;
 use crate::cursor::{Cursor, PairCursor};
 use crate::problem::Problem;

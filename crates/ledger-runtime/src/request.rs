@@ -17,7 +17,7 @@ pub use fields::{
     ASSET_NOT_RUN, Empty, MEMO_CHARS_MAX, ProfileBody, SentProfile, SentText, StatusBody, amount, amount_in, email, id,
     kana, memo, name, phone, text_of, word,
 };
-pub use listing::{HistoryListing, Listing, RecordListing, TopupListing};
+pub use listing::{HistoryListing, Listing, RecordListing, SealedListing, TenantListing, TopupListing};
 pub use params::{Page, Params, ParseId, PathId, PathOf, TimedPage, search_limit};
 pub use patch::PatchField;
 pub use pin::PinText;

@@ -1,7 +1,10 @@
-//! The last segments of lanes that this process knows to be whole.
+//! The heads of a trail's lanes, and the last segments that this process knows to be whole.
 
+use crate::dynamo::{Dynamo, ReadError};
 use ledger_core::ids::Tenant;
-use ledger_core::sealing::lanes::LaneLink;
+use ledger_core::keys;
+use ledger_core::reads;
+use ledger_core::sealing::lanes::{Heads, LaneLink, Lanes};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -22,4 +25,26 @@ impl SealedHeads {
     fn locked(&self) -> MutexGuard<'_, BTreeMap<Tenant, BTreeMap<u32, LaneLink>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The heads of a trail's lanes; `None` if they are not opened.
+pub(crate) async fn heads(dynamo: &Dynamo, tenant: &Tenant) -> Result<Option<Heads>, ReadError> {
+    let items = dynamo.query(&reads::seal_heads(tenant)).await?;
+    match Heads::read(tenant, &items) {
+        Ok(None) => Ok(None),
+        Ok(Some(heads)) if heads.is_of_one_number() => Ok(Some(heads)),
+        // Their number was raised while they were read, or an item is wrong.
+        Ok(Some(_)) | Err(_) => Ok(heads_at_once(dynamo, tenant).await?.0),
+    }
+}
+
+/// The heads of a trail's lanes as of one moment, and the lanes beyond their number that have a head.
+pub(crate) async fn heads_at_once(dynamo: &Dynamo, tenant: &Tenant) -> Result<(Option<Heads>, Vec<u32>), ReadError> {
+    let mut keys = vec![keys::seal_head(tenant)];
+    keys.extend((0..Lanes::MAX.count()).map(|lane| keys::lane_head(tenant, lane)));
+    let items = dynamo.get_together(&keys).await?;
+    let heads = Heads::read(tenant, &items.iter().flatten().cloned().collect::<Vec<_>>())?;
+    let count = heads.as_ref().map_or(0, |heads| heads.trail.lanes.count());
+    let beyond = (0..).zip(items.iter().skip(1)).filter(|(lane, item)| *lane >= count && item.is_some());
+    Ok((heads, beyond.map(|(lane, _)| lane).collect()))
 }

@@ -23,6 +23,7 @@ use crate::app::App;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::publishing::{Published, Sweep};
+use crate::sealed_heads;
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
@@ -81,7 +82,7 @@ pub struct Sealed {
 /// 503 if the store cannot be read or written; a later run continues. 500 if a record could not be sealed, after all
 /// others.
 pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
-    let heads = read::heads(app.dynamo(), tenant).await?;
+    let heads = sealed_heads::heads(app.dynamo(), tenant).await?;
     if !pass.opens_lanes && heads.is_none() {
         return run_by_days(app, tenant, pass).await;
     }

@@ -63,6 +63,8 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(customers::GET.on(customers::get))
         .route(customers::LIMITS.on(customers::limits))
         .route(customer_file::GET.on(customer_file::get))
+        .route(payments::LIST.on(payments::list))
+        .route(payments::REFUNDS.on(payments::refunds))
         .route(payments::GET.on(payments::get))
         .route(payments::HOLDS.on(payments::holds))
         .route(payments::OF_MERCHANT.on(payments::of_merchant))

@@ -1,18 +1,22 @@
-//! `GET /v1/admin/payments/{payment_id}`: a payment of any merchant; the payments of one merchant; and
-//! open holds.
+//! `GET /v1/admin/payments` and `/v1/admin/refunds`: payments and refunds of all merchants; a payment; the payments of
+//! one merchant; and open holds.
 
+use crate::customers;
+use crate::transactions::existing;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::account::Account;
+use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{CustomerId, MerchantId, PaymentId};
-use ledger_core::keys;
-use ledger_core::lists::HoldFilter;
+use ledger_core::keys::{self, Partition};
+use ledger_core::lists::{HoldFilter, ListedKind};
 use ledger_core::payments::PaymentRecord;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
 use ledger_runtime::identity::{Admin, Caller};
+use ledger_runtime::permission;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Params, PathId, RecordListing};
+use ledger_runtime::request::{self, Params, PathId, RecordListing, TenantListing};
 use ledger_runtime::views::{HoldView, Page, PaymentDetail, RecordView};
 
 pub(crate) const OF_MERCHANT: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/payments")
@@ -60,6 +64,79 @@ pub(crate) async fn holds(
     params.finish()?;
     let filter = HoldFilter { merchant, payer: customer.map(Account::Customer) };
     app.open_holds(who.tenant(), page, filter).await.map(Json)
+}
+
+const OF_TENANT: &str = "What was sealed last is first: newest first, except what was sealed late. The worker seals within two minutes, so \
+     that the most recent ones are missing that long. A page may have fewer items than `limit`, or none, and still a \
+     `next_cursor`. With `customer_id`, the audit trail shows who read them.";
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/payments")
+    .summary("Lists payments to all merchants.")
+    .about(OF_TENANT)
+    .permission(Permission::MerchantsRead)
+    .pages_of::<RecordView>()
+    .parameter(TenantListing::MERCHANT)
+    .parameter(TenantListing::CUSTOMER)
+    .parameter(RecordListing::STATUS)
+    .in_ranges_of_asset()
+    .when(Code::NotFound, "no such merchant or customer");
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    let state = params.payment_status()?;
+    let wanted = params.tenant_listing(ListedKind::Payments, state)?;
+    params.finish()?;
+    of_tenant(&app, &who, ListedKind::Payments, &wanted).await
+}
+
+pub(crate) const REFUNDS: Endpoint = Endpoint::get("/v1/admin/refunds")
+    .summary("Lists refunds of all merchants, without reversals.")
+    .about(OF_TENANT)
+    .permission(Permission::MerchantsRead)
+    .pages_of::<RecordView>()
+    .parameter(TenantListing::MERCHANT)
+    .parameter(TenantListing::CUSTOMER)
+    .in_ranges_of_asset()
+    .when(Code::NotFound, "no such merchant or customer");
+
+pub(crate) async fn refunds(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    let wanted = params.tenant_listing(ListedKind::Refunds, None)?;
+    params.finish()?;
+    of_tenant(&app, &who, ListedKind::Refunds, &wanted).await
+}
+
+async fn of_tenant(
+    app: &App,
+    who: &Admin,
+    kind: ListedKind,
+    wanted: &TenantListing,
+) -> Result<Json<Page<RecordView>>, Problem> {
+    let tenant = who.tenant();
+    match wanted {
+        TenantListing::All(wanted) => app.sealed_records(tenant, kind, wanted).await.map(Json),
+        TenantListing::OfMerchant(merchant, wanted) => {
+            let merchant = app.merchant(tenant, *merchant).await?;
+            let of = (merchant.id, merchant.shards);
+            let (items, next_cursor) = app.merchant_records(tenant, of, wanted.listing, &wanted.filter).await?;
+            let items = items.iter().map(RecordView::read_with_merchant).collect::<Result<_, ItemError>>()?;
+            Ok(Json(Page { items, next_cursor }))
+        }
+        TenantListing::OfCustomer(customer, wanted) => {
+            permission::require(app, &who.member(), Permission::CustomersRead).await?;
+            let _ = existing(app, &Partition::customer(tenant, *customer).profile()).await?;
+            let of = (kind, *customer);
+            let page = app.customer_records(tenant, of, wanted.listing, &wanted.filter).await?;
+            customers::record_read(app, who, *customer).await?;
+            Ok(Json(page))
+        }
+    }
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/payments/{payment_id}")

@@ -41,6 +41,7 @@ mod records;
 mod roundtrips;
 mod routes;
 mod scenarios;
+mod sealed_lists;
 mod secrets;
 mod shops;
 mod sign_ins;

@@ -13,11 +13,13 @@
 mod canonical;
 mod holder;
 pub mod lanes;
+mod newest;
 mod segment;
 mod verify;
 
 pub use canonical::{SealHash, digest};
 pub use holder::{Batch, BatchRejection, RECORDS_MAX, SEALING_LEASE, Sealing, Trail};
+pub use newest::{SealedPlace, SealedRange, SealedStep, SealedWalk};
 pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, segment_of, unmark};
 pub use verify::{Chain, Fault, Finding, Kind, Read};
 

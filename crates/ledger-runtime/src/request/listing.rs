@@ -1,13 +1,13 @@
 //! Query parameters of lists: a page, a range of time, an asset and a range of amounts.
 
 use super::{Page, Params};
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, SealedCursor};
 use crate::parameter::{Kind, Parameter};
 use crate::problem::Problem;
 use axum::extract::FromRequestParts;
 use http::request::Parts;
-use ledger_core::ids::{MerchantId, ShopId, least_born_at};
-use ledger_core::lists::{AmountFilter, HistoryFilter, RecordFilter, RecordKind, TopupFilter};
+use ledger_core::ids::{CustomerId, MerchantId, ShopId, least_born_at};
+use ledger_core::lists::{AmountFilter, HistoryFilter, ListedKind, RecordFilter, RecordKind, TopupFilter};
 use ledger_core::money::{Asset, RequestedAmount};
 use ledger_core::operation::Operation;
 use ledger_core::payment_state::PaymentState;
@@ -230,14 +230,89 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordListing {
         let mut params = Params::from_request_parts(parts, state).await?;
         let kinds = "payment, refund, payment_reversal or refund_reversal";
         let kind = params.take("kind")?.map(|word| super::word("kind", &word, RecordKind::parse, kinds));
-        let stored = "authorized, captured, partially_refunded, refunded, canceled, expired or reversed";
-        let state = params.take("status")?.map(|word| super::word("status", &word, status, stored));
         let shop = params.take("shop_id")?.map(|id| super::id("shop_id", &id, ShopId::parse)).transpose()?;
-        let (kind, state) = (kind.transpose()?, state.transpose()?);
+        let (kind, state) = (kind.transpose()?, params.payment_status()?);
         let filter = RecordFilter { kind, state, shop, amounts: params.amounts()? };
         let this = Self { listing: params.listing()?, filter };
         params.finish()?;
         Ok(this)
+    }
+}
+
+/// A page and range of sealed payments or refunds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SealedListing {
+    /// The number of items, 1 to 100.
+    pub limit: usize,
+    /// The place that the page begins at; `None` for the first page.
+    pub cursor: Option<SealedCursor>,
+    /// The first instant of the range; none if absent.
+    pub from: Option<Timestamp>,
+    /// The first instant after the range; none if absent.
+    pub until: Option<Timestamp>,
+    /// The wanted records.
+    pub filter: RecordFilter,
+}
+
+/// Whose payments or refunds a list of the whole tenant has, and which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TenantListing {
+    /// Those of all merchants.
+    All(SealedListing),
+    /// Those of a merchant.
+    OfMerchant(MerchantId, RecordListing),
+    /// Those of a customer's wallet.
+    OfCustomer(CustomerId, RecordListing),
+}
+
+impl TenantListing {
+    /// The merchant of the list.
+    pub const MERCHANT: Parameter =
+        Parameter::in_query("merchant_id", "Those of this merchant. Not with `customer_id`.", Kind::Id);
+    /// The customer of the list.
+    pub const CUSTOMER: Parameter = Parameter::in_query(
+        "customer_id",
+        "Those of this customer's wallet. Needs the permission `customers.read` too.",
+        Kind::Id,
+    );
+}
+
+impl Params {
+    /// Takes the parameters of a list of the whole tenant but `status`.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed, or both `merchant_id` and `customer_id` are given.
+    pub fn tenant_listing(&mut self, kind: ListedKind, state: Option<PaymentState>) -> Result<TenantListing, Problem> {
+        let merchant = self.take("merchant_id")?;
+        let merchant = merchant.map(|id| super::id("merchant_id", &id, MerchantId::parse)).transpose()?;
+        let customer = self.take("customer_id")?;
+        let customer = customer.map(|id| super::id("customer_id", &id, CustomerId::parse)).transpose()?;
+        let filter = RecordFilter { kind: Some(kind.record_kind()), state, shop: None, amounts: self.amounts()? };
+        match (merchant, customer) {
+            (Some(_), Some(_)) => {
+                Err(Problem::invalid_field("customer_id", "must be absent if `merchant_id` is given"))
+            }
+            (Some(merchant), None) => {
+                Ok(TenantListing::OfMerchant(merchant, RecordListing { listing: self.listing()?, filter }))
+            }
+            (None, Some(customer)) => {
+                Ok(TenantListing::OfCustomer(customer, RecordListing { listing: self.listing()?, filter }))
+            }
+            (None, None) => {
+                let (from, until) = self.range()?;
+                let (limit, cursor) = self.sealed_page()?;
+                Ok(TenantListing::All(SealedListing { limit, cursor, from, until, filter }))
+            }
+        }
+    }
+
+    /// Takes `status`, of a payment.
+    ///
+    /// # Errors
+    /// 400 if it is no status of a stored payment.
+    pub fn payment_status(&mut self) -> Result<Option<PaymentState>, Problem> {
+        let stored = "authorized, captured, partially_refunded, refunded, canceled, expired or reversed";
+        self.take("status")?.map(|word| super::word("status", &word, status, stored)).transpose()
     }
 }
 

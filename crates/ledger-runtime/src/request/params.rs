@@ -1,7 +1,7 @@
 //! Path segments and query parameters. A path that names no possible resource is answered with 404, an unknown query
 //! parameter with 400.
 
-use crate::cursor::{Cursor, PairCursor, TimedCursor};
+use crate::cursor::{Cursor, PairCursor, SealedCursor, TimedCursor};
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
@@ -211,6 +211,14 @@ impl Params {
     /// 400 if one of them is malformed.
     pub fn pair_page(&mut self) -> Result<(usize, Option<PairCursor>), Problem> {
         Ok((self.limit()?, self.take(CURSOR)?.as_deref().map(PairCursor::parse).transpose()?))
+    }
+
+    /// Takes `limit`, and the `cursor` of a list of sealed entries.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn sealed_page(&mut self) -> Result<(usize, Option<SealedCursor>), Problem> {
+        Ok((self.limit()?, self.take(CURSOR)?.as_deref().map(SealedCursor::parse).transpose()?))
     }
 
     fn limit(&mut self) -> Result<usize, Problem> {

@@ -8,15 +8,14 @@
 
 mod restored;
 
-use super::read::{
-    Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, heads as read_heads, heads_at_once, unmark_sealed,
-};
+use super::read::{Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
 use super::writer::Writer;
 use super::{ACTS_MARGIN, Pass, Sealed, volumes};
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
 use crate::publishing::Published;
+use crate::sealed_heads::{heads as read_heads, heads_at_once};
 use futures::future::join_all;
 use ledger_core::crediting::{LaneCredits, VolumeLimits};
 use ledger_core::ids::{MerchantId, Tenant};

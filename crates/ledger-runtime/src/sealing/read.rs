@@ -11,10 +11,9 @@ use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::events::PublishedEntry;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Query};
-use ledger_core::sealing::lanes::{Heads, Lanes};
 use ledger_core::sealing::{Sealable, is_sealed, unmark};
 use ledger_core::staff::is_act_of_recovery;
 use ledger_core::time::Timestamp;
@@ -274,28 +273,6 @@ impl Page {
         let next = self.after.is_some().then_some(self);
         Ok((rows, next))
     }
-}
-
-/// The heads of a trail's lanes; `None` if they are not opened.
-pub(super) async fn heads(dynamo: &Dynamo, tenant: &Tenant) -> Result<Option<Heads>, ReadError> {
-    let items = dynamo.query(&reads::seal_heads(tenant)).await?;
-    match Heads::read(tenant, &items) {
-        Ok(None) => Ok(None),
-        Ok(Some(heads)) if heads.is_of_one_number() => Ok(Some(heads)),
-        // Their number was raised while they were read, or an item is wrong.
-        Ok(Some(_)) | Err(_) => Ok(heads_at_once(dynamo, tenant).await?.0),
-    }
-}
-
-/// The heads of a trail's lanes as of one moment, and the lanes beyond their number that have a head.
-pub(super) async fn heads_at_once(dynamo: &Dynamo, tenant: &Tenant) -> Result<(Option<Heads>, Vec<u32>), ReadError> {
-    let mut keys = vec![keys::seal_head(tenant)];
-    keys.extend((0..Lanes::MAX.count()).map(|lane| keys::lane_head(tenant, lane)));
-    let items = dynamo.get_together(&keys).await?;
-    let heads = Heads::read(tenant, &items.iter().flatten().cloned().collect::<Vec<_>>())?;
-    let count = heads.as_ref().map_or(0, |heads| heads.trail.lanes.count());
-    let beyond = (0..).zip(items.iter().skip(1)).filter(|(lane, item)| *lane >= count && item.is_some());
-    Ok((heads, beyond.map(|(lane, _)| lane).collect()))
 }
 
 /// Removes the due index entries of sealed records.

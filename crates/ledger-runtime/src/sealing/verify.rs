@@ -1,7 +1,8 @@
 //! Verifies a tenant's chain and the records that it seals. It only reads: read-only credentials are enough.
 
-use super::read::{heads_at_once, key_of, records};
+use super::read::{key_of, records};
 use crate::dynamo::{Dynamo, ReadError};
+use crate::sealed_heads::heads_at_once;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key, Shards};

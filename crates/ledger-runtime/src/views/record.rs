@@ -22,6 +22,9 @@ pub struct RecordView {
     pub refund_id: Option<String>,
     /// The journal entry's id.
     pub transaction_id: String,
+    /// The merchant; only in lists of the whole tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merchant_id: Option<String>,
     /// The terminal that charged the customer's code; absent for every other payment and its refunds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminal_id: Option<String>,
@@ -91,6 +94,7 @@ impl RecordView {
             payment_id: item.string("payment_id")?,
             refund_id: item.opt_string("refund_id")?,
             transaction_id: item.string("transaction_id")?,
+            merchant_id: None,
             terminal_id: item.opt_string("terminal_id")?,
             shop_id: item.opt_string(attr::SHOP)?,
             asset: item.string("asset")?,
@@ -98,5 +102,12 @@ impl RecordView {
             status: item.opt_string("state")?,
             created_at: item.string(attr::CREATED_AT)?,
         })
+    }
+    /// Reads a stored payment, refund or reversal with its merchant.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read_with_merchant(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self { merchant_id: Some(item.string("merchant_id")?), ..Self::read(item)? })
     }
 }

@@ -11,7 +11,7 @@ use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::settling::{self, local_settler};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World};
+use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, shops};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -134,6 +134,8 @@ async fn views(stage: &Stage) {
         "holds",
         "idempotency/readiness",
         "merchants",
+        "payments",
+        "refunds",
         "settlements",
         "terms",
         "terms/previews",
@@ -157,6 +159,13 @@ async fn views(stage: &Stage) {
     view(format!("/v1/admin/customers/{}/transactions", customer.id), staff).await;
     view(format!("/v1/admin/customers/{}/topups", customer.id), staff).await;
     view(format!("/v1/admin/merchants/{}/payments", merchant.id), staff).await;
+    view(format!("/v1/admin/merchants/{}/shops", merchant.id), staff).await;
+    let shop = shops::opened(world, merchant, "Station").await;
+    for path in ["shops".to_owned(), format!("shops/{shop}"), format!("terminals/{}", stage.terminal.id)] {
+        view(format!("/v1/merchant/{path}"), &merchant.who).await;
+    }
+    // A tenant in migration has no lists.
+    let _ = world.api.send(&Call::get("/v1/merchant/terminals", &merchant.who)).await;
     view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
     let batch = world.api.settle(&batch).await;
