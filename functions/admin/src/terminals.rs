@@ -163,10 +163,14 @@ async fn plan_open(
     let (tenant, actor) = (who.tenant(), who.actor());
     let terms = app.terms(tenant).await?;
     let planned = match registered {
-        Registered::Till(merchant) if app.merchant(tenant, merchant).await.is_ok_and(|terms| terms.closing) => {
-            return Err(PlanRefusal::Refused(Failure::WrongState).into());
+        Registered::Till(merchant) => {
+            match app.merchant(tenant, merchant).await {
+                Ok(terms) if terms.closing => return Err(PlanRefusal::Refused(Failure::WrongState).into()),
+                // One that does not exist is refused by the transaction.
+                Err(problem) if problem.code() != Code::NotFound.name() => return Err(problem.into()),
+                Ok(_) | Err(_) => terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?,
+            }
         }
-        Registered::Till(merchant) => terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?,
         Registered::Counter => {
             let terminal = id.unwrap_or(TerminalId::new(cx.resource_id));
             if terms.approvals.are_required() {

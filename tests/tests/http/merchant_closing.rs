@@ -2,11 +2,12 @@
 #![cfg(feature = "stack")]
 
 use futures::future::{join, join_all};
+use ledger_core::dynamo;
 use ledger_core::terms::RecordVersion;
 use ledger_local::credential::Credential;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::settling::Settling;
-use ledger_tests::http::world::new_key;
+use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Who, World, host, shops};
 use serde_json::{Value, json};
 
@@ -215,4 +216,25 @@ async fn close_that_begins_against_payments_and_refunds_leaves_the_books_whole()
     let _ = world.check_books().await;
     let run = world.reconciled().await;
     assert_eq!(run["status"], "clean", "{run}");
+}
+
+#[tokio::test]
+async fn terminal_of_a_merchant_that_cannot_be_read_is_not_registered() {
+    let world = stage("closing-unreadable").await.world;
+    let merchant = world.merchant().await;
+    let mut profile = world
+        .books()
+        .await
+        .row(&format!("{}#merchant#{}", world.tenant, merchant.id), "PROFILE")
+        .cloned()
+        .expect("a row");
+    let _ = profile.insert("shards".to_owned(), dynamo::Value::S("four".to_owned()));
+    world.plant(profile).await;
+    let opens = json!({"merchant_id": merchant.id});
+    let opens = Call::post("/v1/admin/terminals", &world.operator.who, &opens).key(new_key());
+    assert_eq!(world.api.send(&opens).await.status, 500);
+    assert_eq!(world.books().await.under("PROFILE").filter(|(pk, ..)| pk.contains("#terminal#")).count(), 1);
+    let nowhere = json!({"merchant_id": new_id()});
+    let nowhere = Call::post("/v1/admin/terminals", &world.operator.who, &nowhere).key(new_key());
+    assert_eq!(world.api.settle(&nowhere).await.code().unwrap_or_default(), "not_found");
 }

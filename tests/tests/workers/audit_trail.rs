@@ -124,7 +124,9 @@ async fn every_staff_act_is_on_record() {
         let prepared = endpoint.prepare(&stage).await;
         // A customer's change of an address is on record too.
         let is_act = endpoint == Endpoint::ProfilePatch
-            || ["/v1/admin/", "/v1/merchant/staff"].iter().any(|path| prepared.call.path.starts_with(path));
+            || ["/v1/admin/", "/v1/merchant/staff", "/v1/merchant/shops", "/v1/merchant/terminals"]
+                .iter()
+                .any(|path| prepared.call.path.starts_with(path));
         let before = acts().await;
         let _ = stage.world.api.settle(&prepared.call).await.good();
         assert_eq!(acts().await - before, usize::from(is_act), "{endpoint:?}");
