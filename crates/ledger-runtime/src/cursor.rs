@@ -94,8 +94,8 @@ impl fmt::Display for TimedCursor {
     }
 }
 
-/// The place in the result of a search after this sort key. It may hold a name, so it is sent in bodies only, and its
-/// debug form has none.
+/// The place in a list, or in the result of a search, after this sort key. That of a search may hold a name, so it is sent in
+/// bodies only, and the debug form has none.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PlacedCursor(String);
 

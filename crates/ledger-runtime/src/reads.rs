@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::cursor::Cursor;
 use crate::finding::ROUNDS_MAX;
 use crate::identity::{Caller, Member};
+use crate::lists::read_max;
 use crate::problem::Problem;
-use crate::request;
+use crate::request::{self, Listing};
 use crate::views::{HistoryView, OperationView, Page, SettlementView, ShopView, StaffView};
 use futures::future::try_join_all;
 use ledger_core::account::Account;
@@ -70,16 +71,25 @@ impl App {
         self.newest(vec![query], page.limit, "preview_id").await
     }
 
-    /// A page of the staff that a caller belongs to, largest id first.
+    /// A page of the staff that a caller belongs to, largest id first, with a status or with any. A page of some members only
+    /// may be short, and still have a cursor.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
-    pub async fn staff(&self, who: &Member, page: request::Page) -> Result<Page<StaffView>, Problem> {
+    pub async fn staff(
+        &self,
+        who: &Member,
+        page: request::Page,
+        status: Option<&str>,
+    ) -> Result<Page<StaffView>, Problem> {
         let after = page.cursor.map(Cursor::id).map(StaffId::new);
-        let query = reads::staff_members(who.tenant(), who.employer(), after).limit(page.limit.saturating_add(1));
-        let (items, next_cursor) = self.newest(vec![query], page.limit, "staff_id").await?;
-        let view = |item| StaffMember::read(who.employer(), item).map(|member| StaffView::from(&member));
-        Ok(Page { items: items.iter().map(view).collect::<Result<_, ItemError>>()?, next_cursor })
+        let query = reads::staff_members(who.tenant(), who.employer(), after);
+        let view = |item: &Item| {
+            let member = StaffMember::read(who.employer(), item)?;
+            Ok(status.is_none_or(|status| member.state.name() == status).then(|| StaffView::from(&member)))
+        };
+        let listing = Listing { page, from: None, until: None };
+        self.sifted_list(query, "staff_id", (listing, read_max(page.limit, status.is_none())), view).await
     }
 
     /// A page of a merchant's shops, newest first.
@@ -240,7 +250,7 @@ impl App {
     }
 
     /// The newest `limit` items of several queries, ordered by the id in `id_attribute`, and the next cursor.
-    async fn newest(
+    pub(crate) async fn newest(
         &self,
         queries: Vec<Query>,
         limit: usize,

@@ -27,7 +27,7 @@ pub use payment::{PaymentDetail, PaymentView, RefundView};
 pub use reconciliation::{BreakView, FindingView, RunView};
 pub use record::{HoldView, RecordView};
 pub use settlement::{AssetTotalsView, SettlementView};
-pub use staff::{StaffChangeView, StaffView};
+pub use staff::{STAFF_STATUSES, StaffChangeView, StaffView};
 pub use timeline::{ActView, TimelineView, texts};
 pub(crate) use topup::answer as topup_answer;
 pub use topup::{TOPUP_OF_CUSTOMER, TOPUP_OF_OPERATOR, TopupCreatedView, TopupRefundView, TopupView};

@@ -4,7 +4,6 @@
 use crate::customers;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::customers::profile::Status;
 use ledger_core::customers::read::{self, FoundBy};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::finding::Sought;
@@ -86,7 +85,7 @@ pub(crate) async fn list(
     who: Admin,
     mut params: Params,
 ) -> Result<Json<Page<CustomerListedView>>, Problem> {
-    let status = status(&mut params)?;
+    let status = params.word("status", STATUSES)?;
     let page = params.timed_page()?;
     params.finish()?;
     let tenant = who.tenant();
@@ -96,7 +95,7 @@ pub(crate) async fn list(
         |times| (0..keys::LISTED_SHARDS.count()).map(|shard| reads::customers(index, tenant, shard, times)).collect();
     let keep = |profile: &Item| {
         let view = CustomerListedView::read(profile)?;
-        Ok(status.is_none_or(|status| view.status == status.name()).then_some(view))
+        Ok(status.is_none_or(|status| view.status == status).then_some(view))
     };
     let found = app.listed_page(tenant, page, shards, (Key::clone, keep)).await?;
     record(&app, &who, FoundBy::List, found.items.len()).await?;
@@ -183,11 +182,6 @@ impl CustomerListedView {
 }
 
 /// Takes the status of accounts that a list is of.
-pub(crate) fn status(params: &mut Params) -> Result<Option<Status>, Problem> {
-    let status = params.take("status")?;
-    status.map(|word| request::word("status", &word, Status::parse, "active or frozen")).transpose()
-}
-
 /// Puts on the audit trail who found customers. Without the record they are not shown.
 async fn record(app: &App, who: &Admin, by: FoundBy, found: usize) -> Result<(), Problem> {
     // A tenant whose staff has no records cannot say who its staff is.

@@ -6,7 +6,6 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::finding::Sought;
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Key, Lookup, attr};
-use ledger_core::merchants::MerchantStatus;
 use ledger_runtime::app::App;
 use ledger_runtime::cursor::PlacedCursor;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
@@ -17,7 +16,7 @@ use ledger_runtime::views::{MerchantView, Page, ShopView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-const STATUSES: &[&str] = &["active", "suspended"];
+const STATUSES: &[&str] = &["active", "suspended", "closed"];
 
 /// What a merchant is searched by.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -53,23 +52,26 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants")
     .about("With a filter, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
     .permission(Permission::MerchantsRead)
     .timed_pages_of::<MerchantView>()
-    .parameter(Parameter::in_query("status", "Merchants with this status only.", Kind::Word(STATUSES)));
+    .parameter(Parameter::in_query(
+        "status",
+        "Merchants with this status only; `suspended` are those that are not closed.",
+        Kind::Word(STATUSES),
+    ));
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
     mut params: Params,
 ) -> Result<Json<Page<MerchantView>>, Problem> {
-    let status = params.take("status")?;
-    let status = status.map(|word| request::word("status", &word, MerchantStatus::parse, "active or suspended"));
-    let status = status.transpose()?;
+    let status = params.word("status", STATUSES)?;
     let (from, until) = params.times()?;
     let page = params.page()?;
     params.finish()?;
     let keep = |profile: &Item| {
         let (view, at) = (MerchantView::read(profile)?, profile.timestamp(attr::CREATED_AT)?);
         let is_within = from.is_none_or(|from| from <= at) && until.is_none_or(|until| at < until);
-        let has_status = status.is_none_or(|status| view.status == status.name());
+        let listed_as = if view.closed_at.is_some() { "closed" } else { view.status.as_str() };
+        let has_status = status.is_none_or(|status| status == listed_as);
         Ok((is_within && has_status).then_some(view))
     };
     Ok(Json(app.merchants(who.tenant(), page, keep).await?))

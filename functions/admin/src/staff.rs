@@ -6,25 +6,30 @@ use axum::extract::State;
 use ledger_core::ids::StaffId;
 use ledger_core::operation::Operation;
 use ledger_runtime::app::App;
-use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
+use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::Admin;
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, Empty, KeyedJson, PathId};
+use ledger_runtime::request::{Empty, KeyedJson, Params, PathId};
 use ledger_runtime::staff::{self, StaffChangeBody, StaffInviteBody};
-use ledger_runtime::views::{Page, StaffChangeView, StaffView};
+use ledger_runtime::views::{Page, STAFF_STATUSES, StaffChangeView, StaffView};
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/staff")
     .summary("Lists the operator's staff.")
     .permission(Permission::StaffRead)
-    .pages_of::<StaffView>();
+    .about("With `status`, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
+    .pages_of::<StaffView>()
+    .parameter(Parameter::in_query("status", "Members with this status only.", Kind::Word(STAFF_STATUSES)));
 
 pub(crate) async fn list(
     State(app): State<App>,
     who: Admin,
-    page: request::Page,
+    mut params: Params,
 ) -> Result<Json<Page<StaffView>>, Problem> {
-    Ok(Json(app.staff(&who.member(), page).await?))
+    let status = params.word("status", STAFF_STATUSES)?;
+    let page = params.page()?;
+    params.finish()?;
+    Ok(Json(app.staff(&who.member(), page, status).await?))
 }
 
 pub(crate) const INVITE: Keyed = Endpoint::post("/v1/admin/staff")

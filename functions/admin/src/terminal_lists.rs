@@ -1,6 +1,5 @@
 //! `GET /v1/admin/terminals`: lists the tills of merchants and the counters of the operator.
 
-use crate::customer_lists::status;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::Item;
@@ -17,7 +16,7 @@ use ledger_runtime::views::{Page, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-const STATUSES: &[&str] = &["active", "frozen"];
+const STATUSES: &[&str] = &["active", "frozen", "closed"];
 
 /// A terminal in a list.
 #[derive(Debug, Serialize, ToSchema)]
@@ -51,7 +50,11 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/terminals")
     .permission(Permission::TerminalsRead)
     .timed_pages_of::<TerminalListedView>()
     .parameter(Parameter::in_query("merchant_id", "The tills of this merchant only.", Kind::Id))
-    .parameter(Parameter::in_query("status", "Terminals with this status only.", Kind::Word(STATUSES)))
+    .parameter(Parameter::in_query(
+        "status",
+        "Terminals with this status only; `frozen` are those that are not closed.",
+        Kind::Word(STATUSES),
+    ))
     .when(Code::WrongState, "the tenant's records have no lists");
 
 pub(crate) async fn list(
@@ -59,7 +62,7 @@ pub(crate) async fn list(
     who: Admin,
     mut params: Params,
 ) -> Result<Json<Page<TerminalListedView>>, Problem> {
-    let status = status(&mut params)?;
+    let status = params.word("status", STATUSES)?;
     let merchant = params.take("merchant_id")?;
     let merchant = merchant.map(|id| request::id("merchant_id", &id, MerchantId::parse)).transpose()?;
     let page = params.timed_page()?;
@@ -74,7 +77,8 @@ pub(crate) async fn list(
     let record = |key: &Key| key.partition().profile();
     let keep = |profile: &Item| {
         let terminal = TerminalRecord::read(profile)?;
-        Ok(status.is_none_or(|status| terminal.status == status).then(|| TerminalListedView::of(&terminal)))
+        let listed_as = if terminal.closed_at.is_some() { "closed" } else { terminal.status.name() };
+        Ok(status.is_none_or(|status| status == listed_as).then(|| TerminalListedView::of(&terminal)))
     };
     Ok(Json(app.listed_page(tenant, page, queries, (record, keep)).await?))
 }

@@ -259,12 +259,18 @@ async fn list_has_each_customer_once_newest_first_also_those_of_one_instant() {
         items.iter().map(|item| item["customer_id"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>(),
         frozen
     );
+    let closed = opened.iter().nth(1).expect("a customer");
+    let _ = world.api.settle(&world.closes(closed, true)).await.good();
+    let (items, _) = pages(&world, "/v1/admin/customers?status=closed").await;
+    assert_eq!(items.iter().map(|item| &item["customer_id"]).collect::<Vec<_>>(), [&json!(closed)]);
     let today = world.app.now().business_date();
     let count = async |query: String| pages(&world, &format!("/v1/admin/customers?{query}")).await.0.len();
     assert_eq!(count(format!("from={}&to={today}", today.days_before(1))).await, 17);
     assert_eq!(count(format!("to={}", today.days_before(2))).await, 0);
-    let wrong = Call::get("/v1/admin/customers?cursor=AQID", &world.operator.who);
-    let _ = world.api.send(&wrong).await.problem(400, "invalid_request");
+    for wrong in ["cursor=AQID", "status=lost"] {
+        let wrong = Call::get(&format!("/v1/admin/customers?{wrong}"), &world.operator.who);
+        let _ = world.api.send(&wrong).await.problem(400, "invalid_request");
+    }
 }
 
 #[tokio::test]
@@ -290,6 +296,13 @@ async fn merchants_are_listed_and_found_by_name() {
     assert_eq!(listed, [ids[2].as_str(), ids[1].as_str(), ids[0].as_str()]);
     let (items, _) = pages(&world, "/v1/admin/merchants?limit=1&status=suspended").await;
     assert_eq!(items.len(), 1);
+    let closed = world.merchant().await;
+    world.began_closing(&closed).await;
+    let _ = world.api.settle(&world.closes_merchant(&closed.id)).await.good();
+    for (status, id) in [("suspended", &ids[0]), ("closed", &closed.id)] {
+        let (items, _) = pages(&world, &format!("/v1/admin/merchants?status={status}")).await;
+        assert_eq!(items.iter().map(|item| &item["merchant_id"]).collect::<Vec<_>>(), [&json!(id)], "{status}");
+    }
     let (items, _) = pages(&world, "/v1/admin/merchants?to=2020-01-01").await;
     assert!(items.is_empty());
 }
@@ -311,10 +324,16 @@ async fn terminals_are_listed_all_and_of_a_merchant() {
     assert_eq!(listed(&format!("&merchant_id={}", shop.id)).await, tills[..2].iter().cloned().collect());
     world.change(&format!("/v1/admin/terminals/{}", tills[1]), &json!({"status": "frozen", "reason": "lost"})).await;
     assert_eq!(listed("&status=frozen").await, [tills[1].clone()].into());
+    let _ = world.api.settle(&world.closes_terminal(&tills[2])).await.good();
+    assert_eq!(listed("&status=frozen").await, [tills[1].clone()].into());
+    assert_eq!(listed("&status=closed").await, [tills[2].clone()].into());
     assert_eq!(listed(&format!("&merchant_id={}&status=frozen", other.id)).await, BTreeSet::new());
     assert_eq!(listed(&format!("&merchant_id={}", new_id())).await, BTreeSet::new());
     let (items, _) = pages(&world, "/v1/admin/terminals").await;
-    assert!(items.iter().all(|item| item["kind"] == "till" && item["epoch"] == 0), "{items:?}");
+    assert!(
+        items.iter().all(|item| item["kind"] == "till" && item["epoch"] == u32::from(item["closed_at"].is_string())),
+        "{items:?}"
+    );
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Path segments and query parameters. A path that names no possible resource is answered with 404, an unknown query
 //! parameter with 400.
 
-use crate::cursor::{Cursor, PairCursor, SealedCursor, TimedCursor};
+use crate::cursor::{Cursor, PairCursor, PlacedCursor, SealedCursor, TimedCursor};
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
@@ -175,6 +175,16 @@ impl Params {
         self.take(name)?.ok_or_else(|| Problem::invalid_field(name, "is missing"))
     }
 
+    /// Takes a parameter that is one of a few words, if it was sent.
+    ///
+    /// # Errors
+    /// 400 that lists the words if it is another, or was sent more than once.
+    pub fn word(&mut self, name: &str, words: &[&'static str]) -> Result<Option<&'static str>, Problem> {
+        let Some(sent) = self.take(name)? else { return Ok(None) };
+        let known = words.iter().copied().find(|word| *word == sent);
+        known.map(Some).ok_or_else(|| Problem::invalid_field(name, format!("must be one of: {}", words.join(", "))))
+    }
+
     /// Takes `limit` and `cursor`.
     ///
     /// # Errors
@@ -219,6 +229,14 @@ impl Params {
     /// 400 if one of them is malformed.
     pub fn sealed_page(&mut self) -> Result<(usize, Option<SealedCursor>), Problem> {
         Ok((self.limit()?, self.take(CURSOR)?.as_deref().map(SealedCursor::parse).transpose()?))
+    }
+
+    /// Takes `limit`, and the `cursor` of a list that is sorted by sort keys.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn placed_page(&mut self) -> Result<(usize, Option<PlacedCursor>), Problem> {
+        Ok((self.limit()?, self.take(CURSOR)?.as_deref().map(PlacedCursor::parse).transpose()?))
     }
 
     fn limit(&mut self) -> Result<usize, Problem> {

@@ -27,6 +27,9 @@ pub struct StaffView {
     pub updated_at: String,
 }
 
+/// The statuses of staff members.
+pub const STAFF_STATUSES: &[&str] = &["invited", "active", "disabled"];
+
 /// A staff member who was invited or changed, or who accepted.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct StaffChangeView {

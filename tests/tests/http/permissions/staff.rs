@@ -138,6 +138,16 @@ async fn person_has_one_record_and_adds_no_role_to_it() {
     let _ = world.api.send(&look).await.problem(403, "permission_missing");
     let enable = patch(&world, &invited, &json!({"status": "active"}));
     let _ = world.api.settle(&enable).await.problem(400, "wrong_state");
+    let listed = async |status: &str| {
+        let page = Call::get(&format!("/v1/admin/staff?status={status}"), &world.operator.who);
+        world.api.send(&page).await.good().json()["items"].as_array().expect("members").clone()
+    };
+    let ids: Vec<Value> = listed("invited").await.iter().map(|member| member["staff_id"].clone()).collect();
+    assert_eq!(ids, [json!(invited)]);
+    assert!(listed("active").await.iter().all(|member| member["status"] == "active"));
+    assert!(listed("disabled").await.is_empty());
+    let unknown = Call::get("/v1/admin/staff?status=away", &world.operator.who);
+    let _ = world.api.send(&unknown).await.problem(400, "invalid_request");
     let page = Call::get("/v1/admin/staff?limit=2", &world.operator.who);
     let page = world.api.send(&page).await.good().json();
     assert_eq!(page["items"].as_array().map(Vec::len), Some(2), "{page}");
