@@ -56,6 +56,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Config => "config",
         Role::OriginalMarker => "original_marker",
         Role::Job => "job",
+        Role::WindDownLine => "wind_down_line",
         Role::Topup => "topup",
         Role::Clawback => "clawback",
         Role::Flight => "flight",

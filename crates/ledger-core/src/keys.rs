@@ -25,6 +25,7 @@ mod staff;
 mod stored;
 mod terms;
 mod trail;
+mod wind_down;
 
 pub use audit::{audit, notice};
 pub use card::{card, card_batch, card_pin};
@@ -57,6 +58,7 @@ pub use trail::{
     Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
     unsealed_mark,
 };
+pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.
 pub mod attr {

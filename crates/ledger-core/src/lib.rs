@@ -15,8 +15,8 @@
 //!    `returning`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
-//!    `shops`, `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`, `approvals`,
-//!    `previews`.
+//!    `shops`, `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
+//!    `wind_downs`, `approvals`, `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `migration`, `reconcile`, `events`.
 
 pub mod account;
@@ -82,3 +82,4 @@ pub mod trail;
 pub mod transaction;
 pub mod unclaimed;
 pub mod wallets;
+pub mod wind_downs;

@@ -92,6 +92,12 @@ operations! {
     CustomerClose = "customer_close",
     /// Value of a closed account is claimed for a customer.
     UnclaimedClaim = "unclaimed_claim",
+    /// The operator records that a bank pays value of a closed account to its holder.
+    UnclaimedPayout = "unclaimed_payout",
+    /// A job is started that closes every card and customer of the tenant; of each close, the operation of its key.
+    WindDown = "wind_down",
+    /// Such a job is stopped.
+    WindDownStop = "wind_down_stop",
     /// A customer sets or changes the PIN of their own card.
     CardPin = "card_pin",
     /// An attempt at a card's PIN is counted or taken back; not keyed.

@@ -48,6 +48,8 @@ permissions! {
         AccountsClose = "accounts.close",
         /// Requests that a customer gets what is unclaimed of a closed account.
         UnclaimedClaim = "unclaimed.claim",
+        /// Starts and stops the closing of every card and customer.
+        WindDownsRun = "wind_downs.run",
         /// Sees merchants.
         MerchantsRead = "merchants.read",
         /// Registers merchants.
@@ -163,6 +165,7 @@ impl Permission {
                 | Self::CashDepositsRecord
                 | Self::GrantsIssue
                 | Self::UnclaimedClaim
+                | Self::WindDownsRun
                 | Self::DestinationsChange
                 | Self::SettlementsOpen
                 | Self::PayoutRequestsMake

@@ -53,6 +53,39 @@ pub struct UnclaimedClaim<'a> {
     pub reason: &'a FreeText,
 }
 
+/// An amount of a closed account that a bank pays to its holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PaidOut {
+    /// The closed account.
+    pub from: Account,
+    /// The amount.
+    pub amount: Amount,
+}
+
+/// A payout that is recorded.
+#[derive(Clone, Debug)]
+pub struct UnclaimedPayout<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// Who records it.
+    pub actor: Actor,
+    /// What is paid out.
+    pub of: &'a PaidOut,
+    /// Why, with what the bank names the transfer by.
+    pub reason: &'a FreeText,
+}
+
+/// What a response says about a payout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PayoutReceipt {
+    /// What was paid out.
+    pub of: PaidOut,
+    /// The journal entry.
+    pub transaction_id: TransactionId,
+    /// When it was recorded.
+    pub created_at: Timestamp,
+}
+
 /// What a response says about a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimReceipt {
@@ -65,6 +98,14 @@ pub struct ClaimReceipt {
 }
 
 impl Claimed {
+    /// The items that it is planned from: the closed account's record.
+    #[must_use]
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
+        record_of(tenant, self.from).into_iter().map(|(_, key)| key).collect()
+    }
+}
+
+impl PaidOut {
     /// The items that it is planned from: the closed account's record.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
@@ -99,17 +140,12 @@ pub fn plan_claim(
 ) -> Result<Planned<ClaimReceipt>, PlanRefusal> {
     let UnclaimedClaim { tenant, actor, of, reason } = command;
     let Claimed { from, to, amount } = of;
-    let record = record.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
-    if !is_closed(*from, record) || !terms.records.has_listings() {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
-    }
+    must_be_closed_now(*from, record, terms)?;
     if !terms.asset(amount.asset()).is_none_or(AssetTerms::is_credited) {
         return Err(PlanRefusal::Invalid { field: "asset", why: "is retired: it is credited to no account" });
     }
     let missing = PlanRefusal::Refused(Failure::AccountMissing);
-    let enough = Condition::compare(attribute(amount.asset()), Cmp::Ge, "amount", Value::N(amount.text()));
-    let taken = change(tenant, *from, [(amount.asset(), amount.debit())], cx.now).ok_or(missing.clone())?;
-    let taken = taken.guarded_also(vec![Clause { condition: enough, failure: Failure::Insufficient }]);
+    let taken = taken(tenant, *from, amount, cx.now)?;
     let payee = Account::Customer(*to);
     let credited = forms::credit(tenant, Role::Payee, payee, amount, cx.now).ok_or(missing)?;
     let act = Act::new(*actor, Operation::UnclaimedClaim, from).because(Some(reason)).with("customer_id", to);
@@ -128,6 +164,43 @@ pub fn plan_claim(
     let receipt = ClaimReceipt { of: (*of).clone(), transaction_id: entry.id, created_at: cx.now };
     let items = vec![taken, credited, act.record(tenant, cx)];
     Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+}
+
+/// Builds the transaction that records a payout: the closed account's record, the journal entry and the audit record. The
+/// amount goes to `bank_clearing`. Fails with `Insufficient` if less is unclaimed of the account.
+///
+/// # Errors
+/// `WrongState` if the account is not closed; [`PlanRefusal`] if it does not exist, is no customer's and no card, or the amount
+/// is in points.
+pub fn plan_payout(
+    command: &UnclaimedPayout<'_>,
+    record: Option<&Item>,
+    terms: &TenantTerms,
+    cx: &Context,
+) -> Result<Planned<PayoutReceipt>, PlanRefusal> {
+    let UnclaimedPayout { tenant, actor, of, reason } = command;
+    let PaidOut { from, amount } = of;
+    must_be_closed_now(*from, record, terms)?;
+    // Points were given, not bought: no bank pays them.
+    if account_of_rest(amount.asset()) != TenantAccount::Unclaimed {
+        return Err(PlanRefusal::Invalid { field: "asset", why: "is points: they are not paid out" });
+    }
+    let taken = taken(tenant, *from, amount, cx.now)?;
+    let act = Act::new(*actor, Operation::UnclaimedPayout, from).because(Some(reason));
+    let act = act.with("amount", amount.text()).with("asset", amount.asset());
+    let entry = Entry {
+        id: cx.transaction_id,
+        home: *from,
+        postings: vec![
+            Posting::new(Account::Tenant(TenantAccount::Unclaimed), amount.debit()),
+            Posting::new(Account::Tenant(TenantAccount::BankClearing), amount.credit()),
+        ],
+        references: Vec::new(),
+        details: Item::from([detail(*from)]),
+        terms: terms.of_entry(),
+    };
+    let receipt = PayoutReceipt { of: (*of).clone(), transaction_id: entry.id, created_at: cx.now };
+    Ok(Planned { draft: Draft { entry: Some(entry), items: vec![taken, act.record(tenant, cx)] }, receipt })
 }
 
 /// Posts to `unclaimed` what a draft returns to a closed account, which has no balance any more. What a customer's return
@@ -231,6 +304,20 @@ pub fn is_closed_wallet(profile: &Item) -> bool {
 /// The condition that a `PROFILE` is that of a closed wallet.
 fn closed_wallet() -> Condition {
     Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(CLOSED))
+}
+
+/// Takes an amount from the record of a closed account, which must have it.
+fn taken(tenant: &Tenant, closed: Account, amount: &Amount, now: Timestamp) -> Result<TransactItem, PlanRefusal> {
+    let enough = Condition::compare(attribute(amount.asset()), Cmp::Ge, "amount", Value::N(amount.text()));
+    let changed = change(tenant, closed, [(amount.asset(), amount.debit())], now);
+    let changed = changed.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+    Ok(changed.guarded_also(vec![Clause { condition: enough, failure: Failure::Insufficient }]))
+}
+
+fn must_be_closed_now(account: Account, record: Option<&Item>, terms: &TenantTerms) -> Result<(), PlanRefusal> {
+    let record = record.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+    let is_open = !is_closed(account, record) || !terms.records.has_listings();
+    if is_open { Err(PlanRefusal::Refused(Failure::WrongState)) } else { Ok(()) }
 }
 
 fn is_closed(account: Account, record: &Item) -> bool {

@@ -217,6 +217,8 @@ impl App {
             | Command::CustomerClose(_)
             | Command::CardClose(_)
             | Command::UnclaimedClaim(_)
+            | Command::UnclaimedPayout(_)
+            | Command::WindDown
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
@@ -243,6 +245,8 @@ impl App {
             | Command::CustomerClose(_)
             | Command::CardClose(_)
             | Command::UnclaimedClaim(_)
+            | Command::UnclaimedPayout(_)
+            | Command::WindDown
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

@@ -8,7 +8,7 @@
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
 //!    `sealed_heads`, `app`, `sign_in`, `permission`.
 //! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `timeline`,
-//!    `reads`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
+//!    `reads`, `closing`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
 //! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`, `previews`.
 
 pub mod announcer;
@@ -20,6 +20,7 @@ pub mod card_pins;
 pub mod cards;
 mod cash_bonus;
 pub mod clock;
+mod closing;
 pub mod config;
 pub mod crediting;
 pub mod cursor;

@@ -1,21 +1,20 @@
-//! `/v1/admin/customers/{customer_id}/close`, `/v1/admin/cards/{card_id}/close`, and claims of what closed accounts had.
+//! `/v1/admin/customers/{customer_id}/close`, `/v1/admin/cards/{card_id}/close`, claims and payouts of what closed accounts had.
 
 use crate::approvals;
 use crate::cards::current_terms;
 use axum::extract::State;
 use ledger_core::account::Account;
 use ledger_core::approvals::Command;
-use ledger_core::closing::{self, CardClose, CardClosing, ClosingReceipt, CustomerClose, CustomerClosing};
+use ledger_core::closing::{self, CardClose, ClosingReceipt, CustomerClose};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
-use ledger_core::keys::{self, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::unclaimed::{self, ClaimReceipt, Claimed, UnclaimedClaim};
+use ledger_core::unclaimed::{self, ClaimReceipt, Claimed, PaidOut, PayoutReceipt, UnclaimedClaim, UnclaimedPayout};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created_without_path, ok};
+use ledger_runtime::execute::{Outcome, created_without_path, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
@@ -82,8 +81,7 @@ pub(crate) async fn customer(
     let tenant = who.tenant();
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
-        let of = CustomerClosing::read(id, &app.balances(&Partition::customer(tenant, id)).await?)?;
-        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        let (of, items) = app.customer_to_close(&claim, id).await?;
         // What moves a customer's value to the tenant takes two people.
         if clears && !of.rest().is_empty() && terms.approvals.are_required() {
             let (member, command) = (who.member(), Command::CustomerClose(of));
@@ -120,12 +118,10 @@ pub(crate) async fn card(
     let reason = body.reason.as_deref().map(|text| request::memo("reason", text));
     let (claim, admission) =
         CARD.claim(&app, &who, key, &[&id], fields(body.pay_out.as_deref(), reason.as_ref())).await?;
-    let (tenant, at) = (who.tenant(), keys::card(who.tenant(), id));
+    let tenant = who.tenant();
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
-        let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
-        let of = CardClosing::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
-        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        let (of, items) = app.card_to_close(&claim, id).await?;
         if clears && of.seen.as_amount().is_some() && terms.approvals.are_required() {
             let (member, command) = (who.member(), Command::CardClose(of));
             return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
@@ -212,6 +208,81 @@ pub(crate) async fn claim(
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
+/// A payout of what a closed account had, or was returned to it later.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "account": "customer:019aa7fe-3c00-7000-8000-000000000001", "asset": "ECOPAY", "amount": "1240", "reason": "bank transfer 4711",
+}))]
+pub(crate) struct PayoutBody {
+    /// The closed account: `customer:` or `card:` and its id.
+    account: String,
+    /// The asset; not `POINT`.
+    #[schema(example = "ECOPAY")]
+    asset: String,
+    /// The amount.
+    #[schema(value_type = String, example = "1240")]
+    amount: AmountText,
+    /// The reason, with what the bank names the transfer by; at most 140 characters, no card number.
+    reason: String,
+}
+
+/// A payout that was recorded.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct PaidOutView {
+    /// The journal entry's id.
+    transaction_id: String,
+    /// The closed account.
+    account: String,
+    /// The asset.
+    asset: String,
+    /// The amount.
+    amount: String,
+    /// The time of the record.
+    created_at: String,
+}
+
+pub(crate) const PAYOUT: Keyed = Endpoint::post("/v1/admin/unclaimed/payouts")
+    .summary("Records that a bank pays to the holder what is unclaimed of a closed account.")
+    .about("The amount moves from `unclaimed` to `bank_clearing`. The ledger sends nothing to a bank.")
+    .permission(Permission::UnclaimedClaim)
+    .body::<PayoutBody>()
+    .created_without_path::<PaidOutView>("Recorded")
+    .approvable()
+    .problems(&[Code::InsufficientBalance])
+    .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
+    .when(Code::NotFound, "no such account")
+    .keyed(Operation::UnclaimedPayout);
+
+pub(crate) async fn payout(
+    State(app): State<App>,
+    who: Admin,
+    KeyedJson(key, body): KeyedJson<PayoutBody>,
+) -> Result<Outcome, Problem> {
+    let from = request::id("account", &body.account, Account::parse)?;
+    let amount = request::amount(Some(&body.asset), &body.amount)?;
+    let reason = request::memo("reason", &body.reason);
+    let fields = Fields::new().with("account", from).with_requested("amount", &amount);
+    let fields = fields.with("reason", reason.as_sent());
+    let (claim, admission) = PAYOUT.claim(&app, &who, key, &[], fields).await?;
+    let tenant = who.tenant();
+    let plan = async |cx: Context| {
+        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
+        let of = PaidOut { from, amount: request::amount_in(&terms, &amount)? };
+        let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
+        if terms.approvals.are_required() {
+            let (member, command) = (who.member(), Command::UnclaimedPayout(of));
+            return app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await;
+        }
+        let record = items.first().and_then(Option::as_ref);
+        let command = UnclaimedPayout { tenant, actor: who.actor(), of: &of, reason: &reason };
+        Ok(Requested::executed(unclaimed::plan_payout(&command, record, &terms, &cx)?))
+    };
+    let paid = |receipt: &PayoutReceipt| created_without_path(&PaidOutView::from(receipt));
+    let render = |requested: &Requested<PayoutReceipt>| requested.answer(&approvals::GET, paid);
+    Ok(app.perform(claim.clone(), admission, plan, render).await)
+}
+
 fn clears(pay_out: Option<&str>) -> Result<bool, Problem> {
     let word =
         pay_out.map(|word| request::word("pay_out", word, |word| (word == "unclaimed").then_some(()), "unclaimed"));
@@ -245,6 +316,18 @@ impl From<&ClaimReceipt> for ClaimedView {
             transaction_id: receipt.transaction_id.to_string(),
             account: receipt.of.from.to_string(),
             customer_id: receipt.of.to.to_string(),
+            asset: receipt.of.amount.asset().to_string(),
+            amount: receipt.of.amount.text(),
+            created_at: receipt.created_at.to_string(),
+        }
+    }
+}
+
+impl From<&PayoutReceipt> for PaidOutView {
+    fn from(receipt: &PayoutReceipt) -> Self {
+        Self {
+            transaction_id: receipt.transaction_id.to_string(),
+            account: receipt.of.from.to_string(),
             asset: receipt.of.amount.asset().to_string(),
             amount: receipt.of.amount.text(),
             created_at: receipt.created_at.to_string(),

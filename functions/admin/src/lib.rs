@@ -46,6 +46,7 @@ mod terms;
 mod terms_previews;
 mod topups;
 mod transactions;
+mod wind_downs;
 
 use axum::Extension;
 use ledger_runtime::endpoint::Routes;
@@ -126,6 +127,12 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(merchant_closing::MERCHANT.on(merchant_closing::merchant))
         .route(closing::CUSTOMER.on(closing::customer))
         .route(closing::CLAIM.on(closing::claim))
+        .route(closing::PAYOUT.on(closing::payout))
+        .route(wind_downs::START.on(wind_downs::start))
+        .route(wind_downs::LIST.on(wind_downs::list))
+        .route(wind_downs::GET.on(wind_downs::get))
+        .route(wind_downs::ACCOUNTS.on(wind_downs::accounts))
+        .route(wind_downs::STOP.on(wind_downs::stop))
         .route(terminals::CREATE.on(terminals::create))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::GET_COUNTER.on(terminals::get_counter))

@@ -1,11 +1,12 @@
-//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, settlements to start, and
-//! changed addresses to announce. Concurrent workers do nothing twice.
+//! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, the winding down of tenants,
+//! settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
 
 mod bonuses;
 mod cards;
 mod grants;
 mod holds;
 mod notices;
+mod wind_downs;
 
 use ledger_core::ids::Tenant;
 use ledger_core::terms::CashBonusTerms;
@@ -28,11 +29,12 @@ pub struct Progress {
     pub bonuses: usize,
     /// Cards of batches that were issued.
     pub cards: usize,
+    /// Cards and customers that were closed because the tenant is wound down.
+    pub closed: usize,
 }
 
-/// Releases expired holds, grants bonuses on covered cash, issues batches of cards, and processes slices of every due job of a
-/// tenant. A failure of one
-/// does not stop the others.
+/// Releases expired holds, grants bonuses on covered cash, issues batches of cards, closes the accounts of a tenant that is wound
+/// down, and processes slices of every due job of a tenant. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -45,8 +47,9 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
         CashBonusTerms::WhenCovered => bonuses::run(app, tenant).await,
     };
     let cards = cards::run(app, tenant, &terms).await;
-    let (expired, granted, bonuses, cards) = (expired?, granted?, bonuses?, cards?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards })
+    let closed = wind_downs::run(app, tenant, &terms).await;
+    let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
+    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

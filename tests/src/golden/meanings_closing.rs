@@ -1,6 +1,6 @@
 //! The outcome when one clause of a guard about a closed account, or one that is closed, fails alone.
 
-use super::meanings::{EXISTS, Old};
+use super::meanings::{EXISTS, NEW, Old};
 use crate::names;
 use ledger_core::transaction::Role;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         }
         // The balance item of a wallet that is closed is removed.
         ("payer", EXISTS) if does == "removal" => vec![(Old::Absent, stale)],
-        ("payer", "#balance = :seen") if does == "approval" || does == "removal" => {
+        ("payer", "#balance = :seen") if matches!(does, "approval" | "removal" | "closing") => {
             vec![(Old::With("balance", n("987654")), stale)]
         }
         ("payer", "#exposure = :seen") if of_balance => vec![(Old::With("exposure", n("987654")), stale)],
@@ -42,9 +42,16 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::With("aggregate_refunds", n("1")), stale)]
         }
         // A card that is closed.
-        ("payer", "attribute_not_exists(#owner)") if does == "approval" => {
+        ("payer", "attribute_not_exists(#owner)") if does == "approval" || does == "closing" => {
             vec![(Old::With("owner", s("another")), stale)]
         }
+        // A job that winds a tenant down, and its lines.
+        ("wind_down_line", NEW) => vec![(Old::KeyOnly, stale)],
+        ("job", "attribute_not_exists(#stopped_at)") => vec![(Old::Having("stopped_at", s("x")), stale)],
+        ("job", "attribute_not_exists(#finished_at)") => vec![(Old::Having("finished_at", s("x")), stale)],
+        ("job", "#shard = :seen") => vec![(Old::Absent, stale), (Old::With("shard", n("987")), stale)],
+        ("job", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), stale)],
+        ("job", "#after = :seen_after") => vec![(Old::Absent, stale), (Old::With("after", s("x")), stale)],
         ("payer", "attribute_not_exists(#updated_at)") => vec![(Old::With("updated_at", s("else")), stale)],
         _ => return None,
     })

@@ -25,6 +25,7 @@ pub mod build_staff;
 pub mod build_terms;
 mod build_topup;
 pub mod build_trail;
+pub mod build_wind_downs;
 pub mod cases;
 pub mod command;
 pub mod command_hold;

@@ -62,6 +62,13 @@ impl World {
         self.plant(profile).await;
     }
 
+    /// The request that records a payout of yen of a closed account.
+    #[must_use]
+    pub fn pays_out(&self, account: &str, amount: &str) -> Call {
+        let body = json!({"account": account, "asset": "ECOPAY", "amount": amount, "reason": "transfer 4711"});
+        Call::post("/v1/admin/unclaimed/payouts", &self.operator.who, &body).key(new_key())
+    }
+
     fn closes_at(&self, path: &str, clears: bool) -> Call {
         let body = if clears { json!({"pay_out": "unclaimed", "reason": "left"}) } else { json!({"reason": "left"}) };
         Call::post(path, &self.operator.who, &body).key(new_key())
@@ -74,10 +81,6 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
     let made = match endpoint {
         Endpoint::CardClose => prepared(world.closes_card(&world.card(None, "0").await, true), 200, 0),
         Endpoint::CustomerClose => prepared(world.closes(&world.customer_with("300").await.id, true), 200, 1),
-        Endpoint::UnclaimedClaim => {
-            let (account, heir) = (world.unclaimed("300").await, world.customer().await.id);
-            prepared(world.claims(&account, &heir, "100"), 201, 1)
-        }
         Endpoint::TerminalClose => {
             let terminal = world.terminal(&world.merchant().await).await;
             prepared(world.closes_terminal(&terminal.id), 200, 0)
@@ -90,4 +93,16 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
         other => panic!("{other:?} does not close an account"),
     };
     made.with_other("reason", "another reason")
+}
+
+/// The request of an endpoint about what is unclaimed of a closed account.
+pub(super) async fn prepare_of_unclaimed(endpoint: Endpoint, world: &World) -> Prepared {
+    world.lists_cards().await;
+    let account = world.unclaimed("300").await;
+    let call = match endpoint {
+        Endpoint::UnclaimedClaim => world.claims(&account, &world.customer().await.id, "100"),
+        Endpoint::UnclaimedPayout => world.pays_out(&account, "100"),
+        other => panic!("{other:?} is not about unclaimed value"),
+    };
+    prepared(call, 201, 1).with_other("reason", "another reason")
 }

@@ -8,7 +8,7 @@ use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
     Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, closing,
-    parked, shops, staff, terminal_charges, tills,
+    parked, shops, staff, terminal_charges, tills, wind_downs,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
@@ -133,6 +133,9 @@ endpoints! {
     TerminalClose = "post_admin_terminals_terminal_id_close",
     MerchantClose = "post_admin_merchants_merchant_id_close",
     UnclaimedClaim = "post_admin_unclaimed_claims",
+    UnclaimedPayout = "post_admin_unclaimed_payouts",
+    WindDown = "post_admin_wind_downs",
+    WindDownStop = "post_admin_wind_downs_wind_down_id_stop",
     SignInMove = "post_admin_customers_customer_id_sign_in",
     TerminalCharge = "post_terminal_charges",
     TerminalChargeReverse = "post_terminal_charges_key_reverse",
@@ -271,11 +274,11 @@ impl Endpoint {
             Self::CardBatch | Self::CardAssign | Self::CardBlock | Self::CardReplace => {
                 card_life::prepare(self, world).await
             }
-            Self::CardClose
-            | Self::CustomerClose
-            | Self::TerminalClose
-            | Self::MerchantClose
-            | Self::UnclaimedClaim => closing::prepare(self, world).await,
+            Self::CardClose | Self::CustomerClose | Self::TerminalClose | Self::MerchantClose => {
+                closing::prepare(self, world).await
+            }
+            Self::UnclaimedClaim | Self::UnclaimedPayout => closing::prepare_of_unclaimed(self, world).await,
+            Self::WindDown | Self::WindDownStop => wind_downs::prepare(self, world).await,
             Self::TerminalCharge | Self::TerminalChargeReverse => terminal_charges::prepare(self, stage).await,
             Self::AccountLimits => account_limits::prepare(world).await,
             Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,

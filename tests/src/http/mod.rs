@@ -31,6 +31,7 @@ pub mod terminal_charges;
 pub mod terms;
 mod tills;
 pub mod topup_rig;
+pub mod wind_downs;
 pub mod workers;
 pub mod world;
 

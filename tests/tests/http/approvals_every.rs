@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 26;
+const KINDS: usize = 28;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -47,6 +47,8 @@ const fn place(command: &Command) -> usize {
         Command::CustomerClose(_) => 23,
         Command::CardClose(_) => 24,
         Command::UnclaimedClaim(_) => 25,
+        Command::UnclaimedPayout(_) => 26,
+        Command::WindDown => 27,
     }
 }
 
@@ -103,6 +105,8 @@ async fn requests(world: &World) -> Vec<Call> {
         world.closes(&world.customer_with("300").await.id, true),
         world.closes_card(&world.card(None, "300").await, true),
         world.claims(&world.unclaimed("300").await, &customer.id, "300"),
+        world.pays_out(&world.unclaimed("300").await, "300"),
+        world.winds_down(),
     ]
 }
 

@@ -277,3 +277,65 @@ async fn closed_customer_is_refused_as_one_that_does_not_exist() {
     }
     let _ = world.check_books().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payouts_raced_against_claims_take_no_more_than_is_unclaimed() {
+    let world = world("closing-payout-races").await;
+    let heir = world.customer().await;
+    let account = world.unclaimed("300").await;
+    let calls: Vec<Call> = (0..6)
+        .map(|at| if at % 2 == 0 { world.pays_out(&account, "100") } else { world.claims(&account, &heir.id, "100") })
+        .collect();
+    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(answers.iter().filter(|answer| is_good(answer)).count(), 3, "{answers:?}");
+    let refused = answers.iter().filter(|answer| !is_good(answer));
+    assert!(refused.clone().all(|answer| answer.code().as_deref() == Some("insufficient_balance")), "{answers:?}");
+    let paid = answers.iter().step_by(2).filter(|answer| is_good(answer)).count();
+    assert_eq!(world.balance(&heir, "ECOPAY").await, (100 * (3 - paid)).to_string());
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 0.into());
+    assert_eq!(books.posted("bank_clearing", "ECOPAY"), (100 * i64::try_from(paid).unwrap()).into());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payout_sent_again_is_recorded_once_and_an_open_account_is_refused() {
+    let world = world("closing-payout-once").await;
+    let account = world.unclaimed("300").await;
+    let call = world.pays_out(&account, "200");
+    let first = world.api.settle(&call).await.good();
+    assert_eq!(world.api.settle(&call).await.body, first.body, "the stored response is replayed");
+    let more = world.api.settle(&world.pays_out(&account, "101")).await;
+    assert_eq!(more.code().unwrap_or_default(), "insufficient_balance", "{more:?}");
+    let open = world.customer_with("300").await;
+    let refused = world.api.settle(&world.pays_out(&format!("customer:{}", open.id), "100")).await;
+    assert_eq!(refused.code().unwrap_or_default(), "wrong_state", "{refused:?}");
+    let absent = world.api.settle(&world.pays_out(&format!("customer:{}", new_id()), "100")).await;
+    assert_eq!(absent.code().unwrap_or_default(), "not_found", "{absent:?}");
+    let points = json!({"account": account, "asset": "POINT", "amount": "1", "reason": "transfer 4711"});
+    let points = Call::post("/v1/admin/unclaimed/payouts", &world.operator.who, &points).key(new_key());
+    let points = world.api.settle(&points).await;
+    assert_eq!(points.code().unwrap_or_default(), "invalid_request", "{points:?}");
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 100.into());
+    assert_eq!(books.posted("bank_clearing", "ECOPAY"), 200.into());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payout_where_approvals_are_required_moves_nothing_until_another_person_approves() {
+    let world = World::with_terms(host::shared(), "closing-payout-approval", |terms| {
+        terms.records = RecordVersion::V7;
+        required(terms);
+    })
+    .await;
+    let account = world.unclaimed("300").await;
+    let asked = world.api.settle(&world.pays_out(&account, "300")).await.good();
+    assert_eq!(asked.status, 202, "{asked:?}");
+    assert_eq!(world.check_books().await.posted("bank_clearing", "ECOPAY"), 0.into());
+    let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
+    assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
+    let approve = decides("approve", &asked.text("/approval_id"), &world.second.who);
+    let _ = world.api.settle(&approve).await.good();
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 0.into());
+    assert_eq!(books.posted("bank_clearing", "ECOPAY"), 300.into());
+}

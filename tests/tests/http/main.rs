@@ -55,4 +55,5 @@ mod topup_refunds;
 mod topups;
 mod webhook;
 mod webhook_signatures;
+mod wind_downs;
 mod wire;

@@ -17,3 +17,4 @@ mod sealing;
 mod settlement;
 mod topup_faults;
 mod volumes;
+mod wind_downs;

@@ -17,7 +17,7 @@ use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
-use crate::unclaimed::Claimed;
+use crate::unclaimed::{Claimed, PaidOut};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 
@@ -189,6 +189,10 @@ pub enum Command {
     CardClose(CardClosing),
     /// Claims value of a closed account for a customer.
     UnclaimedClaim(Claimed),
+    /// Records that a bank pays value of a closed account to its holder.
+    UnclaimedPayout(PaidOut),
+    /// Closes every card and customer of the tenant, in the background.
+    WindDown,
     /// Sets the first owner of a merchant.
     MerchantOwner {
         /// The merchant.
@@ -230,6 +234,8 @@ impl Command {
             Self::CustomerClose(_) => Operation::CustomerClose,
             Self::CardClose(_) => Operation::CardClose,
             Self::UnclaimedClaim(_) => Operation::UnclaimedClaim,
+            Self::UnclaimedPayout(_) => Operation::UnclaimedPayout,
+            Self::WindDown => Operation::WindDown,
             Self::MerchantOwner { .. } => Operation::MerchantOwner,
         }
     }
@@ -254,7 +260,8 @@ impl Command {
             Self::CardReplace(_) => Permission::CardsManage,
             Self::SignInMove(_) => Permission::CustomersFreeze,
             Self::CustomerClose(_) | Self::CardClose(_) => Permission::AccountsClose,
-            Self::UnclaimedClaim(_) => Permission::UnclaimedClaim,
+            Self::UnclaimedClaim(_) | Self::UnclaimedPayout(_) => Permission::UnclaimedClaim,
+            Self::WindDown => Permission::WindDownsRun,
             Self::MerchantOwner { .. } => Permission::MerchantsOwner,
         }
     }
@@ -281,6 +288,8 @@ impl Command {
             | Self::SignInMove(_)
             | Self::CustomerClose(_)
             | Self::CardClose(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
             | Self::CounterOpen { .. }
             | Self::BulkGrant { .. }
             | Self::CashRoom { .. }
@@ -325,6 +334,8 @@ impl Command {
             | Self::CustomerClose(_)
             | Self::CardClose(_)
             | Self::UnclaimedClaim(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
             | Self::MerchantOwner { .. } => None,
         }
     }
@@ -358,6 +369,8 @@ impl Command {
             Self::UnclaimedClaim(of) => vec![of.from, Account::Customer(of.to)],
             Self::Grant { .. }
             | Self::CustomerClose(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::AssetBudget { .. }
@@ -399,6 +412,8 @@ impl Command {
             | Self::CustomerClose(_)
             | Self::CardClose(_)
             | Self::UnclaimedClaim(_)
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
             | Self::CashDeposit { .. }
             | Self::CashRoom { .. }
             | Self::CashDepositReversal { .. }

@@ -31,7 +31,8 @@ use crate::terminals;
 use crate::terms::{MerchantTerms, RecordVersion, TenantTerms, TermsSchedule, is_ahead};
 use crate::time::BusinessDate;
 use crate::transaction::{Draft, Role, TransactItem};
-use crate::unclaimed::{self, UnclaimedClaim};
+use crate::unclaimed::{self, UnclaimedClaim, UnclaimedPayout};
+use crate::wind_downs::{self, WindDownStart};
 
 /// What a command is planned from.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +83,7 @@ impl Command {
             Self::CustomerClose(of) => of.keys(tenant),
             Self::CardClose(of) => of.keys(tenant),
             Self::UnclaimedClaim(of) => of.keys(tenant),
+            Self::UnclaimedPayout(of) => of.keys(tenant),
             Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
@@ -99,6 +101,7 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
+            | Self::WindDown
             | Self::MerchantOwner { .. } => Vec::new(),
         }
     }
@@ -297,6 +300,16 @@ impl Command {
                 let reason = stated(reason)?;
                 let claim = UnclaimedClaim { tenant, actor, of, reason: &reason };
                 ready(unclaimed::plan_claim(&claim, seen.item(0), seen.terms, cx)?.draft)
+            }
+            Self::UnclaimedPayout(of) => {
+                let reason = stated(reason)?;
+                let payout = UnclaimedPayout { tenant, actor, of, reason: &reason };
+                ready(unclaimed::plan_payout(&payout, seen.item(0), seen.terms, cx)?.draft)
+            }
+            Self::WindDown => {
+                let reason = stated(reason)?;
+                let start = WindDownStart { tenant, staff: by.id, reason: &reason };
+                ready(wind_downs::plan(&start, seen.terms, cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

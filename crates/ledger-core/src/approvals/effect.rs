@@ -58,6 +58,7 @@ impl Command {
             Self::CustomerClose(closing) => of(Account::Customer(closing.customer), None),
             Self::CardClose(closing) => of(Account::Card(closing.card), closing.seen.as_amount().as_ref()),
             Self::UnclaimedClaim(claimed) => of(Account::Customer(claimed.to), Some(&claimed.amount)),
+            Self::UnclaimedPayout(paid) => of(paid.from, Some(&paid.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
@@ -67,7 +68,8 @@ impl Command {
             Self::StaffInvite { .. }
             | Self::StaffChange { .. }
             | Self::TermsChange { .. }
-            | Self::TermsCancel { .. } => Effect::default(),
+            | Self::TermsCancel { .. }
+            | Self::WindDown => Effect::default(),
         }
     }
 
@@ -80,6 +82,8 @@ impl Command {
             | Self::CashCeiling { .. }
             | Self::RefundCeiling { .. }
             | Self::AssetBudget { .. }
+            | Self::UnclaimedPayout(_)
+            | Self::WindDown
             | Self::CashDeposit { .. } => Vec::new(),
             Self::CashRoom { terminal, .. }
             | Self::CounterOpen { terminal }
@@ -148,13 +152,14 @@ impl Command {
             }
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
-            Self::TermsChange { .. } | Self::TermsCancel { .. } => "tenant".to_owned(),
+            Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::WindDown => "tenant".to_owned(),
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CardReplace(of) => Account::Card(of.card).to_string(),
             Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
             Self::CardClose(of) => Account::Card(of.card).to_string(),
             Self::CustomerClose(of) => Account::Customer(of.customer).to_string(),
             Self::UnclaimedClaim(of) => of.from.to_string(),
+            Self::UnclaimedPayout(of) => of.from.to_string(),
             Self::CashCeiling { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::CashRoom { owner: TerminalOwner::Merchant(merchant), .. }
             | Self::RefundCeiling { merchant, .. }

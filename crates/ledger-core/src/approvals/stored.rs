@@ -21,7 +21,7 @@ use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffRole};
 use crate::terms::{TermsChanges, TermsVersion};
 use crate::time::BusinessDate;
-use crate::unclaimed::Claimed;
+use crate::unclaimed::{Claimed, PaidOut};
 use std::collections::BTreeSet;
 
 const KIND: &str = "kind";
@@ -142,6 +142,11 @@ impl Command {
                 item.extend([id("account", from), id("customer_id", to)]);
                 item.extend(amount_of(amount));
             }
+            Self::UnclaimedPayout(PaidOut { from, amount }) => {
+                item.extend([id("account", from)]);
+                item.extend(amount_of(amount));
+            }
+            Self::WindDown => {}
             Self::MerchantOwner { merchant, id: person, email } => {
                 item.extend([id("merchant_id", merchant), id("staff_id", person), id("email", &email.expose())]);
             }
@@ -269,6 +274,10 @@ impl Command {
                 to: item.parsed("customer_id", CustomerId::parse)?,
                 amount: amount(item)?,
             }),
+            Kind::UnclaimedPayout => {
+                Self::UnclaimedPayout(PaidOut { from: item.parsed("account", Account::parse)?, amount: amount(item)? })
+            }
+            Kind::WindDown => Self::WindDown,
             Kind::MerchantOwner => Self::MerchantOwner { merchant: merchant()?, id: person()?, email: email()? },
         };
         if command.item() == *item { Ok(command) } else { Err(ItemError::invalid("command")) }
@@ -303,11 +312,13 @@ enum Kind {
     CustomerClose,
     CardClose,
     UnclaimedClaim,
+    UnclaimedPayout,
+    WindDown,
     MerchantOwner,
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 26] = [
+    const ALL: [(Operation, Self); 28] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -333,6 +344,8 @@ impl Kind {
         (Operation::CustomerClose, Self::CustomerClose),
         (Operation::CardClose, Self::CardClose),
         (Operation::UnclaimedClaim, Self::UnclaimedClaim),
+        (Operation::UnclaimedPayout, Self::UnclaimedPayout),
+        (Operation::WindDown, Self::WindDown),
         (Operation::MerchantOwner, Self::MerchantOwner),
     ];
 

@@ -27,7 +27,7 @@ use crate::terms::{
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
-use crate::unclaimed::Claimed;
+use crate::unclaimed::{Claimed, PaidOut};
 use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
@@ -395,8 +395,10 @@ fn commands() -> Vec<Command> {
         Command::UnclaimedClaim(Claimed {
             from: Account::Card(CardId::new(Uuid::from_u128(26))),
             to: customer(),
-            amount: Amount::parse(&AssetSpec::ECOPAY, "300").unwrap(),
+            amount: yen("300"),
         }),
+        Command::UnclaimedPayout(PaidOut { from: Account::Customer(customer()), amount: yen("300") }),
+        Command::WindDown,
         Command::MerchantOwner { merchant, id: person, email },
     ]
 }

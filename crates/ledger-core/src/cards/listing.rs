@@ -4,7 +4,7 @@ use super::record::CardRecord;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{CardId, CustomerId, Tenant};
-use crate::keys::{self, Partition, Shards, attr};
+use crate::keys::Partition;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem, exists};
 
@@ -15,16 +15,6 @@ pub const CARDS_MAX: i64 = 20;
 const CARDS: &str = "cards";
 /// What the name of an attribute that names a card of the customer begins with. The card's id follows.
 const CARD: &str = "card_";
-
-/// The attributes with which a card is in the tenant's list.
-#[must_use]
-pub fn listed(tenant: &Tenant, card: CardId) -> [(String, Value); 2] {
-    let shard = keys::shard_of(card.uuid(), Shards::CARDS);
-    [
-        (attr::OWNER_PK.to_owned(), Value::S(keys::cards_partition(tenant, shard))),
-        (attr::OWNER_SK.to_owned(), Value::s(card)),
-    ]
-}
 
 /// The cards that a customer's `PROFILE` names, in the order of their ids. Cards that were issued before the tenant's
 /// records had lists are not among them.

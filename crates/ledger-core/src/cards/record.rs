@@ -5,6 +5,7 @@ use crate::audit::Act;
 use crate::customers::profile::{Status, set_frozen};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::finding;
 use crate::forms;
 use crate::ids::{Actor, CardId, CustomerId, Tenant};
 use crate::keys::{self, attr};
@@ -196,7 +197,7 @@ pub(super) fn issued(
     ]);
     item.extend(owner.map(|owner| ("owner".to_owned(), Value::s(owner))));
     if records.has_listings() {
-        item.extend(listing::listed(tenant, card));
+        item.extend(finding::card(tenant, card));
     } else if expires_at.is_some() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }

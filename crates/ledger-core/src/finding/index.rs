@@ -1,11 +1,11 @@
 //! Adding what lists and searches need to records that were written without it, or under an earlier key.
 
-use super::{customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
+use super::{card, customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
 use crate::audit;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update};
 use crate::failure::Failure;
 use crate::idempotency::MarkerKeys;
-use crate::ids::{AuditId, CustomerId, MerchantId, Tenant, TerminalId, TopupId};
+use crate::ids::{AuditId, CardId, CustomerId, MerchantId, Tenant, TerminalId, TopupId};
 use crate::keys::{self, Key, Lookup, Partition, attr, sk};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -55,6 +55,15 @@ pub const KINDS: &[IndexKind] = &[
         lookups: &[Lookup::Merchant],
         fields: &[],
         wanted: of_terminal,
+    },
+    IndexKind {
+        name: "cards",
+        partition: "card",
+        is_record: |sort_key| sort_key == "card",
+        role: Role::Card,
+        lookups: &[],
+        fields: &[],
+        wanted: of_card,
     },
     IndexKind {
         name: "top-ups",
@@ -210,6 +219,10 @@ fn of_terminal(tenant: &Tenant, _: &Partition, profile: &Item, _: &MarkerKeys) -
     let merchant = profile.opt_parsed("merchant_id", MerchantId::parse)?;
     let lookup = merchant.map(|merchant| terminal_lookup(tenant, id, merchant, at));
     Ok(Wanted { record: terminal(tenant, id, at), lookups: vec![lookup.unwrap_or_default()] })
+}
+
+fn of_card(tenant: &Tenant, _: &Partition, item: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
+    Ok(Wanted { record: card(tenant, item.parsed("card_id", CardId::parse)?), lookups: Vec::new() })
 }
 
 fn of_topup(tenant: &Tenant, _: &Partition, topup: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {

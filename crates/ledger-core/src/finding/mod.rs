@@ -12,8 +12,8 @@ pub use index::{IndexKind, Indexing, IndexingError, KINDS, Kept};
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::{KeyId, MarkerKeys};
-use crate::ids::{CustomerId, MerchantId, Tenant, TerminalId};
-use crate::keys::{self, Lookup, OwnerIndex, Partition, attr};
+use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TerminalId};
+use crate::keys::{self, Lookup, OwnerIndex, Partition, Shards, attr};
 use crate::plan::PlanRefusal;
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
@@ -133,6 +133,12 @@ pub(crate) fn customer(tenant: &Tenant, id: CustomerId, created_at: Timestamp) -
 pub(crate) fn terminal(tenant: &Tenant, id: TerminalId, created_at: Timestamp) -> Item {
     let shard = keys::listed_shard(id.uuid());
     listed(keys::terminals_partition(tenant, shard), keys::place(created_at, id.uuid()))
+}
+
+/// The index keys of a card.
+pub(crate) fn card(tenant: &Tenant, id: CardId) -> Item {
+    let shard = keys::shard_of(id.uuid(), Shards::CARDS);
+    listed(keys::cards_partition(tenant, shard), id.to_string())
 }
 
 /// A customer's lookup item for a value, without index keys if there is none.

@@ -47,6 +47,8 @@ pub enum Work {
     CashBonus(MerchantId),
     /// A batch of cards to continue.
     CardBatch,
+    /// A job that winds a tenant down, to continue.
+    WindDown,
 }
 
 /// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
@@ -73,6 +75,7 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::CoveredCash => format!("{tenant}#due#covered_cash#{shard}"),
         Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),
         Work::CardBatch => format!("{tenant}#due#card_batch#{shard}"),
+        Work::WindDown => format!("{tenant}#due#wind_down#{shard}"),
     }
 }
 

@@ -47,6 +47,12 @@ pub fn card_batches_to_continue(tenant: &Tenant) -> Query {
     all(tenant, Work::CardBatch, 0)
 }
 
+/// Jobs that wind the tenant down and are not finished. They are few, so they have one shard.
+#[must_use]
+pub fn wind_downs_to_continue(tenant: &Tenant) -> Query {
+    all(tenant, Work::WindDown, 0)
+}
+
 /// Records of a merchant that are not credited.
 #[must_use]
 pub fn records_to_credit(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {

@@ -27,7 +27,7 @@ pub use due::{
     entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, grant_jobs_to_continue,
     holds_due, needs_review, notices_to_announce, open_holds, periods_to_settle, provider_checks_due,
     reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle, settlements_due,
-    terms_previews_to_run,
+    terms_previews_to_run, wind_downs_to_continue,
 };
 pub use finding::{
     Times, customers, customers_named, customers_with, merchants_named, refused_payments, terminals, terminals_of,
@@ -44,7 +44,7 @@ pub use table::{
 };
 pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, grant_jobs, migration_passes, reconciliations, requests,
-    staff_members, terms, terms_previews,
+    staff_members, terms, terms_previews, wind_down_lines, wind_downs,
 };
 pub use trail::{
     bindings, lane_segments, payment_items, seal_heads, sealed_days, segments, steps_of, topup_items, topup_refunds,

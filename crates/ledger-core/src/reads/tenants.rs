@@ -79,6 +79,19 @@ pub fn terms_previews(tenant: &Tenant, after: Option<Uuid>) -> Query {
     newest(&Partition::tenant(tenant), keys::PREVIEW, after)
 }
 
+/// The jobs that wind the tenant down, newest first.
+#[must_use]
+pub fn wind_downs(tenant: &Tenant, after: Option<Uuid>) -> Query {
+    newest(&Partition::tenant(tenant), keys::WIND_DOWN, after)
+}
+
+/// The lines of such a job, of all accounts or of those in one state, after a line's sort key.
+#[must_use]
+pub fn wind_down_lines(tenant: &Tenant, job: JobId, state: Option<&str>, after: Option<String>) -> Query {
+    let lines = SortRange::prefix(keys::wind_down_lines(job, state));
+    Query::partition(&Partition::tenant(tenant), lines).after(after)
+}
+
 /// The staff of an employer, largest id first, after the member `after`.
 #[must_use]
 pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {

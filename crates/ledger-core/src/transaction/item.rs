@@ -116,6 +116,8 @@ pub enum Role {
     Recovery,
     /// A shop of a merchant, with the number of what is assigned to it.
     Shop,
+    /// The line of an account in a job that winds a tenant down.
+    WindDownLine,
 }
 
 /// A part of a condition, with the failure that it means.

@@ -37,6 +37,10 @@ words! {
     CardBlockedStatus: "blocked";
     /// The progress of a batch of cards.
     CardBatchStatus: "running" | "finished";
+    /// The progress of a job that closes every card and customer.
+    WindDownStatus: "running" | "stopped" | "finished" | "finished_with_open";
+    /// Whether such a job closed an account.
+    WindDownAccountStatus: "closed" | "open";
     /// Whether a card's PIN can be used.
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.

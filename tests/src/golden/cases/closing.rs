@@ -30,6 +30,10 @@ fn claims(account: &str, amount: &str) -> Json {
     })
 }
 
+fn pays_out(account: &str, amount: &str) -> Json {
+    json!({ "kind": s("unclaimed_payout"), "account": s(account), "asset": s("ECOPAY"), "amount": n(amount) })
+}
+
 fn wallets(ecopay: &str, point: &str) -> [Json; 3] {
     [profile(A, "2"), wallet(A, "ECOPAY", ecopay), wallet(A, "POINT", point)]
 }
@@ -60,7 +64,7 @@ fn approves(id: &'static str, why: &'static str, command: &Json) -> Case {
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    [requested(), customers(), cards(), claimed(), returned()].into_iter().flatten().collect()
+    [requested(), customers(), cards(), claimed(), paid_out(), returned()].into_iter().flatten().collect()
 }
 
 fn requested() -> Vec<Case> {
@@ -151,6 +155,24 @@ fn claimed() -> Vec<Case> {
             .moves(&[("unclaimed", "ECOPAY", "-300"), (OF_B, "ECOPAY", "300")]),
         approves("approval_approve/unclaimed-claim-too-much", "Another claim was first.", &claims(OF_CARD, "300"))
             .on([closed_card("200"), wallet(B, "ECOPAY", "0")])
+            .ends("rejected insufficient by card"),
+    ]
+}
+
+fn paid_out() -> Vec<Case> {
+    let payout = ("unclaimed_payout", "/v1/admin/unclaimed/payouts");
+    vec![
+        requests("approval_request/unclaimed-payout", "The account is a part of it.", payout, pays_out(OF_CARD, "300"))
+            .on([closed_card("500")]),
+        approves("approval_approve/unclaimed-payout", "The bank pays what the card had.", &pays_out(OF_CARD, "300"))
+            .on([closed_card("500")])
+            .moves(&[("unclaimed", "ECOPAY", "-300"), ("bank_clearing", "ECOPAY", "300")])
+            .precedence(),
+        approves("approval_approve/unclaimed-payout-of-customer", "So is a customer's.", &pays_out(OF_A, "300"))
+            .on([closed_profile("300")])
+            .moves(&[("unclaimed", "ECOPAY", "-300"), ("bank_clearing", "ECOPAY", "300")]),
+        approves("approval_approve/unclaimed-payout-too-much", "A claim was first.", &pays_out(OF_CARD, "300"))
+            .on([closed_card("200")])
             .ends("rejected insufficient by card"),
     ]
 }

@@ -62,6 +62,7 @@ mod topup_refund;
 mod topup_refund_events;
 mod trail;
 mod transfer;
+mod wind_downs;
 mod world;
 
 use super::command::{AnswerJson, ClaimJson, Command, ContextJson, Does};
@@ -116,6 +117,7 @@ pub fn all() -> Vec<Case> {
         staff::cases(),
         shops::cases(),
         merchant_closing::cases(),
+        wind_downs::cases(),
         terms::cases(),
         approvals::cases(),
         approvals_money::cases(),

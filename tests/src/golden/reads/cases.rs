@@ -121,6 +121,7 @@ pub fn all() -> Vec<Case> {
         merchants::of_periods(),
         merchants::of_bonuses(),
         merchants::of_cards(),
+        merchants::wind_downs(),
         tenants(),
         finding::cases(),
         trail::cases(),

@@ -171,6 +171,19 @@ pub enum Question {
         tenant: String,
         after: Option<String>,
     },
+    WindDownsToContinue {
+        tenant: String,
+    },
+    WindDowns {
+        tenant: String,
+        after: Option<String>,
+    },
+    WindDownLines {
+        tenant: String,
+        job: String,
+        state: Option<String>,
+        after: Option<String>,
+    },
     RefusedPayments {
         tenant: String,
         shard: u32,

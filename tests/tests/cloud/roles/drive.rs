@@ -57,6 +57,9 @@ pub(crate) async fn traffic(stage: &Stage) {
                 | Endpoint::TerminalClose
                 | Endpoint::MerchantClose
                 | Endpoint::UnclaimedClaim
+                | Endpoint::UnclaimedPayout
+                | Endpoint::WindDown
+                | Endpoint::WindDownStop
                 | Endpoint::AssetBudget
                 | Endpoint::TermsChange
                 | Endpoint::TermsCancel
@@ -139,6 +142,7 @@ async fn views(stage: &Stage) {
         "settlements",
         "terms",
         "terms/previews",
+        "wind-downs",
     ] {
         view(format!("/v1/admin/{path}"), staff).await;
     }
@@ -172,6 +176,9 @@ async fn views(stage: &Stage) {
     // A tenant in migration has no lists.
     if batch.status == 202 {
         spent_points(stage).await;
+        let job = world.api.settle(&world.winds_down()).await.good().text("/wind_down_id");
+        let _ = world.wind_down(&job).await;
+        let _ = world.wind_down_lines(&job, None, 20).await;
         view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
         for path in ["customers", "terminals"] {
             view(format!("/v1/admin/{path}"), staff).await;

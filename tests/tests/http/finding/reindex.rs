@@ -2,6 +2,7 @@
 
 use super::{found, keys_of_stack, opened_at_once, pages, search, with_lists};
 use futures::future::join_all;
+use ledger_core::cards::record::{CardIssue, plan_issue};
 use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{Actor, MerchantId, StaffId};
 use ledger_core::keys::Shards;
@@ -63,6 +64,9 @@ impl Earlier {
         stored(&world, opened.expect("a plan").draft, Operation::MerchantOpen).await;
         let till = terminals::plan_open(&tenant, None, merchant, v6, actor, &cx());
         stored(&world, till.expect("a plan").draft, Operation::TerminalOpen).await;
+        let card = CardIssue { tenant: &tenant, card: None, owner: None, expires_at: None, actor };
+        let card = plan_issue(&card, v6, &cx()).expect("a plan");
+        stored(&world, card.draft, Operation::CardIssue).await;
         Self { host, world, file: KeyFile::new(slug), customers }
     }
 
@@ -88,11 +92,14 @@ async fn stored(world: &World, draft: Draft, operation: Operation) {
     gate::as_test(world.app.ledger().apply(&world.slug(), operation, &transaction)).await.expect("a store");
 }
 
-/// Asserts how many acts of any number differ, and the counts of other records.
-fn assert_counts(text: &str, acts: usize, others: &str) {
+/// Asserts how many acts of any number differ, and how many of the one card, merchant and terminal, and of the customers.
+fn assert_counts(text: &str, acts: usize, (each, customers): (usize, usize)) {
     let (of_acts, rest) = text.split_once("; ").expect("counts of several kinds");
     assert!(of_acts.starts_with("acts: ") && of_acts.ends_with(&format!(" read, {acts} differ")), "{text}");
-    assert_eq!(rest, format!("{others}; top-ups: 0 read, 0 differ"));
+    let one = |kind| format!("{kind}: 1 read, {each} differ");
+    let customers = format!("customers: 11 read, {customers} differ");
+    let none = "top-ups: 0 read, 0 differ".to_owned();
+    assert_eq!(rest, [one("cards"), customers, one("merchants"), one("terminals"), none].join("; "));
 }
 
 #[tokio::test]
@@ -102,7 +109,7 @@ async fn records_of_an_earlier_version_and_key_are_found_after_they_are_indexed(
     assert_eq!(found(world, &json!({"phone": "03-1234-5678"})).await.len(), 2);
     assert_eq!(pages(world, "/v1/admin/customers").await.0.len(), 5);
     let (text, is_whole) = earlier.run(true).await;
-    assert_counts(&text, 11, "customers: 11 read, 9 differ; merchants: 1 read, 1 differ; terminals: 1 read, 1 differ");
+    assert_counts(&text, 11, (1, 9));
     assert!(!is_whole);
     // Stopped where it waits after the first page, it is run again.
     let slow = earlier.command(false, 1);
@@ -111,7 +118,7 @@ async fn records_of_an_earlier_version_and_key_are_found_after_they_are_indexed(
     let (text, is_whole) = earlier.run(false).await;
     assert!(is_whole && text.contains("customers: 11 read, "), "{text}");
     let (text, is_whole) = earlier.run(true).await;
-    assert_counts(&text, 0, "customers: 11 read, 0 differ; merchants: 1 read, 0 differ; terminals: 1 read, 0 differ");
+    assert_counts(&text, 0, (0, 0));
     assert!(is_whole);
     let wanted: BTreeSet<String> = earlier.customers.iter().cloned().collect();
     assert_eq!(found(world, &json!({"phone": "03-1234-5678"})).await.into_iter().collect::<BTreeSet<_>>(), wanted);
@@ -122,7 +129,9 @@ async fn records_of_an_earlier_version_and_key_are_found_after_they_are_indexed(
         search(world, "merchants", &json!({"name": "aoba"})).await.good().json()["items"][0]["name"],
         "Aoba Coffee"
     );
-    assert_eq!(pages(world, "/v1/admin/terminals").await.0.len(), 1);
+    for path in ["/v1/admin/terminals", "/v1/admin/cards"] {
+        assert_eq!(pages(world, path).await.0.len(), 1, "{path}");
+    }
     let _ = world.check_books().await;
 }
 

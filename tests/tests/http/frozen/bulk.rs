@@ -51,7 +51,7 @@ async fn customer_with_unreadable_legacy_record_fails_alone() {
     let first = bulk(&world, &[&wrong.id, &good.id, &missing], "POINT").await;
     let second = bulk(&world, &[&wrong.id, &late.id], "POINT").await;
 
-    assert_eq!(world.run_jobs().await, Ok(Progress { done: 5, failed: 3, expired: 0, bonuses: 0, cards: 0 }));
+    assert_eq!(world.run_jobs().await, Ok(Progress { done: 5, failed: 3, ..Progress::default() }));
     let invalid = failure(&wrong.id, "legacy_record_unreadable");
     let failed = json!([invalid, failure(&missing, "not_found")]);
     assert_eq!(view(&world, &first).await, ("completed_with_failures".to_owned(), json!(3), failed));
@@ -91,7 +91,7 @@ async fn job_in_removed_asset_ends_and_blocks_no_other() {
     world.plant(without).await;
     let later = bulk(&world, &[&one.id], "POINT").await;
 
-    assert_eq!(world.run_jobs().await, Ok(Progress { done: 3, failed: 2, expired: 0, bonuses: 0, cards: 0 }));
+    assert_eq!(world.run_jobs().await, Ok(Progress { done: 3, failed: 2, ..Progress::default() }));
     let failed = json!([failure(&one.id, "asset_not_run"), failure(&two.id, "asset_not_run")]);
     assert_eq!(view(&world, &removed).await, ("completed_with_failures".to_owned(), json!(2), failed));
     assert_eq!(view(&world, &later).await, ("finished".to_owned(), json!(1), json!([])));
@@ -118,7 +118,7 @@ async fn throttled_grant_is_retried_and_not_failed() {
     // The answer is lost after the effect.
     tap.next_writes([Some(Fault::AnswerLost)]);
     let _ = run().await.expect_err("the outcome of one grant is unknown");
-    assert_eq!(run().await, Ok(Progress { done: 1, failed: 0, expired: 0, bonuses: 0, cards: 0 }));
+    assert_eq!(run().await, Ok(Progress { done: 1, failed: 0, ..Progress::default() }));
     assert_eq!(view(&world, &job).await, ("finished".to_owned(), json!(3), json!([])));
     assert_eq!(points(&world, &customers.each_ref()).await, ["25", "25", "25"]);
     world.check_books().await;
@@ -131,7 +131,7 @@ async fn job_older_than_its_markers_grants_nothing_twice() {
     let job = bulk(&world, &[&kept.id, &lost.id], "POINT").await;
     let (pk, sk) = ("bulk-expired#tenant#root", format!("JOB#{job}"));
     let mut old = world.books().await.row(pk, &sk).expect("the job").clone();
-    assert_eq!(world.run_jobs().await, Ok(Progress { done: 2, failed: 0, expired: 0, bonuses: 0, cards: 0 }));
+    assert_eq!(world.run_jobs().await, Ok(Progress { done: 2, failed: 0, ..Progress::default() }));
 
     // As if the progress had not been stored, the job were old, and one marker had expired.
     let _ = old.insert("created_at".to_owned(), s(EXPIRED));
@@ -143,7 +143,7 @@ async fn job_older_than_its_markers_grants_nothing_twice() {
     for (pk, sk) in markers {
         world.remove(&pk, &sk).await;
     }
-    assert_eq!(world.run_jobs().await, Ok(Progress { done: 2, failed: 1, expired: 0, bonuses: 0, cards: 0 }));
+    assert_eq!(world.run_jobs().await, Ok(Progress { done: 2, failed: 1, ..Progress::default() }));
     let failed = json!([failure(&lost.id, "job_expired")]);
     assert_eq!(view(&world, &job).await, ("completed_with_failures".to_owned(), json!(2), failed));
     assert_eq!(points(&world, &[&kept, &lost]).await, ["25", "25"]);

@@ -265,3 +265,35 @@ pub(super) fn of_cards() -> Vec<Case> {
     ];
     all.into_iter().map(|case| Case { world: "cards", ..case }).collect()
 }
+
+/// The cases of jobs that wind a tenant down.
+pub(super) fn wind_downs() -> Vec<Case> {
+    const JOB_1: &str = "019a0000-0000-7000-8000-0000000000f1";
+    const JOB_2: &str = "019a0000-0000-7000-8000-0000000000f2";
+    let lines = |state: Option<&str>, after: Option<&str>| json!({ "tenant": "demo", "job": JOB_1, "state": state, "after": after });
+    let closed_card = format!("JOB#wind_down_line#{JOB_1}#closed#card:019a0000-0000-7000-8000-0000000000c1");
+    let all = [
+        case("wind_downs_to_continue/due", "jobs that are not finished", json!({ "tenant": "demo" }), &["job 2"]),
+        case(
+            "wind_downs/newest",
+            "jobs, newest first, without their lines",
+            json!({ "tenant": "demo", "after": null }),
+            &["job 2", "job 1"],
+        ),
+        case("wind_downs/after", "older than a job", json!({ "tenant": "demo", "after": JOB_2 }), &["job 1"]),
+        case(
+            "wind_down_lines/all",
+            "the lines of one job, closed accounts first",
+            lines(None, None),
+            &["closed card", "closed customer", "open customer"],
+        ),
+        case("wind_down_lines/open", "those in one state", lines(Some("open"), None), &["open customer"]),
+        case(
+            "wind_down_lines/after",
+            "after a line",
+            lines(None, Some(&closed_card)),
+            &["closed customer", "open customer"],
+        ),
+    ];
+    all.into_iter().map(|case| Case { world: "wind-downs", ..case }).collect()
+}

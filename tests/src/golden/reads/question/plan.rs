@@ -4,7 +4,7 @@ use super::super::arguments::{after, at, day, id, key, keys, merchant, owner_ind
 use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
-    ApprovalId, CustomerId, Employer, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
+    ApprovalId, CustomerId, Employer, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
 };
 use ledger_core::keys::OwnerIndex;
 use ledger_core::reads::{self, Query, Request, Segment, Times};
@@ -117,6 +117,11 @@ impl Question {
             Self::RecordsToSeal { tenant, shard } => reads::records_to_seal(&slug(tenant), *shard),
             Self::TermsPreviewsToRun { tenant } => reads::terms_previews_to_run(&slug(tenant)),
             Self::TermsPreviews { tenant, after: from } => reads::terms_previews(&slug(tenant), after(from.as_ref())),
+            Self::WindDownsToContinue { tenant } => reads::wind_downs_to_continue(&slug(tenant)),
+            Self::WindDowns { tenant, after: from } => reads::wind_downs(&slug(tenant), after(from.as_ref())),
+            Self::WindDownLines { tenant, job, state, after } => {
+                reads::wind_down_lines(&slug(tenant), JobId::new(id(job)), state.as_deref(), after.clone())
+            }
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
                 reads::refused_payments(owner_index(Some("by_owner_keys")), &slug(tenant), *shard, times)

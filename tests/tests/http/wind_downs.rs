@@ -1,0 +1,217 @@
+//! Winding a tenant down: every card and customer is closed once, whatever else happens, and the lines say what each had.
+#![cfg(feature = "stack")]
+
+use futures::future::{join, join_all};
+use ledger_core::terms::RecordVersion;
+use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::world::{new_id, new_key};
+use ledger_tests::http::{Call, Customer, World, host, staff};
+use serde_json::{Value, json};
+
+async fn world(name: &str) -> World {
+    World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
+}
+
+/// Starts a job; returns its id.
+async fn started(world: &World) -> String {
+    world.api.settle(&world.winds_down()).await.good().text("/wind_down_id")
+}
+
+/// Runs the worker until no job is running; returns the job.
+async fn run_to_the_end(world: &World, job: &str) -> Value {
+    for _ in 0..20 {
+        let _ = world.run_jobs().await.expect("the run succeeds");
+        let view = world.wind_down(job).await;
+        if view["status"] != "running" {
+            return view;
+        }
+    }
+    panic!("the job does not end: {}", world.wind_down(job).await);
+}
+
+fn of(customer: &Customer) -> String {
+    format!("customer:{}", customer.id)
+}
+
+fn line<'a>(lines: &'a [Value], account: &str) -> &'a Value {
+    lines.iter().find(|line| line["account"] == account).unwrap_or_else(|| panic!("{account} is not in {lines:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
+    let world = world("wind-down").await;
+    let shop = world.merchant().await;
+    let (rich, poor, held) =
+        (world.customer_with("300").await, world.customer().await, world.customer_with("500").await);
+    world.grant(&rich, "POINT", "7").await;
+    let (owned, unowned) = (world.card(Some(&poor), "0").await, world.card(None, "0").await);
+    let terminal = world.terminal(&shop).await;
+    let _ = world.api.settle(&terminal.does("topup", &owned, &json!({"amount": "40"}))).await.good();
+    let hold = world.api.settle(&shop.authorizes(&held.code(&world).await, "200")).await.good().text("/payment_id");
+    let closed_before = world.customer().await;
+    let _ = world.api.settle(&world.closes(&closed_before.id, false)).await.good();
+
+    let job = started(&world).await;
+    assert_eq!(world.wind_down(&job).await["status"], "running");
+    let view = run_to_the_end(&world, &job).await;
+    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(4), &json!(1)));
+    let lines = world.wind_down_lines(&job, None, 2).await;
+    assert_eq!(lines.len(), 5, "{lines:?}");
+    let line_of_rich = line(&lines, &of(&rich));
+    assert_eq!(line_of_rich["rest"], json!({"ECOPAY": "300", "POINT": "7"}));
+    assert!(line_of_rich["transaction_id"].is_string(), "{line_of_rich}");
+    assert_eq!(line(&lines, &of(&poor))["rest"], json!({}));
+    let line_of_card = line(&lines, &format!("card:{owned}"));
+    assert_eq!((&line_of_card["customer_id"], &line_of_card["rest"]), (&json!(poor.id), &json!({"ECOPAY": "40"})));
+    assert_eq!(line(&lines, &format!("card:{unowned}"))["status"], "closed");
+    let open = world.wind_down_lines(&job, Some("open"), 20).await;
+    assert_eq!((open.len(), &open[0]["account"]), (1, &json!(of(&held))), "{open:?}");
+    assert_eq!(open[0]["open"], json!(["held:ECOPAY"]));
+    assert_eq!(world.wind_down_lines(&job, Some("closed"), 20).await.len(), 4);
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 340.into());
+    assert_eq!(books.posted("breakage", "POINT"), 7.into());
+
+    // Another job closes what was open, and lists that alone.
+    let _ = world.api.settle(&shop.voids(&hold)).await.good();
+    let second = started(&world).await;
+    let view = run_to_the_end(&world, &second).await;
+    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished"), &json!(1), &json!(0)));
+    let lines = world.wind_down_lines(&second, None, 20).await;
+    assert_eq!((lines.len(), &lines[0]["rest"]), (1, &json!({"ECOPAY": "500"})), "{lines:?}");
+    let listed = world.api.send(&Call::get("/v1/admin/wind-downs", &world.operator.who)).await.good().json();
+    let ids: Vec<&str> =
+        listed["items"].as_array().expect("jobs").iter().filter_map(|job| job["wind_down_id"].as_str()).collect();
+    assert_eq!(ids, [second.as_str(), job.as_str()]);
+    // What was unclaimed is paid out or claimed.
+    let _ = world.api.settle(&world.pays_out(&of(&rich), "300")).await.good();
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), 540.into());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_and_jobs_at_once_close_each_account_once() {
+    let world = world("wind-down-parallel").await;
+    let customers = join_all((0..40).map(|_| world.customer_with("100"))).await;
+    let cards = join_all((0..10).map(|at| world.card((at % 2 == 0).then_some(&customers[at]), "50"))).await;
+    let (one, other) = join(started(&world), started(&world)).await;
+    let runs = join_all((0..6).map(|_| world.run_jobs())).await;
+    // A run whose slice met another's is refused or ends early; it loses nothing.
+    assert!(runs.iter().any(Result::is_ok), "{runs:?}");
+    let jobs = [run_to_the_end(&world, &one).await, run_to_the_end(&world, &other).await];
+    let (mut accounts, mut total) = (Vec::new(), 0);
+    for (job, view) in [&one, &other].into_iter().zip(&jobs) {
+        assert_eq!(view["status"], "finished", "{view}");
+        let lines = world.wind_down_lines(job, None, 100).await;
+        assert_eq!(view["closed"], json!(lines.len()), "{view}");
+        accounts.extend(lines.iter().map(|line| line["account"].as_str().expect("an account").to_owned()));
+        let rests = lines.iter().filter_map(|line| line["rest"]["ECOPAY"].as_str());
+        total += rests.map(|rest| rest.parse::<u32>().expect("yen")).sum::<u32>();
+    }
+    let mut wanted: Vec<String> =
+        customers.iter().map(of).chain(cards.iter().map(|card| format!("card:{card}"))).collect();
+    accounts.sort();
+    wanted.sort();
+    assert_eq!(accounts, wanted, "each account has one line");
+    assert_eq!(total, 40 * 100 + 10 * 50);
+    assert_eq!(world.check_books().await.posted("unclaimed", "ECOPAY"), total.into());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wind_down_raced_against_payments_and_transfers_leaves_every_yen_in_one_account() {
+    let world = world("wind-down-races").await;
+    let shop = world.merchant().await;
+    let customers = join_all((0..12).map(|_| world.customer_with("300"))).await;
+    let pays: Vec<Call> = customers.iter().map(|customer| customer.pays(&shop, "100")).collect();
+    let pairs = customers.iter().zip(customers.iter().cycle().skip(1));
+    let sends: Vec<Call> = pairs.map(|(from, to)| from.sends(to, "50")).collect();
+    let job = started(&world).await;
+    let traffic = join_all(pays.iter().chain(&sends).map(|call| world.api.settle(call)));
+    let (answers, view) = join(traffic, run_to_the_end(&world, &job)).await;
+    assert_eq!((&view["status"], &view["closed"]), (&json!("finished"), &json!(12)), "{view}");
+    let paid = answers.iter().take(12).filter(|answer| answer.status == 201).count();
+    let books = world.check_books().await;
+    assert_eq!(books.posted("unclaimed", "ECOPAY"), i64::try_from(12 * 300 - 100 * paid).unwrap().into());
+    let late = world.api.settle(&customers[0].sends(&customers[1], "50")).await;
+    assert!(late.status >= 400, "a closed wallet pays: {late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopped_wind_down_closes_nothing_more() {
+    let world = world("wind-down-stop").await;
+    let customer = world.customer_with("300").await;
+    let job = started(&world).await;
+    let stop = world.stops_winding_down(&job);
+    let stopped = world.api.settle(&stop).await.good();
+    assert_eq!(stopped.text("/status"), "stopped");
+    assert_eq!(world.api.settle(&stop).await.body, stopped.body, "the stored response is replayed");
+    let again = world.api.settle(&world.stops_winding_down(&job)).await;
+    assert_eq!(again.code().unwrap_or_default(), "wrong_state", "{again:?}");
+    assert_eq!(world.run_jobs().await.expect("the run succeeds").closed, 0);
+    assert_eq!(world.wind_down(&job).await["status"], "stopped");
+    assert_eq!(world.balance(&customer, "ECOPAY").await, "300");
+    assert_eq!(world.wind_down_lines(&job, None, 20).await, Vec::<Value>::new());
+    // A stop beside a run leaves a number of closed accounts that is that of the lines.
+    let _ = join_all((0..30).map(|_| world.customer_with("10"))).await;
+    let job = started(&world).await;
+    let stop = world.stops_winding_down(&job);
+    let (run, _) = join(world.run_jobs(), world.api.settle(&stop)).await;
+    let _ = run.expect("the run succeeds");
+    let view = world.wind_down(&job).await;
+    assert_eq!(view["closed"], json!(world.wind_down_lines(&job, None, 100).await.len()), "{view}");
+    let finished = run_to_the_end(&world, &started(&world).await).await;
+    assert_eq!(finished["status"], "finished");
+    let ended = world.wind_down(&job).await;
+    assert_eq!(ended["closed"], view["closed"], "a stopped job goes on");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wind_down_is_started_by_an_owner_and_approved_by_another_person() {
+    let world = World::with_terms(host::shared(), "wind-down-approval", |terms| {
+        terms.records = RecordVersion::V7;
+        required(terms);
+    })
+    .await;
+    let customer = world.customer().await;
+    let (_, operator) = staff::member(&world, "operator").await;
+    let body = json!({"reason": "a mistake"});
+    let denied = Call::post("/v1/admin/wind-downs", &operator, &body).key(new_key());
+    assert_eq!(world.api.settle(&denied).await.code().unwrap_or_default(), "permission_missing");
+    let asked = world.api.settle(&world.winds_down()).await.good();
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let _ = world.run_jobs().await.expect("the run succeeds");
+    let own = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.operator.who)).await;
+    assert_eq!(own.code().unwrap_or_default(), "four_eyes_required");
+    let approved = world.api.settle(&decides("approve", &asked.text("/approval_id"), &world.second.who)).await.good();
+    let job = approved.text("/job_id");
+    let view = run_to_the_end(&world, &job).await;
+    assert_eq!((&view["status"], &view["closed"]), (&json!("finished"), &json!(1)), "{view}");
+    assert_eq!(world.wind_down_lines(&job, None, 20).await[0]["account"], of(&customer));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn wind_down_refuses_bad_requests_and_names_what_is_wrong() {
+    let (world, stranger) = (world("wind-down-bad").await, self::world("wind-down-stranger").await);
+    let job = started(&world).await;
+    let get = |path: &str| Call::get(path, &world.operator.who);
+    let lines = format!("/v1/admin/wind-downs/{job}/accounts");
+    for query in ["status=done", "cursor=x", "limit=0", "limit=101", "page=2"] {
+        let refused = world.api.send(&get(&format!("{lines}?{query}"))).await;
+        assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (400, "invalid_request"), "{query}");
+    }
+    for path in [format!("/v1/admin/wind-downs/{}", new_id()), format!("/v1/admin/wind-downs/{}/accounts", new_id())] {
+        assert_eq!(world.api.send(&get(&path)).await.status, 404, "{path}");
+    }
+    for path in [format!("/v1/admin/wind-downs/{job}"), lines] {
+        assert_eq!(stranger.api.send(&Call::get(&path, &stranger.operator.who)).await.status, 404, "{path}");
+    }
+    let stop = stranger.api.settle(&stranger.stops_winding_down(&job)).await;
+    assert_eq!(stop.status, 404, "{stop:?}");
+    let silent = Call::post("/v1/admin/wind-downs", &world.operator.who, &json!({})).key(new_key());
+    assert_eq!(world.api.settle(&silent).await.code().unwrap_or_default(), "invalid_request");
+    let older = World::with_terms(host::shared(), "wind-down-older", |terms| terms.records = RecordVersion::V6).await;
+    let refused = older.api.settle(&older.winds_down()).await;
+    assert_eq!(refused.code().unwrap_or_default(), "wrong_state", "{refused:?}");
+    assert_eq!(world.wind_down(&job).await["status"], "running");
+}
