@@ -161,6 +161,7 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(reconciliation::CREATE.on(reconciliation::create))
         .route(reconciliation::GET.on(reconciliation::get))
         .route(reconciliation::ANSWER.on(reconciliation::answer))
+        .route(topups::LIST.on(topups::list))
         .route(topups::OF_CUSTOMER.on(topups::of_customer))
         .route(topups::GET.on(topups::get))
         .route(topups::REFUND.on(topups::refund))

@@ -120,7 +120,7 @@ async fn of_tenant(
 ) -> Result<Json<Page<RecordView>>, Problem> {
     let tenant = who.tenant();
     match wanted {
-        TenantListing::All(wanted) => app.sealed_records(tenant, kind, wanted).await.map(Json),
+        TenantListing::All(wanted, filter) => app.sealed_records(tenant, kind, (wanted, filter)).await.map(Json),
         TenantListing::OfMerchant(merchant, wanted) => {
             let merchant = app.merchant(tenant, *merchant).await?;
             let of = (merchant.id, merchant.shards);

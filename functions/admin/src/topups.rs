@@ -18,7 +18,7 @@ use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
-use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf, TopupListing};
+use ledger_runtime::request::{self, AmountText, KeyedJson, Params, PathId, PathOf, TopupListing};
 use ledger_runtime::topups::PspExecutor;
 use ledger_runtime::views::{Page, TOPUP_OF_OPERATOR, TopupRefundView, TopupView};
 use serde::Deserialize;
@@ -41,6 +41,29 @@ const OF_CUSTOMERS: &str = "The audit trail shows who read them. The most recent
                             those that were requested before the operator switched the lists on are until the operator \
                             adds them. With a filter, a page may have fewer items than `limit`, or none, and still a \
                             `next_cursor`.";
+
+pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/topups")
+    .summary("Lists the top-ups of all customers.")
+    .about(
+        "That whose request was sealed last is first: newest first, except what was sealed late. The worker seals within two \
+         minutes, so that the most recent ones are missing that long. With a filter, a page may have fewer items than \
+         `limit`, or none, and still a `next_cursor`.",
+    )
+    .permission(Permission::TopupsRead)
+    .pages_of::<TopupView>()
+    .parameter(TopupListing::STATUS)
+    .in_ranges();
+
+pub(crate) async fn list(
+    State(app): State<App>,
+    who: Admin,
+    mut params: Params,
+) -> Result<Json<Page<TopupView>>, Problem> {
+    let filter = params.topup_filter()?;
+    let wanted = params.sealed_listing()?;
+    params.finish()?;
+    app.sealed_topups(who.tenant(), (&wanted, &filter)).await.map(Json)
+}
 
 pub(crate) const OF_CUSTOMER: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id}/topups")
     .summary("Lists a customer's top-ups, newest first.")

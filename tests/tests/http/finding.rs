@@ -259,7 +259,7 @@ async fn list_has_each_customer_once_newest_first_also_those_of_one_instant() {
         items.iter().map(|item| item["customer_id"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>(),
         frozen
     );
-    let closed = opened.iter().nth(1).expect("a customer");
+    let closed = opened.get(1).expect("a customer");
     let _ = world.api.settle(&world.closes(closed, true)).await.good();
     let (items, _) = pages(&world, "/v1/admin/customers?status=closed").await;
     assert_eq!(items.iter().map(|item| &item["customer_id"]).collect::<Vec<_>>(), [&json!(closed)]);

@@ -1,15 +1,16 @@
-//! Lists of the payments and refunds of a whole tenant: each once, whatever is paid and sealed meanwhile, and to those
+//! Lists of the payments, refunds and top-ups of a whole tenant: each once, whatever is paid and sealed meanwhile, and to those
 //! alone who may see them.
 use futures::future::join;
 use ledger_core::terms::StaffSource;
 use ledger_tests::audit::text as stored;
 use ledger_tests::costs::requests::tapped;
 use ledger_tests::http::world::new_id;
-use ledger_tests::http::{Call, Who, World, host, staff};
+use ledger_tests::http::{Call, Host, Who, World, host, staff};
 use serde_json::{Value, json};
 
 const PAYMENTS: &str = "/v1/admin/payments";
 const REFUNDS: &str = "/v1/admin/refunds";
+const TOPUPS: &str = "/v1/admin/topups";
 
 /// A page of a list with a query.
 async fn page(
@@ -270,4 +271,49 @@ async fn page_makes_as_many_calls_among_many_payments_as_among_few() {
         ["Query", "BatchGetItem", "BatchGetItem", "BatchGetItem"],
         "heads, segments, entries, records"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn topups_of_every_customer_are_listed_once_in_their_present_state() {
+    let world = World::with_terms(Host::fresh(), "sealed-topups", |_| {}).await;
+    let (one, other) = (world.customer().await, world.customer().await);
+    let first = world.paid_topup(&one, "3000").await;
+    let pending = world.topup(&other, "500").await;
+    let _ = world.seal().await.expect("the run succeeds");
+    let later = world.paid_topup(&other, "700").await;
+    let staff = &world.operator.who;
+    let unsealed = ids(&listed(&world, staff, (TOPUPS, ""), 100).await, "topup_id");
+    assert_eq!(unsealed, [pending.id.clone(), first.id.clone()], "the last one is not sealed");
+    // A refund has steps and an entry in the top-up's partition.
+    let _ = world.api.settle(&first.refund(&world, "1000")).await.good();
+    let _ = world.seal().await.expect("the run succeeds");
+    for limit in [1, 2, 100] {
+        let all = listed(&world, staff, (TOPUPS, ""), limit).await;
+        let shown: Vec<(&str, &str, &str)> = all
+            .iter()
+            .map(|topup| (text(topup, "topup_id"), text(topup, "status"), text(topup, "customer_id")))
+            .collect();
+        let expected = [
+            (later.id.as_str(), "succeeded", other.id.as_str()),
+            (&pending.id, "pending", &other.id),
+            (&first.id, "succeeded", &one.id),
+        ];
+        assert_eq!(shown, expected, "{limit} at a time");
+    }
+    for (query, expected) in [
+        ("status=pending", vec![&pending.id]),
+        ("status=succeeded", vec![&later.id, &first.id]),
+        ("status=refused", Vec::new()),
+        ("min=501&max=2999", vec![&later.id]),
+        ("to=2020-01-01", Vec::new()),
+        ("from=2020-01-01&status=pending", vec![&pending.id]),
+    ] {
+        let found = ids(&listed(&world, staff, (TOPUPS, query), 1).await, "topup_id");
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
+    }
+    for wrong in ["status=lost", "cursor=x", "min=x", "merchant_id=x"] {
+        let wrong = Call::get(&format!("{TOPUPS}?{wrong}"), staff);
+        let _ = world.api.send(&wrong).await.problem(400, "invalid_request");
+    }
+    let _ = world.check_books().await;
 }

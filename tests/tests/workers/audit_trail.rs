@@ -139,10 +139,10 @@ async fn every_staff_act_is_on_record() {
     let page = stage.world.api.send(&Call::get(&format!("/v1/admin/audit?day={today}&limit=100"), &staff.who)).await;
     let page = page.good().json();
     let acts = page["items"].as_array().expect("items");
-    // The first owners are set by a command.
+    // The first owners are set by a command, and a terminal enrols itself.
     let by_staff = |act: &Value| {
         let actor = act["actor"].as_str().unwrap_or_default();
-        actor.starts_with("staff:") || actor.starts_with("merchant_staff:") || actor == "system"
+        ["staff:", "merchant_staff:", "terminal:"].iter().any(|kind| actor.starts_with(kind)) || actor == "system"
     };
     assert!(acts.iter().all(by_staff), "{page}");
     assert!(acts.iter().any(|act| act["reason"].is_string()), "{page}");

@@ -2,7 +2,8 @@
 
 use super::{Key, Partition, sk, tenant_of};
 use crate::account::Account;
-use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TransactionId};
+use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TopupId, TransactionId};
+use crate::psp::Step;
 use uuid::Uuid;
 
 /// Sorts after every character of an id.
@@ -32,6 +33,20 @@ impl Key {
     pub fn customer(&self) -> Option<CustomerId> {
         let (kind, id) = self.pk.split_once('#')?.1.split_once('#')?;
         if kind == "customer" { CustomerId::parse(id).ok() } else { None }
+    }
+
+    /// The top-up whose first step this trail record is; `None` for any other key.
+    ///
+    /// The first step of a top-up is its claim: the creation of the PaymentIntent under the first fencing token. Its refunds
+    /// have steps of their own in the same partition.
+    #[must_use]
+    pub fn claimed_topup(&self) -> Option<TopupId> {
+        let tenant = tenant_of(&self.pk)?;
+        let id = self.pk.split_once('#')?.1.strip_prefix("topup#")?;
+        let step = self.sk.strip_prefix(sk::TRAIL)?.strip_prefix(id)?.strip_prefix('#')?;
+        let id = TopupId::parse(id).ok()?;
+        let is_claim = step.ends_with(&format!("#{}#0001.00", Step::CreateIntent.name()));
+        (is_claim && Partition::topup(&tenant, id) == self.partition()).then_some(id)
     }
 
     /// The account and id of the journal entry under this key; `None` if it is another kind of item.
@@ -73,6 +88,28 @@ mod tests {
         assert!(Key::stored(&demo, &pk, "TXN#x").is_some());
         for other in ["other#customer#1", "demo2#customer#1", "demo", "", "#customer#1", "DEMO#customer#1"] {
             assert_eq!(Key::stored(&demo, other, "TXN#x"), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn first_step_of_a_topup_is_recognized_and_no_other_step() {
+        let demo = Tenant::parse("demo").unwrap();
+        let (id, other) = (TopupId::parse(ID).unwrap(), ID.replace("5e", "5f"));
+        let claimed = |pk: &str, sk: &str| Key::stored(&demo, pk, sk).unwrap().claimed_topup();
+        let (pk, at) = (format!("demo#topup#{ID}"), "2026-11-21T03:00:00.000Z");
+        let step = |of: &str, place: &str| format!("TRAIL#{of}#{at}#{place}");
+        assert_eq!(claimed(&pk, &step(ID, "create_intent#0001.00")), Some(id));
+        for (pk, sk) in [
+            (pk.as_str(), step(ID, "create_intent#0001.99")),
+            (&pk, step(ID, "create_intent#0002.00")),
+            (&pk, step(ID, "create_refund#0001.00")),
+            (&pk, step(&other, "create_intent#0001.00")),
+            (&pk, step(ID, "cancel0001.sent")),
+            (&pk, "TOPUP".to_owned()),
+            (&format!("demo#topup#{}", ID.to_uppercase()), step(&ID.to_uppercase(), "create_intent#0001.00")),
+            (&format!("demo#payment#{ID}"), step(ID, "create_intent#0001.00")),
+        ] {
+            assert_eq!(claimed(pk, &sk), None, "{pk} {sk}");
         }
     }
 

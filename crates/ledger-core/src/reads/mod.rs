@@ -40,7 +40,8 @@ pub use merchants::{
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{
-    SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, listed_entries, listed_items, table_segment,
+    SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, listed_entries, listed_items, stored_cards,
+    table_segment,
 };
 pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, grant_jobs, migration_passes, reconciliations, requests,

@@ -49,22 +49,35 @@ pub fn table_segment(tenant: &Tenant, segment: &Segment) -> Request {
     })
 }
 
-/// The keys of the tenant's records in a segment that lists and searches find.
+/// The keys of the tenant's records in a segment that lists and searches find, but for cards.
 #[must_use]
 pub fn found_records(tenant: &Tenant, segment: &Segment) -> Request {
+    let filter = "begins_with(#pk, :tenant) AND (#sk IN (:profile, :topup) OR begins_with(#sk, :acts))";
+    let values = [
+        (":tenant".to_owned(), Value::S(format!("{tenant}#"))),
+        (":profile".to_owned(), Value::s("PROFILE")),
+        (":topup".to_owned(), Value::s("TOPUP")),
+        (":acts".to_owned(), Value::s(sk::AUDIT)),
+    ];
+    keys_of(segment, filter, values.into())
+}
+
+/// The keys of the tenant's cards in a segment.
+#[must_use]
+pub fn stored_cards(tenant: &Tenant, segment: &Segment) -> Request {
+    let values = [(":cards".to_owned(), Value::S(format!("{tenant}#card#"))), (":card".to_owned(), Value::s("card"))];
+    keys_of(segment, "begins_with(#pk, :cards) AND #sk = :card", values.into())
+}
+
+fn keys_of(segment: &Segment, filter: &'static str, values: Item) -> Request {
     let names = [("#pk", attr::PK), ("#sk", attr::SK)];
     Request::Scan(ScanRequest {
         index: None,
         segment: Some((segment.number, segment.of)),
-        filter: Some("begins_with(#pk, :tenant) AND (#sk IN (:profile, :topup) OR begins_with(#sk, :acts))"),
+        filter: Some(filter),
         projection: Some("#pk, #sk"),
         names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
-        values: Item::from([
-            (":tenant".to_owned(), Value::S(format!("{tenant}#"))),
-            (":profile".to_owned(), Value::s("PROFILE")),
-            (":topup".to_owned(), Value::s("TOPUP")),
-            (":acts".to_owned(), Value::s(sk::AUDIT)),
-        ]),
+        values,
         limit: SCAN_PAGE_ITEMS,
         start: segment.after.clone(),
         returns_capacity: true,

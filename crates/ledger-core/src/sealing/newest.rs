@@ -1,4 +1,4 @@
-//! The sealed entries of a tenant, those that were sealed last first.
+//! The sealed entries of a tenant, or the sealed beginnings of its top-ups, those that were sealed last first.
 //!
 //! The order is that of the segments: by the time of sealing, of equal times the lower lane first; then the chain of days,
 //! its last day first. Within a segment the newest id is first. A lane's times never decrease, so the place of every
@@ -8,7 +8,7 @@ use super::lanes::{Binding, Heads, LaneSegment};
 use super::segment::Segment;
 use crate::account::Account;
 use crate::dynamo::{Item, ItemError};
-use crate::ids::Tenant;
+use crate::ids::{Tenant, TopupId, born_at};
 use crate::keys::{self, Key};
 use crate::reads::{self, Query};
 use crate::time::{CLOCK_SKEW, Timestamp, UtcDay};
@@ -43,6 +43,15 @@ pub enum SealedPlace {
     },
 }
 
+/// What a walk lists, of the records that are sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealedKind {
+    /// The journal entries of customers and cards, which pay.
+    Entries,
+    /// The first step of each top-up.
+    Topups,
+}
+
 /// The range of times of entries, by the time in their ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SealedRange {
@@ -59,7 +68,7 @@ pub enum SealedStep {
     Segments(Vec<Key>),
     /// These segments of the chain of days are to be read, and given to [`SealedWalk::add_days`].
     Days(Query),
-    /// The entries of customers and cards of the next segment within the range, each with the place after it.
+    /// The records of the walk's kind of the next segment within the range, each with the place after it.
     Entries(Vec<(SealedPlace, Key)>),
     /// Nothing follows.
     End,
@@ -69,6 +78,7 @@ pub enum SealedStep {
 #[derive(Clone, Debug)]
 pub struct SealedWalk {
     tenant: Tenant,
+    kind: SealedKind,
     range: SealedRange,
     place: SealedPlace,
     lanes: BTreeMap<(usize, u64), LaneSegment>,
@@ -131,8 +141,8 @@ impl SealedRange {
 impl SealedWalk {
     /// A walk from a place on.
     #[must_use]
-    pub fn new(tenant: Tenant, range: SealedRange, place: SealedPlace) -> Self {
-        Self { tenant, range, place, lanes: BTreeMap::new(), days: VecDeque::new() }
+    pub fn new(tenant: Tenant, kind: SealedKind, range: SealedRange, place: SealedPlace) -> Self {
+        Self { tenant, kind, range, place, lanes: BTreeMap::new(), days: VecDeque::new() }
     }
 
     /// Where the walk is: before the next segment.
@@ -223,27 +233,32 @@ impl SealedWalk {
         SealedStep::Entries(entries)
     }
 
-    /// The entries among the records of a segment, after the one that was met.
+    /// Those of the walk's kind among the records of a segment, after the one that was met.
     fn entries<'a>(
         &self,
         records: impl Iterator<Item = &'a Key>,
         met: Option<Uuid>,
         after: impl Fn(Uuid) -> SealedPlace,
     ) -> Vec<(SealedPlace, Key)> {
-        let mut found: Vec<(Uuid, &Key)> = records.filter_map(|key| Some((payers_entry(key)?, key))).collect();
-        found.retain(|(id, key)| {
-            met.is_none_or(|met| *id < met) && key.born().is_some_and(|born| self.range.contains(born))
+        let mut found: Vec<(Uuid, &Key)> = records.filter_map(|key| Some((self.kind.id(key)?, key))).collect();
+        found.retain(|(id, _)| {
+            met.is_none_or(|met| *id < met) && born_at(*id).is_some_and(|born| self.range.contains(born))
         });
         found.sort_by_key(|(id, _)| Reverse(*id));
         found.into_iter().map(|(id, key)| (after(id), key.clone())).collect()
     }
 }
 
-/// The id of an entry of a customer or a card, which pay; `None` for any other record.
-fn payers_entry(key: &Key) -> Option<Uuid> {
-    match key.entry()? {
-        (Account::Customer(_) | Account::Card(_), id) => Some(id.uuid()),
-        (Account::Merchant(_) | Account::Tenant(_), _) => None,
+impl SealedKind {
+    /// The id by which a record of this kind is sorted; `None` for any other record.
+    fn id(self, key: &Key) -> Option<Uuid> {
+        match self {
+            Self::Entries => match key.entry()? {
+                (Account::Customer(_) | Account::Card(_), id) => Some(id.uuid()),
+                (Account::Merchant(_) | Account::Tenant(_), _) => None,
+            },
+            Self::Topups => key.claimed_topup().map(TopupId::uuid),
+        }
     }
 }
 

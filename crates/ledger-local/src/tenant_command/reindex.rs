@@ -11,7 +11,7 @@ use ledger_core::idempotency::{MarkerKeys, MarkerKeysError};
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Key;
 use ledger_core::operation::Operation;
-use ledger_core::reads::Segment;
+use ledger_core::reads::{self, Request, Segment};
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::execute::Ledger;
 use std::collections::BTreeMap;
@@ -22,6 +22,8 @@ use tokio::time::Instant;
 
 /// The number of segments of the table, one read after the other.
 const SEGMENTS: u16 = 16;
+/// The parts of a run: the segments for cards, and for everything else.
+const PARTS: u16 = 2 * SEGMENTS;
 /// The records that are read and written at the same time.
 const RECORDS_AT_ONCE: usize = 16;
 /// How often a record is compared again that was changed meanwhile.
@@ -106,16 +108,19 @@ pub async fn reindex(command: &ReindexCommand, progress: impl Fn(&str)) -> Resul
     let run = Run { ledger: &ledger, tenant: &slug, keys: &keys, writes: !command.verify };
     let mut found: Found = KINDS.iter().map(|kind| (kind.name, Counts::default())).collect();
     let (began, mut units, mut last) = (Instant::now(), 0_u64, Instant::now());
-    for (number, segment) in (1_u16..).zip(Segment::all(SEGMENTS)) {
+    let reads: [fn(&Tenant, &Segment) -> Request; 2] = [reads::found_records, reads::stored_cards];
+    let passes =
+        reads.into_iter().flat_map(|read| Segment::all(SEGMENTS).into_iter().map(move |segment| (read, segment)));
+    for (number, (read, segment)) in (1_u16..).zip(passes) {
         let mut next = Some(segment);
         while let Some(segment) = next.take() {
-            let page = ledger.dynamo().found_records(&segment, &slug).await.map_err(ReindexError::Read)?;
+            let page = ledger.dynamo().found_records(read, &segment, &slug).await.map_err(ReindexError::Read)?;
             run.compare(&page.keys, &mut found).await?;
             units = units.saturating_add(page.units);
             next = page.next;
             if last.elapsed() >= PROGRESS_EVERY {
                 last = Instant::now();
-                progress(&format!("segment {number} of {SEGMENTS}: {}", text(&found, command.verify)));
+                progress(&format!("part {number} of {PARTS}: {}", text(&found, command.verify)));
             }
             let due = began.checked_add(time_for(units, command.units_per_second));
             tokio::time::sleep_until(due.unwrap_or(began)).await;

@@ -6,7 +6,7 @@ use super::{Dynamo, convert};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, OwnerIndex, attr};
-use ledger_core::reads::{self, Segment};
+use ledger_core::reads::{self, Request, Segment};
 
 /// A tenant's items on one page of a segment.
 #[derive(Clone, Debug)]
@@ -84,12 +84,18 @@ impl Dynamo {
         Ok(ScannedCustomers { customers, next: next.transpose()? })
     }
 
-    /// Scans a page of a segment for the keys of a tenant's records that lists and searches find.
+    /// Scans a page of a segment for the keys of a tenant's records that lists and searches find: those of one of the reads
+    /// for that.
     ///
     /// # Errors
     /// [`ReadError`] if the scan fails; the same page can be read again.
-    pub async fn found_records(&self, segment: &Segment, tenant: &Tenant) -> Result<FoundRecords, ReadError> {
-        let answer = self.ask(reads::found_records(tenant, segment)).await?;
+    pub async fn found_records(
+        &self,
+        read: fn(&Tenant, &Segment) -> Request,
+        segment: &Segment,
+        tenant: &Tenant,
+    ) -> Result<FoundRecords, ReadError> {
+        let answer = self.ask(read(tenant, segment)).await?;
         Ok(FoundRecords {
             keys: answer.items.iter().flatten().filter_map(convert::key_from_sdk).collect(),
             units: answer.units.unwrap_or(answer.scanned),

@@ -1,4 +1,4 @@
-//! Lists of the payments and refunds of a whole tenant, found by the segments in which their entries are sealed.
+//! Lists of the payments, refunds and top-ups of a whole tenant, found by the segments in which their beginnings are sealed.
 
 use super::{READ_ITEMS_MAX, cursor};
 use crate::app::App;
@@ -6,15 +6,15 @@ use crate::cursor::SealedCursor;
 use crate::problem::Problem;
 use crate::request::{Listing, SealedListing};
 use crate::sealed_heads;
-use crate::views::{Page, RecordView};
+use crate::views::{Page, RecordView, TopupView};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::journal::JournalEntry;
-use ledger_core::keys::{Key, Partition, attr};
-use ledger_core::lists::{ListedKind, RecordFilter};
+use ledger_core::keys::{self, Key, Partition, attr};
+use ledger_core::lists::{ListedKind, RecordFilter, TopupFilter};
 use ledger_core::reads;
 use ledger_core::sealing::lanes::Binding;
-use ledger_core::sealing::{SealedPlace, SealedRange, SealedStep, SealedWalk};
+use ledger_core::sealing::{SealedKind, SealedPlace, SealedRange, SealedStep, SealedWalk};
 use ledger_core::time::{Timestamp, UtcDay};
 use std::collections::VecDeque;
 use uuid::Uuid;
@@ -38,6 +38,13 @@ struct Reading {
     stopped: Option<Stop>,
 }
 
+/// What a list has.
+#[derive(Clone, Copy, Debug)]
+enum Listed {
+    Records(ListedKind),
+    Topups,
+}
+
 /// Why a walk goes no further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
@@ -56,11 +63,38 @@ impl App {
         &self,
         tenant: &Tenant,
         kind: ListedKind,
-        wanted: &SealedListing,
+        (wanted, filter): (&SealedListing, &RecordFilter),
     ) -> Result<Page<RecordView>, Problem> {
+        self.sealed_page((tenant, Listed::Records(kind)), wanted, |record| shown(record, filter)).await
+    }
+
+    /// A page of the top-ups of all customers, those whose claim was sealed last first.
+    ///
+    /// # Errors
+    /// As [`App::sealed_records`].
+    pub async fn sealed_topups(
+        &self,
+        tenant: &Tenant,
+        (wanted, filter): (&SealedListing, &TopupFilter),
+    ) -> Result<Page<TopupView>, Problem> {
+        let view = |topup: &Item| filter.admits(topup)?.then(|| TopupView::read_with_customer(topup)).transpose();
+        self.sealed_page((tenant, Listed::Topups), wanted, view).await
+    }
+
+    /// A page of what `view` makes of the records.
+    async fn sealed_page<T>(
+        &self,
+        (tenant, listed): (&Tenant, Listed),
+        wanted: &SealedListing,
+        view: impl Fn(&Item) -> Result<Option<T>, ItemError>,
+    ) -> Result<Page<T>, Problem> {
         let range = SealedRange { from: wanted.from, until: wanted.until };
         let place = self.place_of(tenant, wanted, range).await?;
-        let walk = SealedWalk::new(tenant.clone(), range, place);
+        let kind = match listed {
+            Listed::Records(_) => SealedKind::Entries,
+            Listed::Topups => SealedKind::Topups,
+        };
+        let walk = SealedWalk::new(tenant.clone(), kind, range, place);
         let mut reading = Reading { walk, passed: VecDeque::new(), segments_left: SEGMENTS_MAX, stopped: None };
         let (mut items, mut entries_left) = (Vec::new(), READ_ITEMS_MAX);
         let page = |items, place: Option<&SealedPlace>| {
@@ -71,10 +105,13 @@ impl App {
             let at_once = wanted.limit.clamp(10, ENTRIES_AT_ONCE).min(entries_left);
             let found = self.next_entries(&mut reading, at_once).await?;
             let keys: Vec<Key> = found.iter().map(|(_, key)| key.clone()).collect();
-            let records = self.opened_records(tenant, kind, &keys).await?;
+            let records = match listed {
+                Listed::Records(kind) => self.opened_records(tenant, kind, &keys).await?,
+                Listed::Topups => self.claimed_topups(tenant, &keys).await?,
+            };
             let stopped = reading.stopped.filter(|_| reading.passed.is_empty());
             for (at, ((place, _), record)) in (1..).zip(found.iter().zip(records)) {
-                items.extend(record.map(|record| shown(&record, &wanted.filter)).transpose()?.flatten());
+                items.extend(record.as_ref().map(&view).transpose()?.flatten());
                 let is_last = stopped == Some(Stop::AtEnd) && at == found.len();
                 if items.len() >= wanted.limit && !is_last {
                     return page(items, Some(place));
@@ -180,6 +217,11 @@ impl App {
             }
         }
         Ok(reading.passed.drain(..wanted.min(reading.passed.len())).collect())
+    }
+
+    async fn claimed_topups(&self, tenant: &Tenant, steps: &[Key]) -> Result<Vec<Option<Item>>, Problem> {
+        let topups = steps.iter().filter_map(Key::claimed_topup).map(|id| keys::topup(tenant, id));
+        Ok(self.dynamo().get_many(&topups.collect::<Vec<_>>()).await?)
     }
 
     async fn opened_records(

@@ -239,7 +239,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RecordListing {
     }
 }
 
-/// A page and range of sealed payments or refunds.
+/// A page and range of what is sealed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedListing {
     /// The number of items, 1 to 100.
@@ -250,15 +250,13 @@ pub struct SealedListing {
     pub from: Option<Timestamp>,
     /// The first instant after the range; none if absent.
     pub until: Option<Timestamp>,
-    /// The wanted records.
-    pub filter: RecordFilter,
 }
 
 /// Whose payments or refunds a list of the whole tenant has, and which.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TenantListing {
     /// Those of all merchants.
-    All(SealedListing),
+    All(SealedListing, RecordFilter),
     /// Those of a merchant.
     OfMerchant(MerchantId, RecordListing),
     /// Those of a customer's wallet.
@@ -298,12 +296,28 @@ impl Params {
             (None, Some(customer)) => {
                 Ok(TenantListing::OfCustomer(customer, RecordListing { listing: self.listing()?, filter }))
             }
-            (None, None) => {
-                let (from, until) = self.range()?;
-                let (limit, cursor) = self.sealed_page()?;
-                Ok(TenantListing::All(SealedListing { limit, cursor, from, until, filter }))
-            }
+            (None, None) => Ok(TenantListing::All(self.sealed_listing()?, filter)),
         }
+    }
+
+    /// Takes `from`, `to`, `limit`, and the `cursor` of a list of what is sealed.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn sealed_listing(&mut self) -> Result<SealedListing, Problem> {
+        let (from, until) = self.range()?;
+        let (limit, cursor) = self.sealed_page()?;
+        Ok(SealedListing { limit, cursor, from, until })
+    }
+
+    /// Takes `status`, `min` and `max` of top-ups.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed.
+    pub fn topup_filter(&mut self) -> Result<TopupFilter, Problem> {
+        let words = "pending, succeeded, canceled or refused";
+        let states = self.take("status")?.map(|word| super::word("status", &word, topup_states, words));
+        Ok(TopupFilter { states: states.transpose()?, amounts: self.amounts_of(Asset::Ecopay)?.if_bounded() })
     }
 
     /// Takes `status`, of a payment.
@@ -339,10 +353,7 @@ impl<S: Send + Sync> FromRequestParts<S> for TopupListing {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let mut params = Params::from_request_parts(parts, state).await?;
-        let words = "pending, succeeded, canceled or refused";
-        let states = params.take("status")?.map(|word| super::word("status", &word, topup_states, words));
-        let filter =
-            TopupFilter { states: states.transpose()?, amounts: params.amounts_of(Asset::Ecopay)?.if_bounded() };
+        let filter = params.topup_filter()?;
         let this = Self { listing: params.listing()?, filter };
         params.finish()?;
         Ok(this)

@@ -4,6 +4,7 @@
 use super::words;
 use crate::execute::{created, with_secret};
 use crate::psp::PspObject;
+use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::AnyAnswer;
 use ledger_core::topups::{RefundState, TopupRecord, TopupRefund, TopupState};
 use serde::Serialize;
@@ -63,6 +64,9 @@ pub struct TopupView {
     /// The amount that can still be refunded to the card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refundable: Option<String>,
+    /// The customer; in the list of all top-ups alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub customer_id: Option<String>,
     /// The time of the request.
     pub created_at: String,
     /// The time at which its cancellation is requested if it has not been paid.
@@ -119,9 +123,21 @@ impl From<&TopupRecord> for TopupView {
             points: topup.points.as_ref().map(|points| points.text()),
             payment_intent_id: topup.intent.as_ref().map(ToString::to_string),
             refundable,
+            customer_id: None,
             created_at: topup.created_at.to_string(),
             expires_at: topup.expires_at.to_string(),
         }
+    }
+}
+
+impl TopupView {
+    /// A stored top-up, with its customer.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read_with_customer(item: &Item) -> Result<Self, ItemError> {
+        let topup = TopupRecord::read(item)?;
+        Ok(Self { customer_id: Some(topup.customer.to_string()), ..Self::from(&topup) })
     }
 }
 

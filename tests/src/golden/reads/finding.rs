@@ -31,6 +31,7 @@ pub enum FindingQuestion {
     MerchantsNamed { tenant: String, prefix: String },
     ActsOf { tenant: String, customer: String, from: Option<String> },
     FoundRecords { tenant: String, number: usize, of: u16 },
+    StoredCards { tenant: String, number: usize, of: u16 },
 }
 
 impl FindingQuestion {
@@ -59,6 +60,9 @@ impl FindingQuestion {
             }
             Self::FoundRecords { tenant, number, of } => {
                 return Err(vec![reads::found_records(&slug(tenant), &Segment::all(*of)[*number])]);
+            }
+            Self::StoredCards { tenant, number, of } => {
+                return Err(vec![reads::stored_cards(&slug(tenant), &Segment::all(*of)[*number])]);
             }
         })
     }

@@ -142,6 +142,7 @@ async fn views(stage: &Stage) {
         "settlements",
         "terms",
         "terms/previews",
+        "topups",
         "wind-downs",
     ] {
         view(format!("/v1/admin/{path}"), staff).await;

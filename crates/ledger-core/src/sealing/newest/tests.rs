@@ -89,7 +89,7 @@ impl Trail {
 
     /// The next entries from a place on, at least `count` if there are as many.
     fn walk(&self, place: SealedPlace, range: SealedRange, count: usize, at_once: usize) -> Vec<(SealedPlace, Key)> {
-        let mut walk = SealedWalk::new(tenant(), range, place);
+        let mut walk = SealedWalk::new(tenant(), SealedKind::Entries, range, place);
         let mut found = Vec::new();
         while found.len() < count {
             match walk.step(at_once) {
@@ -201,7 +201,7 @@ fn place_beyond_the_heads_is_of_another_trail() {
 fn missing_segment_is_an_error_and_not_the_end() {
     let mut trail = Trail::new(1);
     trail.seal(0, at(0), &[1]);
-    let mut walk = SealedWalk::new(tenant(), SealedRange::default(), trail.place());
+    let mut walk = SealedWalk::new(tenant(), SealedKind::Entries, SealedRange::default(), trail.place());
     let SealedStep::Segments(keys) = walk.step(16) else { panic!("one is unread") };
     assert!(walk.add_segments(&keys, &[None]).is_err());
 }
@@ -210,7 +210,8 @@ fn missing_segment_is_an_error_and_not_the_end() {
 fn chain_of_days_follows_the_lanes_and_ends_before_the_range() {
     let from = at(0);
     let range = SealedRange { from: Some(from), until: Some(from.plus(CLOCK_SKEW)) };
-    let mut walk = SealedWalk::new(tenant(), range, SealedPlace::Lanes { next: vec![0, 0], met: None });
+    let mut walk =
+        SealedWalk::new(tenant(), SealedKind::Entries, range, SealedPlace::Lanes { next: vec![0, 0], met: None });
     assert_eq!(walk.step(16), SealedStep::Entries(Vec::new()));
     let SealedStep::Days(query) = walk.step(16) else { panic!("the chain of days is unread") };
     assert_eq!(query.items_max(), Some(DAYS_AT_ONCE));

@@ -261,6 +261,12 @@ pub(super) fn of_cards() -> Vec<Case> {
             json!({ "tenant": "demo", "from": null, "after": null }),
             &[],
         ),
+        case(
+            "stored_cards/segment",
+            "the keys of cards alone",
+            json!({ "tenant": "demo", "number": 0, "of": 1 }),
+            &["card 1", "card 2", "card of another shard"],
+        ),
         case("card_batches_to_continue/due", "batches that are not finished", json!({ "tenant": "demo" }), &["batch"]),
     ];
     all.into_iter().map(|case| Case { world: "cards", ..case }).collect()
