@@ -307,6 +307,7 @@ fn entry_is_the_commands_under_a_key_of_the_approval() {
 
 /// One of each kind.
 fn commands() -> Vec<Command> {
+    let card = CardId::new(Uuid::from_u128(26));
     let merchant = MerchantId::new(Uuid::from_u128(20));
     let (owner, terminal) = (TerminalOwner::Merchant(merchant), TerminalId::new(Uuid::from_u128(22)));
     let person = StaffId::new(Uuid::from_u128(21));
@@ -387,16 +388,8 @@ fn commands() -> Vec<Command> {
             customer: customer(),
             seen: [Asset::Ecopay, Asset::Point].map(|asset| (asset.clone(), Balance::zero(asset))).into(),
         }),
-        Command::CardClose(CardClosing {
-            card: CardId::new(Uuid::from_u128(26)),
-            owner: Some(customer()),
-            seen: Balance::zero(Asset::Ecopay),
-        }),
-        Command::UnclaimedClaim(Claimed {
-            from: Account::Card(CardId::new(Uuid::from_u128(26))),
-            to: customer(),
-            amount: yen("300"),
-        }),
+        Command::CardClose(CardClosing { card, owner: Some(customer()), seen: Balance::zero(Asset::Ecopay) }),
+        Command::UnclaimedClaim(Claimed { from: Account::Card(card), to: customer(), amount: yen("300") }),
         Command::UnclaimedPayout(PaidOut { from: Account::Customer(customer()), amount: yen("300") }),
         Command::WindDown,
         Command::MerchantOwner { merchant, id: person, email },

@@ -197,7 +197,7 @@ fn violations_of_the_rules_are_found() {
     ] {
         let changed = Template::read().with(|root| {
             let statements =
-                &mut root["Resources"]["JobsRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"];
+                &mut root["Resources"]["CreditingRole"]["Properties"]["Policies"][0]["PolicyDocument"]["Statement"];
             let mut statement = change.clone();
             statement["Sid"] = json!("Planted");
             statement["Effect"] = json!("Allow");
