@@ -2,6 +2,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::{join, join_all};
+use ledger_core::dynamo;
 use ledger_core::terms::RecordVersion;
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::world::{new_id, new_key};
@@ -134,6 +135,22 @@ async fn wind_down_raced_against_payments_and_transfers_leaves_every_yen_in_one_
     assert_eq!(books.posted("unclaimed", "ECOPAY"), i64::try_from(12 * 300 - 100 * paid).unwrap().into());
     let late = world.api.settle(&customers[0].sends(&customers[1], "50")).await;
     assert!(late.status >= 400, "a closed wallet pays: {late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn record_that_cannot_be_read_stays_open_and_the_others_are_closed() {
+    let world = world("wind-down-unreadable").await;
+    let (customer, card) = (world.customer_with("300").await, world.card(None, "50").await);
+    let books = world.books().await;
+    let mut row = books.row(&format!("{}#card#{card}", world.tenant), "card").cloned().expect("a card");
+    let _ = row.insert("state".to_owned(), dynamo::Value::S("odd".to_owned()));
+    world.plant(row).await;
+    let job = started(&world).await;
+    let view = run_to_the_end(&world, &job).await;
+    assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(1), &json!(1)));
+    let lines = world.wind_down_lines(&job, None, 20).await;
+    assert_eq!(line(&lines, &format!("card:{card}"))["open"], json!(["internal"]));
+    assert_eq!(line(&lines, &of(&customer))["rest"], json!({"ECOPAY": "300"}));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
