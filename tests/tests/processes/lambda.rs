@@ -132,7 +132,7 @@ async fn workers_process_schedule_events() {
     let jobs = rig.function("jobs").await;
     for done in [2, 0] {
         let did = jobs.invoke(&rig.event("jobs-schedule")).await.response();
-        assert_eq!(did, json!({"bonuses": 0, "cards": 0, "done": done, "failed": 0, "expired": 0}));
+        assert_eq!(did, json!({"bonuses": 0, "cards": 0, "closed": 0, "done": done, "failed": 0, "expired": 0}));
     }
     let outbox = rig.function("outbox").await;
     let entries = rig.world.books().await.under("TXN#").count();
@@ -415,7 +415,7 @@ async fn running_request_is_finished_before_the_end() {
     let again = http(&rig.function("customer").await, &payment).await;
     assert_eq!((again.body.as_str(), again.replayed()), (paid["body"].as_str().expect("a body"), true));
     let did = ends_after_its_request(&rig, "jobs", &rig.event("jobs-schedule")).await;
-    assert_eq!(did, json!({"bonuses": 0, "cards": 0, "done": 0, "failed": 0, "expired": 0}));
+    assert_eq!(did, json!({"bonuses": 0, "cards": 0, "closed": 0, "done": 0, "failed": 0, "expired": 0}));
     let _ = rig.world.check_books().await;
 }
 
