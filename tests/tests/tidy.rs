@@ -278,6 +278,31 @@ fn modules_use_only_modules_before_them() {
 }
 
 #[test]
+fn targets_without_a_test_binary_have_no_test() {
+    let mut without = Vec::new();
+    for manifest in tree::files(&["crates", "functions", "bench", "tests"], "toml") {
+        let (text, package) = (std::fs::read_to_string(&manifest).unwrap(), manifest.parent().unwrap().to_owned());
+        if text.contains("[lib]\ntest = false\n") {
+            without.push(package.join("src"));
+        }
+        for target in text.split("[[bin]]\n").skip(1).filter_map(|target| target.split("\n\n").next()) {
+            if target.contains("test = false") {
+                let name = target.split('"').nth(1).unwrap();
+                let file = package.join("src/bin").join(format!("{name}.rs"));
+                without.push(if file.exists() { file } else { package.join("src/main.rs") });
+            }
+        }
+    }
+    assert!(without.len() > 20, "{without:?}");
+    let is_in = |file: &Path| without.iter().any(|without| file.starts_with(without));
+    for file in sources(&["crates", "functions", "bench", "tests"]).into_iter().filter(|file| is_in(file)) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let has_test = ["#[test]", "::test]", "::test(", "#[cfg(test)]"].iter().any(|mark| text.contains(mark));
+        assert!(!has_test, "{}: Cargo.toml builds no test binary for it", file.display());
+    }
+}
+
+#[test]
 fn documents_link_to_files_that_exist() {
     let read = |path: &Path| std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let mut broken = Vec::new();
