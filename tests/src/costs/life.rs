@@ -12,7 +12,6 @@ use crate::http::endpoints::Stage;
 use crate::http::settling::payable;
 use crate::http::tap::{Seen, Tap};
 use crate::http::{Host, World};
-use futures::stream::{self, StreamExt};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Shards, attr};
@@ -22,8 +21,6 @@ use std::sync::Arc;
 
 /// What an entry of the list by owner holds.
 const LISTED: [&str; 4] = [attr::PK, attr::SK, attr::OWNER_PK, attr::OWNER_SK];
-/// Requests that are sent at once.
-const CONCURRENCY: usize = 4;
 
 /// The steps of one operation's records, and what stays of them.
 struct Life {
@@ -128,7 +125,10 @@ async fn live(
     let shop = Shop { world: &stage.world, tenant: &tenant, merchant: &stage.merchant };
     workers.finish(&shop).await;
     let (_, _) = (workers.take(), tap.take());
-    stream::iter(rest).for_each_concurrent(CONCURRENCY, |ready| ready.perform(&stage)).await;
+    // One after the other: a query's units are those of its pages, whose sizes follow from the order of the entries.
+    for ready in rest {
+        ready.perform(&stage).await;
+    }
     after(&shop, workers, tap.take()).await
 }
 
