@@ -1,5 +1,5 @@
 //! How many cases the largest tests run: a share of them by default, so that `cargo test` ends within minutes, and every
-//! one where the environment variable `EVERY_CASE` is set, as `.ci/run` does.
+//! one where the environment variable `EVERY_CASE` is set, as `.ci/run --release` does.
 
 /// The environment variable that has every case run.
 pub const EVERY_CASE: &str = "EVERY_CASE";
