@@ -70,6 +70,7 @@ pub fn terms() -> TenantTerms {
         hold_hours: None,
         limits: None,
         settlement: None,
+        settlement_schedule: None,
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,

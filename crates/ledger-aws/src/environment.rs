@@ -2,6 +2,7 @@
 
 use crate::cloud_watch::CloudWatch;
 use crate::event_bus::EventBus;
+use crate::file_store::S3FileStore;
 use crate::payout_files::S3Files;
 use crate::reports::S3Reports;
 use crate::secrets::SecretsManager;
@@ -98,6 +99,15 @@ impl Environment {
         let app = self.app.clone();
         self.app = match &app.config().card_pin_keys {
             Some(id) => app.clone().with_pin_keys(SecretsManager::new(&self.sdk, id)),
+            None => app,
+        };
+    }
+
+    /// Adds the store of files to the app, if the environment names its bucket.
+    pub fn use_files(&mut self) {
+        let app = self.app.clone();
+        self.app = match &app.config().files_bucket {
+            Some(bucket) => app.clone().with_files(Arc::new(S3FileStore::new(&self.sdk, bucket))),
             None => app,
         };
     }

@@ -7,6 +7,7 @@ mod cloud_watch;
 mod environment;
 mod event_bus;
 mod export;
+mod file_store;
 mod gateway;
 mod objects;
 mod payout_files;

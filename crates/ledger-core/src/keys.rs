@@ -15,10 +15,13 @@ use crate::time::Timestamp;
 mod audit;
 mod card;
 mod due;
+mod figures;
+mod file;
 mod finding;
 mod owner;
 mod reconciliation;
 mod settlement;
+mod settlement_run;
 mod shards;
 mod shop;
 mod staff;
@@ -30,6 +33,12 @@ mod wind_down;
 pub use audit::{audit, notice};
 pub use card::{card, card_batch, card_pin};
 pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
+pub(crate) use figures::DAY_TOTALS;
+pub use figures::{
+    TotalsGroup, TotalsOf, active, active_on, closed_day, closed_days_between, day_totals, day_totals_after,
+    day_totals_between, fold, folded_batch,
+};
+pub use file::{FILE, file};
 pub use finding::{
     LISTED_SHARDS, LOOKUP, Lookup, contact_partition, customers_partition, listed_shard, lookup,
     merchant_names_partition, named_place, names_partition, place, place_of, sign_in, terminals_of_partition,
@@ -46,6 +55,9 @@ pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, perio
 pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,
     settled, settlement, settling,
+};
+pub use settlement_run::{
+    SETTLEMENT_RUN, settlement_calendar, settlement_run, settlement_run_line, settlement_run_lines,
 };
 pub use shards::{Shards, shard_of};
 pub use shop::shop;

@@ -5,7 +5,7 @@
 //!
 //! The modules in their order. Each uses only those before it; a test checks that.
 //!
-//! 1. Values: `canonical`, `time`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
+//! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `journal`.
@@ -16,8 +16,8 @@
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
 //!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
 //!    `shops`, `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
-//!    `wind_downs`, `approvals`, `previews`.
-//! 7. What is derived from the books: `lists`, `trail`, `sealing`, `migration`, `reconcile`, `events`.
+//!    `settlement_runs`, `wind_downs`, `files`, `approvals`, `previews`.
+//! 7. What is derived from the books: `lists`, `trail`, `sealing`, `figures`, `migration`, `reconcile`, `events`.
 
 pub mod account;
 pub mod adjustments;
@@ -26,6 +26,7 @@ pub mod approvals;
 pub mod asset_budgets;
 pub mod audit;
 pub mod bank;
+pub mod calendar;
 pub mod canonical;
 pub mod cards;
 pub mod cash_collections;
@@ -37,6 +38,8 @@ pub mod customers;
 pub mod dynamo;
 pub mod events;
 pub mod failure;
+pub mod figures;
+pub mod files;
 pub mod finding;
 pub mod forms;
 pub mod grants;
@@ -69,6 +72,7 @@ pub mod refused_payment;
 pub mod retry;
 pub mod returning;
 pub mod sealing;
+pub mod settlement_runs;
 pub mod settlements;
 pub mod shops;
 pub mod staff;

@@ -1,6 +1,7 @@
 //! Merchants: registering and changing them.
 
 use crate::audit::Act;
+use crate::calendar::OwnSchedule;
 use crate::crediting::VolumeExceeded;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -22,6 +23,8 @@ mod close;
 pub use close::{CLOSING_TIME, MerchantCloseReceipt, MerchantClosing, closing_since, is_payable, plan_close};
 
 const PAYOUT: &str = "payout";
+/// The attribute with the settlement schedule of a merchant in place of the tenant's.
+pub(crate) const SCHEDULE: &str = "settlement_schedule";
 /// The attribute with the time at which a merchant's close has begun. Then it is suspended, and refunds nothing.
 const CLOSING_AT: &str = "closing_at";
 /// The attribute with the time at which a merchant was closed. Then it is suspended for good.
@@ -49,6 +52,20 @@ pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
 /// [`ItemError`] if the attribute is malformed.
 pub fn pay_from(profile: &Item) -> Result<Option<Timestamp>, ItemError> {
     profile.opt_timestamp(PAYOUT_FROM)
+}
+
+/// The settlement schedule of a merchant in place of the tenant's; `None` if it has none.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn own_schedule(profile: &Item) -> Result<Option<OwnSchedule>, ItemError> {
+    profile.opt_parsed(SCHEDULE, str::parse)
+}
+
+/// Whether a merchant was closed.
+#[must_use]
+pub fn is_closed(profile: &Item) -> bool {
+    profile.contains_key(CLOSED_AT)
 }
 
 /// Requires that a merchant's destination is as it was read. Fails with `StalePlan`.

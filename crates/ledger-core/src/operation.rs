@@ -194,6 +194,14 @@ operations! {
     SettlementFeeUndone = "settlement_fee_undone",
     /// A settlement turns back, stops, or is resumed by its worker; not keyed.
     SettlementRun = "settlement_run",
+    /// A run is started that closes every merchant whose schedule closes on a day, and continues.
+    SettlementRunStart = "settlement_run_start",
+    /// A file is asked for.
+    FileRequest = "file_request",
+    /// A worker makes a file; not keyed.
+    FileMake = "file_make",
+    /// The operator sets the settlement schedule of a merchant.
+    SettlementSchedule = "settlement_schedule",
     /// The operator resumes a stuck settlement.
     SettlementResume = "settlement_resume",
     /// Sending a bank file again is requested.
@@ -202,6 +210,8 @@ operations! {
     FileResendApprove = "file_resend_approve",
     /// A worker seals the audit trail; not keyed.
     Sealing = "sealing",
+    /// A worker closes posting days and folds entries into the totals of days; not keyed.
+    Figures = "figures",
     /// The payment provider's payout was returned, and the merchant is owed it again; not keyed.
     SettlementReturned = "settlement_returned",
     /// Booking a transfer as returned by the bank is requested.

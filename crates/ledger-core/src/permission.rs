@@ -102,6 +102,10 @@ permissions! {
         SettlementsOpen = "settlements.open",
         /// Requests that a bank file is sent again, or a transfer booked as returned.
         PayoutRequestsMake = "payout_requests.make",
+        /// Asks for files of what it may read, and fetches them.
+        FilesRead = "files.read",
+        /// Sees the totals of days.
+        FiguresRead = "figures.read",
         /// Sees reconciliations.
         ReconciliationRead = "reconciliation.read",
         /// Runs reconciliations.

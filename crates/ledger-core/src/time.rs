@@ -185,10 +185,106 @@ impl BusinessDate {
         Self(earlier.unwrap_or(jiff::civil::Date::MIN))
     }
 
+    /// The date this many days later, or the last supported date.
+    #[must_use]
+    pub fn days_after(self, days: u8) -> Self {
+        let later = self.0.checked_add(jiff::Span::new().days(days));
+        Self(later.unwrap_or(jiff::civil::Date::MAX))
+    }
+
+    /// The next date, or the last supported one.
+    #[must_use]
+    pub fn next(self) -> Self {
+        self.days_after(1)
+    }
+
+    /// The day of the week.
+    #[must_use]
+    pub fn weekday(self) -> Weekday {
+        match self.0.weekday() {
+            jiff::civil::Weekday::Monday => Weekday::Monday,
+            jiff::civil::Weekday::Tuesday => Weekday::Tuesday,
+            jiff::civil::Weekday::Wednesday => Weekday::Wednesday,
+            jiff::civil::Weekday::Thursday => Weekday::Thursday,
+            jiff::civil::Weekday::Friday => Weekday::Friday,
+            jiff::civil::Weekday::Saturday => Weekday::Saturday,
+            jiff::civil::Weekday::Sunday => Weekday::Sunday,
+        }
+    }
+
+    /// The number of the month, from 1, and the day in it.
+    #[must_use]
+    pub fn month_and_day(self) -> (u8, u8) {
+        let unsigned = |number: i8| u8::try_from(number).unwrap_or_default();
+        (unsigned(self.0.month()), unsigned(self.0.day()))
+    }
+
+    /// The last date of the month.
+    #[must_use]
+    pub fn last_of_month(self) -> Self {
+        Self(self.0.last_of_month())
+    }
+
+    /// The first date of the year.
+    #[must_use]
+    pub fn first_of_year(self) -> Self {
+        Self(self.0.first_of_year())
+    }
+
+    /// The last date of the year.
+    #[must_use]
+    pub fn last_of_year(self) -> Self {
+        Self(self.0.last_of_year())
+    }
+
     /// The calendar month of the date.
     #[must_use]
     pub fn month(self) -> BusinessMonth {
         BusinessMonth(self.0.first_of_month())
+    }
+}
+
+/// A day of the week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weekday {
+    /// Monday.
+    Monday,
+    /// Tuesday.
+    Tuesday,
+    /// Wednesday.
+    Wednesday,
+    /// Thursday.
+    Thursday,
+    /// Friday.
+    Friday,
+    /// Saturday.
+    Saturday,
+    /// Sunday.
+    Sunday,
+}
+
+impl Weekday {
+    const ALL: [Self; 7] =
+        [Self::Monday, Self::Tuesday, Self::Wednesday, Self::Thursday, Self::Friday, Self::Saturday, Self::Sunday];
+
+    /// The stable name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Monday => "monday",
+            Self::Tuesday => "tuesday",
+            Self::Wednesday => "wednesday",
+            Self::Thursday => "thursday",
+            Self::Friday => "friday",
+            Self::Saturday => "saturday",
+            Self::Sunday => "sunday",
+        }
+    }
+
+    /// Parses a name; `None` for any other text.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|day| day.name() == name)
     }
 }
 
@@ -216,10 +312,36 @@ impl BusinessMonth {
         Self(earlier.unwrap_or(jiff::civil::Date::MIN))
     }
 
+    /// Reads `2026-11`.
+    ///
+    /// # Errors
+    /// [`TimeError`] for any other text.
+    pub fn parse(text: &str) -> Result<Self, TimeError> {
+        BusinessDate::parse(&format!("{text}-01")).map(BusinessDate::month)
+    }
+
+    /// The first date.
+    #[must_use]
+    pub fn first(self) -> BusinessDate {
+        BusinessDate(self.0)
+    }
+
+    /// The last date.
+    #[must_use]
+    pub fn last(self) -> BusinessDate {
+        BusinessDate(self.0.last_of_month())
+    }
+
     /// The first instant after the month.
     #[must_use]
     pub fn end(self) -> Timestamp {
-        BusinessDate(self.0.last_of_month()).bounds().1
+        self.last().bounds().1
+    }
+}
+
+impl fmt::Display for BusinessMonth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.strftime("%Y-%m"))
     }
 }
 

@@ -2,6 +2,7 @@
 //! request.
 
 use crate::demo::Demo;
+use crate::downloads::LocalDownloads;
 use crate::engine::Activity;
 use crate::events::LocalEvents;
 use crate::legacy::{self, Legacy};
@@ -93,6 +94,8 @@ pub struct Backend {
     pub payouts: LocalFiles,
     /// The store of reconciliation reports.
     pub reports: LocalReports,
+    /// The store of the files that staff fetch.
+    pub downloads: LocalDownloads,
     /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
     /// The counts of the embedded engine's requests; `None` for another store.
@@ -175,7 +178,8 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     let (tenant_requests, callers) = (backend.tenant_requests, backend.callers.clone());
     let config = Config { tenant_requests, callers, ..Config::of_table(&backend.table) };
     let ledger = Ledger::new(dynamo, clock, entropy, metrics).with_marker_keys(backend.marker_keys.clone());
-    (App::new(ledger, config).with_pin_keys(backend.pin_keys.clone()), counting)
+    let app = App::new(ledger, config).with_pin_keys(backend.pin_keys.clone());
+    (app.with_files(Arc::new(backend.downloads.clone())), counting)
 }
 
 /// The local replacements of the AWS services that workers use.
@@ -231,6 +235,7 @@ pub fn openapi_json() -> String {
         kyc: LocalKyc::default(),
         payouts: LocalFiles::default(),
         reports: LocalReports::default(),
+        downloads: LocalDownloads::default(),
         legacy: None,
         activity: None,
     };

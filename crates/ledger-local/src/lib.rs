@@ -5,7 +5,7 @@
 //!
 //! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `pin_keys`, `clock`, `issuer`, `demo`, `legacy`,
 //!    `table`, `terminal_error`, `credential`.
-//! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `settlement`, `worker_failures`,
+//! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `downloads`, `settlement`, `worker_failures`,
 //!    `pace`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `token_command`, `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
@@ -18,6 +18,7 @@ pub mod clock;
 pub mod credential;
 pub mod demo;
 mod dev;
+pub mod downloads;
 pub mod engine;
 pub mod events;
 pub mod expand_command;

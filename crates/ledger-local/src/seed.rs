@@ -101,6 +101,7 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         hold_hours: None,
         limits: None,
         settlement: Some(settlement_terms()?),
+        settlement_schedule: None,
         records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
@@ -132,7 +133,7 @@ fn settlement_terms() -> Result<SettlementTerms, SeedError> {
     };
     let sender = Sender::new(&SenderParts { code: "1234567890", account }).map_err(failed)?;
     let rate = |text| Rate::parse(text).map_err(failed);
-    Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender) })
+    Ok(SettlementTerms { fee_rate: rate("0.015")?, tax_rate: rate("0.1")?, sender: Some(sender), registration: None })
 }
 
 /// Creates the tenant of a legacy model. Terms, merchants and staff are the demo's; customers are in the legacy model.

@@ -1,19 +1,24 @@
 //! Starts and stops the whole stack in process: engine, table, functions, gateway. `main` runs it until Ctrl-C; each
 //! test runs its own on free ports.
 
+mod error;
+
+pub use error::StackError;
+
 use crate::demo::Demo;
-use crate::engine::{Activity, Data, Engine, EngineConfig, EngineError};
-use crate::events::{EventsError, LocalEvents};
+use crate::downloads::LocalDownloads;
+use crate::engine::{Activity, Data, Engine, EngineConfig};
+use crate::events::LocalEvents;
 use crate::faces::{self, Backend, MountError, Mounted};
 use crate::gateway::{self, Parts};
-use crate::issuer::{Issuer, IssuerError};
+use crate::issuer::Issuer;
 use crate::legacy::Legacy;
 use crate::local_only;
-use crate::marker_keys::{self, MarkerKeysFileError};
-use crate::pin_keys::{self, PinKeysFileError};
+use crate::marker_keys;
+use crate::pin_keys;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
-use crate::table::{self, TableError};
+use crate::table;
 use axum::Router;
 use axum::middleware;
 use axum::serve::ListenerExt;
@@ -70,10 +75,8 @@ pub struct StackConfig {
     pub store: Store,
     /// The table's name.
     pub table: String,
-    /// The directory of the token issuer's key, the markers' keys, the Stripe simulator's state, events, bank files and reports; `None`
-    /// keeps them in memory.
-    /// The directory of the token issuer's key, the keys of cards' PINs, the Stripe simulator's state, events, bank files
-    /// and reports; `None` keeps them in memory.
+    /// The directory of the token issuer's key, the keys of markers and of cards' PINs, the Stripe simulator's state,
+    /// events, bank files and reports; `None` keeps them in memory.
     pub state_directory: Option<PathBuf>,
     /// The file for the demo terminal's credential; `None` writes none.
     pub terminal_file: Option<PathBuf>,
@@ -113,46 +116,6 @@ impl StackConfig {
     }
 }
 
-/// Why the stack could not start. Each text is one line.
-#[derive(Debug, thiserror::Error)]
-pub enum StackError {
-    /// Another program listens on the API's port.
-    #[error("port {0} is taken: choose another with --port")]
-    PortTaken(u16),
-    /// The system refused a listener.
-    #[error("cannot listen on port {port}: {cause}")]
-    Listen {
-        /// The requested port.
-        port: u16,
-        /// The system's error.
-        cause: io::Error,
-    },
-    /// The embedded engine could not start.
-    #[error(transparent)]
-    Engine(#[from] EngineError),
-    /// The table could not be created or checked.
-    #[error(transparent)]
-    Table(#[from] TableError),
-    /// The token issuer could not be created.
-    #[error(transparent)]
-    Issuer(#[from] IssuerError),
-    /// The keys of markers could not be read or made.
-    #[error(transparent)]
-    MarkerKeys(#[from] MarkerKeysFileError),
-    /// The Stripe simulator could not start.
-    #[error(transparent)]
-    Simulator(#[from] SimulatorError),
-    /// The keys of cards' PINs could not be made or read.
-    #[error(transparent)]
-    PinKeys(#[from] PinKeysFileError),
-    /// Events could not be stored.
-    #[error(transparent)]
-    Events(#[from] EventsError),
-    /// The functions could not be mounted, or the demo data not be written.
-    #[error(transparent)]
-    Mount(#[from] MountError),
-}
-
 /// A running stack. [`Stack::stop`] ends it cleanly; dropping it only stops accepting requests.
 #[derive(Debug)]
 pub struct Stack {
@@ -165,6 +128,7 @@ pub struct Stack {
     simulator: Option<Simulator>,
     kyc: LocalKyc,
     payouts: LocalFiles,
+    downloads: LocalDownloads,
     stop: oneshot::Sender<()>,
     server: JoinHandle<io::Result<()>>,
     engine: Option<Engine>,
@@ -210,12 +174,14 @@ impl Stack {
                 events,
                 kyc,
                 payouts,
+                downloads,
                 mounted: Mounted { faces, declarations, demo, beside },
             }) => {
                 let issuer = Arc::new(issuer);
                 let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: demo.clone(), callbacks };
                 let beside =
                     simulator.as_ref().map(Simulator::router).unwrap_or_default().merge(beside).merge(events.router());
+                let beside = beside.merge(downloads.router());
                 let router = gateway::router_with(parts, beside)
                     .layer(middleware::from_fn_with_state(address.port(), local_only::refuse_other_hosts));
                 let (stop, server) = serve(listener, router);
@@ -232,6 +198,7 @@ impl Stack {
                     simulator,
                     kyc,
                     payouts,
+                    downloads,
                     stop,
                     server,
                     engine,
@@ -296,6 +263,11 @@ impl Stack {
         &self.payouts
     }
 
+    /// The store of the files that staff fetch.
+    pub fn downloads(&self) -> &LocalDownloads {
+        &self.downloads
+    }
+
     /// Waits for running requests, at most ten seconds, and closes the data.
     pub async fn stop(self) {
         let Self { stop, mut server, engine, simulator, .. } = self;
@@ -329,6 +301,7 @@ struct Prepared {
     events: LocalEvents,
     kyc: LocalKyc,
     payouts: LocalFiles,
+    downloads: LocalDownloads,
     mounted: Mounted,
 }
 
@@ -366,6 +339,7 @@ where
     let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
     let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
     let (kyc, payouts) = (LocalKyc::default(), payouts.unwrap_or_default());
+    let downloads = LocalDownloads::at(url);
     let backend = Backend {
         dynamodb,
         dynamodb_url,
@@ -380,10 +354,11 @@ where
         kyc: kyc.clone(),
         payouts: payouts.clone(),
         reports: reports.unwrap_or_default(),
+        downloads: downloads.clone(),
         legacy,
         activity,
     };
-    Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, mounted: mount(backend).await? })
+    Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, downloads, mounted: mount(backend).await? })
 }
 
 /// Starts the simulator if it is chosen, and returns how the functions reach their Stripe.

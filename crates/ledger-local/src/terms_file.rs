@@ -1,13 +1,15 @@
 //! A tenant's terms as a JSON file that an operator writes. Amounts and rates are strings; errors name the field.
 
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
+use ledger_core::calendar::ScheduleError;
 use ledger_core::dynamo::Attributes;
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
     ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
-    RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    RegistrationNumber, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -84,6 +86,12 @@ struct TopupFile {
 #[serde(deny_unknown_fields)]
 struct SettlementFile {
     fee_rate: String,
+    /// The number under which the operator issues qualified invoices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registration_number: Option<String>,
+    /// When merchants' periods are closed and paid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schedule: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sender: Option<SenderFile>,
     tax_rate: String,
@@ -130,6 +138,9 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         "forgive" => SpentPoints::Forgive,
         _ => return Err(wrong("spent_points", "is `deduct` or `forgive`")),
     };
+    let schedule = file.settlement.as_ref().and_then(|settlement| settlement.schedule.as_deref());
+    let schedule =
+        schedule.map(|text| text.parse().map_err(|error: ScheduleError| wrong("settlement.schedule", error)));
     Ok(TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::parse(&file.key_phase)
@@ -151,6 +162,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         hold_hours: file.hold_hours.map(hold_hours).transpose()?,
         limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
+        settlement_schedule: schedule.transpose()?,
         records: RecordVersion::AT_OPENING,
         cash: CashTerms::OwedByMerchant,
         rooms: RoomTerms::ByHand,
@@ -187,7 +199,12 @@ fn settlement_terms(file: &SettlementFile) -> Result<SettlementTerms, TermsError
         fee_rate: rate("settlement.fee_rate", &file.fee_rate)?,
         tax_rate: rate("settlement.tax_rate", &file.tax_rate)?,
         sender: file.sender.as_ref().map(sender).transpose()?,
+        registration: file.registration_number.as_deref().map(registration).transpose()?,
     })
+}
+
+fn registration(number: &str) -> Result<RegistrationNumber, TermsError> {
+    RegistrationNumber::parse(number).ok_or_else(|| wrong("settlement.registration_number", "must be T and 13 digits"))
 }
 
 fn sender(file: &SenderFile) -> Result<Sender, TermsError> {
@@ -269,6 +286,8 @@ pub fn text(terms: &TenantTerms) -> String {
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
         settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
             fee_rate: settlement.fee_rate.text(),
+            registration_number: settlement.registration.as_ref().map(ToString::to_string),
+            schedule: terms.settlement_schedule.map(|schedule| schedule.to_string()),
             sender: settlement.sender.as_ref().map(sender_file),
             tax_rate: settlement.tax_rate.text(),
         }),
@@ -305,8 +324,10 @@ mod tests {
     fn terms_written_and_parsed_are_equal() {
         let terms = seed::terms().unwrap();
         assert_eq!(parse(&text(&terms)).unwrap(), terms);
-        let free = SettlementTerms { sender: None, ..SettlementTerms::free() };
-        let without = TenantTerms { settlement: Some(free), ..terms.clone() };
+        let registration = RegistrationNumber::parse("T1234567890123");
+        let free = SettlementTerms { registration, ..SettlementTerms::free() };
+        let schedule = "monthly:month_end next_month:10:next".parse().unwrap();
+        let without = TenantTerms { settlement: Some(free), settlement_schedule: Some(schedule), ..terms.clone() };
         assert_eq!(parse(&text(&without)).unwrap(), without);
         let without = TenantTerms {
             topup: None,
@@ -344,6 +365,7 @@ mod tests {
             (r#""due_shards": 4"#, r#""due_shards": 65"#, "due_shards: is 1 to 64"),
             (r#""bank_code": "0005""#, r#""bank_code": "5""#, "settlement.sender: bank_code must be 4 digits"),
             (r#""fee_rate": "0.015""#, r#""fee_rate": "1.5%""#, "settlement.fee_rate: "),
+            (r#""fee_rate": "0.015""#, r#""fee_rate": "0.015", "schedule": "daily""#, "settlement.schedule: must be "),
             (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
             (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),
             (r#""scale": 0"#, r#""scale": 9"#, "assets.REGIONAL#aoba: scale is 0 to 6"),

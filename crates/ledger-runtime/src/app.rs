@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
 use crate::execute::{FormedClaim, Ledger, Outcome, PlanError, Sealable};
+use crate::file_store::FileStore;
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
 use crate::problem::Problem;
@@ -35,6 +36,7 @@ pub struct App {
     inner: Arc<Inner>,
     provider: ProviderAccess,
     pin_keys: Option<Arc<KeptSecret>>,
+    files: Option<Arc<dyn FileStore>>,
 }
 
 struct Inner {
@@ -57,6 +59,7 @@ impl App {
             inner: Arc::new(Inner { ledger, records, limiter, callers, sealed_heads: SealedHeads::default(), config }),
             provider: ProviderAccess::None,
             pin_keys: None,
+            files: None,
         }
     }
 
@@ -79,6 +82,18 @@ impl App {
     pub fn with_pin_keys(self, source: impl SecretSource + 'static) -> Self {
         let kept = KeptSecret::new(source, self.clock(), self.metrics());
         Self { pin_keys: Some(Arc::new(kept)), ..self }
+    }
+
+    /// Adds the store of the files that staff fetch.
+    #[must_use]
+    pub fn with_files(self, files: Arc<dyn FileStore>) -> Self {
+        Self { files: Some(files), ..self }
+    }
+
+    /// The store of the files that staff fetch; `None` if there is none.
+    #[must_use]
+    pub fn files(&self) -> Option<&dyn FileStore> {
+        self.files.as_deref()
     }
 
     /// Returns the keys of cards' PINs, read at most five minutes ago.

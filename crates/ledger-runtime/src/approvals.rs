@@ -223,6 +223,8 @@ impl App {
             | Command::CashCollection { .. }
             | Command::EnrolmentCode { .. }
             | Command::AccountLimits { .. }
+            | Command::SettlementRun { .. }
+            | Command::SettlementSchedule { .. }
             | Command::SettlementOpen { .. } => {}
         }
     }
@@ -247,6 +249,8 @@ impl App {
             | Command::UnclaimedClaim(_)
             | Command::UnclaimedPayout(_)
             | Command::WindDown
+            | Command::SettlementRun { .. }
+            | Command::SettlementSchedule { .. }
             | Command::CashRoom { .. }
             | Command::CashCollection { .. }
             | Command::CounterOpen { .. }

@@ -44,6 +44,8 @@ pub struct Config {
     pub settlement: SettlementAccess,
     /// The ARN of the secret that holds the keys of cards' PINs; `None` in functions that check none.
     pub card_pin_keys: Option<String>,
+    /// The bucket of the files that staff fetch; `None` in functions that have none.
+    pub files_bucket: Option<String>,
     /// How reconciliations run.
     pub reconcile: ReconcileAccess,
     /// The index that lists are read from.
@@ -87,6 +89,7 @@ const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
 const OWNER_INDEX: &str = "OWNER_INDEX";
 const MARKER_KEYS_SECRET: &str = "MARKER_KEYS_SECRET_ID";
 const CARD_PIN_KEYS: &str = "CARD_PIN_KEYS_SECRET_ID";
+const FILES_BUCKET: &str = "FILES_BUCKET";
 
 impl Config {
     /// Creates the configuration of a table, with defaults for everything else.
@@ -108,6 +111,7 @@ impl Config {
             settlement,
             events,
             card_pin_keys: None,
+            files_bucket: None,
             reconcile,
             owner_index: OwnerIndex::default(),
         }
@@ -163,6 +167,7 @@ impl Config {
             events,
             settlement,
             card_pin_keys: set(CARD_PIN_KEYS),
+            files_bucket: set(FILES_BUCKET),
             reconcile,
             owner_index,
         })

@@ -6,6 +6,7 @@
 mod access;
 mod answers;
 mod document;
+mod method;
 mod pages;
 mod routes;
 mod shape;
@@ -26,10 +27,10 @@ use axum::handler::Handler;
 use axum::routing::MethodRouter;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields};
 use ledger_core::operation::Operation;
+use method::Method;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use utoipa::ToSchema;
-use utoipa::openapi::HttpMethod;
 
 /// The most parameters, and the most conditions, of an endpoint. A constant cannot use a growable list.
 const DECLARED_MAX: usize = 12;
@@ -76,6 +77,8 @@ pub struct Endpoint<A = Declared> {
     is_approvable: bool,
     /// Whether members of one shop may call it, for their shop.
     is_of_shops: bool,
+    /// Whether the response 200 is a file of comma-separated values if the request asks for it.
+    has_csv: bool,
 }
 
 /// An endpoint whose requests carry an idempotency key.
@@ -92,15 +95,6 @@ struct Success {
     description: &'static str,
     shape: Shape,
     has_location: bool,
-}
-
-/// The HTTP method of an endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Method {
-    Get,
-    Post,
-    Put,
-    Patch,
 }
 
 /// The API that an endpoint belongs to, derived from its path.
@@ -154,6 +148,7 @@ impl Endpoint<Undeclared> {
             waits: None,
             is_approvable: false,
             is_of_shops: false,
+            has_csv: false,
         }
     }
 
@@ -192,6 +187,7 @@ impl Endpoint<Undeclared> {
             waits: self.waits,
             is_approvable: self.is_approvable,
             is_of_shops: self.is_of_shops,
+            has_csv: self.has_csv,
         }
     }
 }
@@ -242,6 +238,13 @@ impl<A: Copy> Endpoint<A> {
     #[must_use]
     pub const fn ok<T: ToSchema>(self, description: &'static str) -> Self {
         self.success(Success { status: 200, description, shape: Shape::of::<T>(), has_location: false })
+    }
+
+    /// Lets a request ask for the response 200 as a file of comma-separated values, by the parameter `format`.
+    #[must_use]
+    pub const fn or_csv(mut self) -> Self {
+        self.has_csv = true;
+        self.parameter(Parameter::FORMAT)
     }
 
     /// Adds the response 201 with a body, and the path of the created resource in `Location`.
@@ -386,28 +389,6 @@ impl Keyed {
     #[must_use]
     pub fn request(&self, segments: &[Segment<'_>], fields: Fields) -> CanonicalRequest {
         CanonicalRequest { method: self.endpoint.method.name(), path: self.path(segments), fields }
-    }
-}
-
-impl Method {
-    /// The name in the request line.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-            Self::Put => "PUT",
-            Self::Patch => "PATCH",
-        }
-    }
-
-    /// The method in the OpenAPI document.
-    const fn documented(self) -> HttpMethod {
-        match self {
-            Self::Get => HttpMethod::Get,
-            Self::Post => HttpMethod::Post,
-            Self::Put => HttpMethod::Put,
-            Self::Patch => HttpMethod::Patch,
-        }
     }
 }
 

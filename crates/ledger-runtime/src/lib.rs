@@ -6,10 +6,10 @@
 //! 2. Configuration, the table, logs: `config`, `callers`, `dynamo`, `problem`, `secrets`, `execute`, `logging`.
 //! 3. The payment provider: `psp`, `views`, `topups`.
 //! 4. A request and its handler's state: `cursor`, `parameter`, `request`, `tenant`, `identity`, `rate`,
-//!    `sealed_heads`, `app`, `sign_in`, `permission`.
-//! 5. Parts that handlers share: `endpoint`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `timeline`,
-//!    `reads`, `closing`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
-//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `settlement`, `migration`, `reconcile`, `previews`.
+//!    `sealed_heads`, `file_store`, `app`, `sign_in`, `permission`.
+//! 5. Parts that handlers share: `endpoint`, `csv_file`, `cards`, `approvals`, `staff`, `debts`, `refunds`, `finding`, `lists`, `timeline`,
+//!    `reads`, `closing`, `settlement_runs`, `readback`, `reconciliations`, `limits`, `card_pins`, `cash_bonus`, `trail`, `signature`, `terminal`, `routing`.
+//! 6. Workers: `worker`, `crediting`, `publishing`, `sealing`, `figures`, `files`, `settlement`, `migration`, `reconcile`, `previews`.
 
 pub mod announcer;
 pub mod app;
@@ -23,12 +23,16 @@ pub mod clock;
 mod closing;
 pub mod config;
 pub mod crediting;
+pub mod csv_file;
 pub mod cursor;
 pub mod debts;
 pub mod dynamo;
 pub mod endpoint;
 pub mod entropy;
 pub mod execute;
+pub mod figures;
+pub mod file_store;
+pub mod files;
 pub mod finding;
 pub mod gateway;
 pub mod identity;
@@ -57,6 +61,7 @@ mod sealed_heads;
 pub mod sealing;
 pub mod secrets;
 pub mod settlement;
+pub mod settlement_runs;
 mod sign_in;
 pub mod signature;
 pub mod staff;

@@ -120,6 +120,8 @@ metrics! {
     OwnerRecovery,
     /// Payments to a merchant are above its limit of a day.
     VolumeExceeded,
+    /// The known bank holidays end soon, or do not reach a payment day.
+    BankHolidaysEnd,
     /// A settlement's compensation cannot finish.
     CompensationStuck,
     /// The outcome of a call to the payment provider is unknown.

@@ -10,6 +10,10 @@ pub(crate) const TERMINAL_KEY_PATTERN: &str =
 /// A client's idempotency key: 1 to 255 visible ASCII characters.
 pub(crate) const KEY_PATTERN: &str = "^[!-~]{1,255}$";
 
+/// The forms of a response.
+pub(crate) const FORMATS: &[&str] = &["json", CSV];
+pub(crate) const CSV: &str = "csv";
+
 /// A path or query parameter of an endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
@@ -50,6 +54,10 @@ impl Parameter {
     /// The place in the list where a page begins.
     pub(crate) const CURSOR: Self =
         Self::in_query("cursor", "The `next_cursor` of the previous page.", Kind::Text("MDE5YWE3ZmUtM2MwMC03MDAw"));
+
+    /// Whether the response is a file of comma-separated values.
+    pub(crate) const FORMAT: Self =
+        Self::in_query("format", "`csv` for a file of comma-separated values; `json` if absent.", Kind::Word(FORMATS));
 
     /// The first day of a list by time.
     pub(crate) const FROM: Self =

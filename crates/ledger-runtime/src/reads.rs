@@ -146,6 +146,19 @@ impl App {
         Ok(Page { items, next_cursor: after.map(cursor_after) })
     }
 
+    /// A page of the jobs that make files, newest first.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub async fn file_jobs(
+        &self,
+        tenant: &Tenant,
+        page: request::Page,
+    ) -> Result<(Vec<Item>, Option<String>), Problem> {
+        let query = reads::files(tenant, page.cursor.map(Cursor::id)).limit(page.limit.saturating_add(1));
+        self.newest(vec![query], page.limit, "file_id").await
+    }
+
     /// A page of a merchant's settlements, newest first.
     ///
     /// # Errors

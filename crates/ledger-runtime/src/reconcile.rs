@@ -19,6 +19,7 @@ pub use report::ReportFiles;
 
 use crate::announcer::Announcer;
 use crate::app::App;
+use crate::figures;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::psp::PspObject;
@@ -26,8 +27,9 @@ use crate::topups::PspExecutor;
 use confirm::Verdict;
 use http::StatusCode;
 use ledger_core::failure::Failure;
+use ledger_core::figures::Difference;
 use ledger_core::ids::Tenant;
-use ledger_core::keys;
+use ledger_core::keys::{self, TotalsOf};
 use ledger_core::lease::Leased;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
@@ -264,9 +266,24 @@ impl Reconciler<'_> {
             verdicts.extend(self.confirm(&group, suspects, &scope).await?);
             self.write_progress(run, tally, &mut last).await?;
         }
+        verdicts.extend(self.check_totals().await?);
+        self.write_progress(run, tally, &mut last).await?;
         let findings = concluded(verdicts, tally);
         self.store(run, tally, &findings).await?;
         Ok(findings)
+    }
+
+    /// Compares the totals of closed days with their entries.
+    async fn check_totals(&self) -> Result<Vec<Verdict>, Problem> {
+        let checked = figures::check(self.app, self.tenant, self.app.now().business_date()).await?;
+        let unreadable = checked.unreadable.into_iter().map(|date| {
+            let difference =
+                Difference { expected: "readable entries".to_owned(), found: "entries that cannot be read".to_owned() };
+            (TotalsOf::Tenant, date, difference)
+        });
+        let all = checked.differences.into_iter().chain(unreadable);
+        let finding = |(of, date, difference)| Finding::of_totals(self.tenant, of, date, &difference);
+        Ok(all.map(|found| Verdict::Break(Box::new(finding(found)))).collect())
     }
 
     /// Adds the facts of what the PSP lists for the last days.

@@ -270,6 +270,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         hold_hours: None,
         limits: None,
         settlement: None,
+        settlement_schedule: None,
         records: RecordVersion::V1,
         cash: ledger_core::terms::CashTerms::Clearing,
         rooms: ledger_core::terms::RoomTerms::ByHand,

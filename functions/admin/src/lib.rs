@@ -9,6 +9,7 @@ mod approvals;
 mod assets;
 mod attention;
 mod audit;
+mod balances;
 mod card_batches;
 mod card_life;
 mod cards;
@@ -22,6 +23,7 @@ mod customer_lists;
 mod customers;
 mod decisions;
 mod destination;
+mod files;
 mod grants;
 mod idempotency;
 mod merchant_closing;
@@ -35,16 +37,20 @@ mod operator_refunds;
 mod owner_recovery;
 mod payments;
 mod payout_requests;
+mod prepaid;
 mod reconciliation;
 mod refund_rooms;
+mod settlement_runs;
 mod settlements;
 mod sign_in;
 mod staff;
+mod statements;
 mod terminal_lists;
 mod terminals;
 mod terms;
 mod terms_previews;
 mod topups;
+mod totals;
 mod transactions;
 mod wind_downs;
 
@@ -99,6 +105,11 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(staff::GET.on(staff::get))
         .route(staff::CHANGE.on(staff::change))
         .route(staff::ACCEPT.on(staff::accept))
+        .route(settlement_runs::START.on(settlement_runs::start))
+        .route(settlement_runs::LIST.on(settlement_runs::list))
+        .route(settlement_runs::GET.on(settlement_runs::get))
+        .route(settlement_runs::MERCHANTS.on(settlement_runs::merchants))
+        .route(settlement_runs::SCHEDULE.on(settlement_runs::schedule))
         .route(settlements::CREATE.on(settlements::create))
         .route(settlements::OF_TENANT.on(settlements::of_tenant))
         .route(settlements::LIST.on(settlements::list))
@@ -156,6 +167,14 @@ pub fn router(metrics: Arc<dyn MetricSource>) -> Routes {
         .route(approvals::APPROVE.on(approvals::approve))
         .route(approvals::REJECT.on(approvals::reject))
         .route(approvals::WITHDRAW.on(approvals::withdraw))
+        .route(totals::LIST.on(totals::list))
+        .route(balances::GET.on(balances::get))
+        .route(balances::TRIAL.on(balances::trial))
+        .route(prepaid::GET.on(prepaid::get))
+        .route(files::CREATE.on(files::create))
+        .route(files::LIST.on(files::list))
+        .route(files::GET.on(files::get))
+        .route(statements::GET.on(statements::get))
         .route(reconciliation::BREAKS.on(reconciliation::breaks))
         .route(reconciliation::LIST.on(reconciliation::list))
         .route(reconciliation::CREATE.on(reconciliation::create))

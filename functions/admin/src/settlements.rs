@@ -110,7 +110,8 @@ async fn plan_open(
         pay_from: merchants::pay_from(profile)?,
         psp: provider.as_ref().map(|provider| provider.psp_executor().terms()),
         settling: &settling,
-        staff: who.staff_id(),
+        staff: Some(who.staff_id()),
+        run: None,
         pay_on,
     };
     Ok(Requested::executed(settlements::plan_open(&command, &terms, cx)?))

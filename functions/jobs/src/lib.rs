@@ -1,11 +1,12 @@
 //! Scheduled work of a tenant: bulk grants, expired holds, bonuses on covered cash, batches of cards, the winding down of tenants,
-//! settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
+//! settlements on schedule, settlements to start, and changed addresses to announce. Concurrent workers do nothing twice.
 
 mod bonuses;
 mod cards;
 mod grants;
 mod holds;
 mod notices;
+mod settlement_runs;
 mod wind_downs;
 
 use ledger_core::ids::Tenant;
@@ -31,10 +32,12 @@ pub struct Progress {
     pub cards: usize,
     /// Cards and customers that were closed because the tenant is wound down.
     pub closed: usize,
+    /// Merchants whose periods were closed on schedule.
+    pub settled: usize,
 }
 
 /// Releases expired holds, grants bonuses on covered cash, issues batches of cards, closes the accounts of a tenant that is wound
-/// down, and processes slices of every due job of a tenant. A failure of one does not stop the others.
+/// down, closes merchants' periods on schedule, and processes slices of every due job of a tenant. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later run continues.
@@ -48,8 +51,9 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     };
     let cards = cards::run(app, tenant, &terms).await;
     let closed = wind_downs::run(app, tenant, &terms).await;
+    let settled = settlement_runs::run(app, tenant, &terms).await;
     let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
-    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed })
+    Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled: settled? })
 }
 
 /// Starts the sagas of a tenant's settlements that are due.

@@ -13,7 +13,9 @@ mod refunds;
 mod settlements;
 mod shops;
 mod staff;
+mod statements;
 mod terminals;
+mod totals;
 
 use ledger_runtime::endpoint::Routes;
 
@@ -44,6 +46,8 @@ pub fn router() -> Routes {
         .route(terminals::LIST.on(terminals::list))
         .route(terminals::GET.on(terminals::get))
         .route(terminals::ASSIGN.on(terminals::assign))
+        .route(totals::LIST.on(totals::list))
+        .route(statements::GET.on(statements::get))
         .route(settlements::LIST.on(settlements::list))
         .route(settlements::GET.on(settlements::get))
 }

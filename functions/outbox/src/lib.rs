@@ -8,12 +8,17 @@ use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
 use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
+use ledger_runtime::figures::{self, Folded};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{self, Published, Publisher};
 use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX, Sealed};
 use ledger_runtime::topups::{self, Recovered};
 use ledger_runtime::worker::Due;
 use serde::Serialize;
+use std::time::Duration;
+
+/// The time after which a run folds no further batch.
+const FOLD_TIME_MAX: Duration = Duration::from_secs(20);
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -24,6 +29,8 @@ pub struct Done {
     pub events: Published,
     /// Records of the audit trail.
     pub sealed: Sealed,
+    /// Posting days, and the totals of days.
+    pub figures: Folded,
 }
 
 /// Publishes, seals and recovers what is due for a tenant. A failure of one does not stop the other.
@@ -36,9 +43,14 @@ pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<
     if !due.changed.is_empty() || !due.named.is_empty() {
         return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
-    let (passed, recovered) = tokio::join!(pass_due(app, publisher, &due.tenant), run_due(app, &due.tenant));
-    let (Passed { events, sealed }, recovered) = (passed?, recovered?);
-    Ok(Done { recovered, events, sealed })
+    let pass_and_fold = async {
+        let passed = pass_due(app, publisher, &due.tenant).await?;
+        // After a pass without a failure: a posting day is closed once its entries are sealed.
+        Ok::<_, Problem>((passed, figures::run(app, &due.tenant, FOLD_TIME_MAX).await?))
+    };
+    let (passed, recovered) = tokio::join!(pass_and_fold, run_due(app, &due.tenant));
+    let ((Passed { events, sealed }, figures), recovered) = (passed?, recovered?);
+    Ok(Done { recovered, events, sealed, figures })
 }
 
 /// Publishes the journal entries that are due: those of the accounts in a stream batch, those named by hand, or all of
@@ -73,7 +85,7 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
     let entries = publisher.map(|publisher| publisher.sweep(tenant, shards, seals_late(&terms)));
     let has_no_queue = entries.is_none();
     let volumes = VolumeLimits::of(terms.limits.as_ref());
-    let pass = Pass { shards, opens_lanes: opens_lanes(&terms), entries, volumes, time_max: RUN_TIME_MAX };
+    let pass = Pass { shards, opens_lanes: terms.records.has_lanes(), entries, volumes, time_max: RUN_TIME_MAX };
     let passed = sealing::run(app, tenant, pass).await?;
     if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
         return Err(no_queue(tenant));
@@ -85,20 +97,6 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
 /// persists.
 fn ended(events: Published) -> Result<(), Problem> {
     if events.waiting > 0 { Err(Problem::unavailable()) } else { Ok(()) }
-}
-
-/// Whether a tenant's trail that has no lanes yet gets them: once every environment reads them, as the version of the
-/// tenant's records says.
-fn opens_lanes(terms: &TenantTerms) -> bool {
-    match terms.records {
-        RecordVersion::V1 => false,
-        RecordVersion::V2
-        | RecordVersion::V3
-        | RecordVersion::V4
-        | RecordVersion::V5
-        | RecordVersion::V6
-        | RecordVersion::V7 => true,
-    }
 }
 
 /// Whether entries are sealed whose event is not taken: once every environment finds the due index entry that they get.

@@ -1,8 +1,10 @@
-//! Reconciles the books with everything that is derived from them, every night and on request, and previews changes of
-//! terms. Both read much and write their own records only.
+//! Reconciles the books with everything that is derived from them, every night and on request, previews changes of terms, and
+//! makes files. All read much and write their own records only.
 //!
-//! A schedule calls it for a tenant. It runs the previews and reconciliations that are due, and reports breaks without
-//! repairing them. Concurrent calls do nothing twice.
+//! A schedule calls it for a tenant. It runs the previews and reconciliations that are due, makes the files that staff asked
+//! for, and reports breaks without repairing them. Concurrent calls do nothing twice.
+
+mod files;
 
 use ledger_runtime::app::App;
 use ledger_runtime::previews;
@@ -19,9 +21,11 @@ pub struct Ran {
     pub reconciled: Reconciled,
     /// The number of previews that ended.
     pub previews: usize,
+    /// The number of files that were made.
+    pub files: usize,
 }
 
-/// Runs the previews and reconciliations that are due for a tenant. A failure of one does not stop the other.
+/// Runs the previews and reconciliations that are due for a tenant, and makes its files. A failure of one does not stop the others.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later call starts the run again. 500 if a run cannot be completed.
@@ -36,8 +40,9 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Ran, Problem
 pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Ran, Problem> {
     // First: a staff member waits for them.
     let previews = previews::run_due(app, &due.tenant).await;
+    let files = files::run(app, &due.tenant).await;
     let provider = app.provider_if_any().await;
     let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
     let reconciled = reconcile::run_due((app, outlets), psp_executor, &due.tenant, settings).await;
-    Ok(Ran { reconciled: reconciled?, previews: previews? })
+    Ok(Ran { reconciled: reconciled?, previews: previews?, files: files? })
 }

@@ -84,6 +84,14 @@ impl Books {
         sums.get(&(account.to_owned(), asset.to_owned())).copied().unwrap_or_default()
     }
 
+    /// The sum posted to all accounts whose names begin so, available and held.
+    #[must_use]
+    pub fn posted_under(&self, prefix: &str, asset: &str) -> Decimal {
+        let sums: Sums = self.audit().sums_by_account();
+        let is_of = |(account, of): &(String, String)| account.starts_with(prefix) && of == asset;
+        sums.iter().filter(|(key, _)| is_of(key)).map(|(_, sum)| *sum).sum()
+    }
+
     /// The number of rows added, changed or removed since `before`, by kind of row.
     ///
     /// # Panics

@@ -377,6 +377,7 @@ fn terms() -> TenantTerms {
         hold_hours: None,
         limits: None,
         settlement: None,
+        settlement_schedule: None,
         records: RecordVersion::V3,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,

@@ -1,13 +1,13 @@
-//! Builds the core's transaction for a vector. Commands that move value and the forms are here, the others in
-//! `build_more`.
+//! Builds the core's transaction for a vector. Commands that move value and the forms are here.
 
 use super::command::{Does, Money};
 use super::decode::{self, World};
 use super::vector::Given;
 use super::{
     build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_crediting, build_decision,
-    build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
-    build_recorded, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_figures, build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices,
+    build_reconcile, build_recorded, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup,
+    build_trail,
 };
 use crate::declared::declared;
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -303,6 +303,7 @@ pub(super) fn make(
         Does::Migration(does) => return build_migration::make(world, does),
         Does::Trail(does) => return build_trail::make(world, does, given),
         Does::Lanes(does) => return Ok(build_lanes::make(world, does)),
+        Does::Figures(does) => return build_figures::make(world, does),
     };
     Ok(Made::Draft(draft))
 }

@@ -2,6 +2,7 @@
 //! decoded as its function reads it, and passed to its builder.
 
 use super::build::{Made, NoPlan};
+use super::build_settlement_runs::{self, RunDoes};
 use super::command::PspJson;
 use super::decode::{self, World};
 use ledger_core::account::TenantAccount;
@@ -75,10 +76,30 @@ pub enum SettlementStep {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum SettlementDoes {
-    Open { merchant: String, pay_on: Maybe<String>, psp: Maybe<PspJson> },
-    Resume { merchant: String, settlement: String, reason: String },
-    Ask { merchant: String, settlement: String, wish: String, note: String },
-    Approve { merchant: String, settlement: String, wish: String, request: String },
+    Open {
+        merchant: String,
+        pay_on: Maybe<String>,
+        psp: Maybe<PspJson>,
+    },
+    Resume {
+        merchant: String,
+        settlement: String,
+        reason: String,
+    },
+    Ask {
+        merchant: String,
+        settlement: String,
+        wish: String,
+        note: String,
+    },
+    Approve {
+        merchant: String,
+        settlement: String,
+        wish: String,
+        request: String,
+    },
+    /// A step of a run, or a merchant's schedule.
+    Run(RunDoes),
 }
 
 pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementStep) -> Result<Made, NoPlan> {
@@ -171,6 +192,7 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
 pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let draft = match does {
+        SettlementDoes::Run(does) => return build_settlement_runs::make(world, staff, does),
         SettlementDoes::Open { merchant, pay_on, psp } => {
             let id = MerchantId::parse(merchant).unwrap();
             let profile = world.must(&Partition::merchant(tenant, id).profile());
@@ -188,7 +210,8 @@ pub(super) fn make(world: &World, staff: StaffId, does: &SettlementDoes) -> Resu
                 pay_from: ledger_core::merchants::pay_from(profile).unwrap(),
                 psp: psp.as_ref(),
                 settling: &settling,
-                staff,
+                staff: Some(staff),
+                run: None,
                 pay_on: pay_on.as_deref().map(|day| BusinessDate::parse(day).unwrap()),
             };
             rules::plan_open(&command, &world.terms(), cx)?.draft

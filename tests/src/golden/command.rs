@@ -7,6 +7,7 @@ use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
 use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
+use super::build_figures::FiguresDoes;
 use super::build_lanes::LanesDoes;
 use super::build_merchants::ClosingDoes;
 use super::build_notices::NoticeDoes;
@@ -384,6 +385,8 @@ pub enum Does {
     Trail(TrailDoes),
     // The lanes of the audit trail.
     Lanes(LanesDoes),
+    // Posting days, and the totals of days.
+    Figures(FiguresDoes),
     Migration(MigrationDoes),
     Reconcile(ReconcileDoes),
     // Settlements, which are read from the state.

@@ -230,7 +230,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
         ("seal" | "sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],
-        ("clawback" | "crediting" | "trail" | "sealing" | "seal", NEW) => vec![(Old::KeyOnly, stale)],
+        ("clawback" | "crediting" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
         (
             "payer" | "payee",
             "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_before)"

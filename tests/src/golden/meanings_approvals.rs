@@ -32,6 +32,10 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
         }
         ("profile", "#payout = :seen_payout") => vec![(Old::Without("payout"), stale)],
         ("profile", "attribute_not_exists(#payout)") => vec![(Old::With("payout", json!({ "M": {} })), stale)],
+        ("profile", "attribute_not_exists(#settlement_schedule)") => {
+            vec![(Old::With("settlement_schedule", s("by_hand")), stale)]
+        }
+        ("profile", "#settlement_schedule = :seen_schedule") => vec![(Old::Without("settlement_schedule"), stale)],
         ("profile", "#code_for = :me") => {
             vec![(Old::Without("code_for"), stale), (Old::With("code_for", s("another")), stale)]
         }

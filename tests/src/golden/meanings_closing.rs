@@ -45,10 +45,21 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("payer", "attribute_not_exists(#owner)") if does == "approval" || does == "closing" => {
             vec![(Old::With("owner", s("another")), stale)]
         }
+        // The fold, and the totals of a day.
+        ("figures", "#batch = :seen") => vec![(Old::Absent, stale), (Old::With("batch", n("987")), stale)],
+        ("figures", "attribute_not_exists(#planned)") => vec![(Old::Having("planned", s("x")), stale)],
+        ("figures", "attribute_exists(#planned)") => vec![(Old::Absent, stale), (Old::Without("planned"), stale)],
         // A job that winds a tenant down, and its lines.
         ("wind_down_line", NEW) => vec![(Old::KeyOnly, stale)],
         ("job", "attribute_not_exists(#stopped_at)") => vec![(Old::Having("stopped_at", s("x")), stale)],
         ("job", "attribute_not_exists(#finished_at)") => vec![(Old::Having("finished_at", s("x")), stale)],
+        ("job", "#tries = :seen") => vec![(Old::Absent, stale), (Old::With("tries", n("987")), stale)],
+        ("job", "attribute_not_exists(#taken_until)") => vec![(Old::Having("taken_until", s("x")), stale)],
+        ("job", "#taken_until = :seen_until") => {
+            vec![(Old::Absent, stale), (Old::With("taken_until", s("x")), stale)]
+        }
+        ("job", "attribute_not_exists(#ready_at)") => vec![(Old::Having("ready_at", s("x")), stale)],
+        ("job", "attribute_not_exists(#failed_at)") => vec![(Old::Having("failed_at", s("x")), stale)],
         ("job", "#shard = :seen") => vec![(Old::Absent, stale), (Old::With("shard", n("987")), stale)],
         ("job", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), stale)],
         ("job", "#after = :seen_after") => vec![(Old::Absent, stale), (Old::With("after", s("x")), stale)],

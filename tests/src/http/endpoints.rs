@@ -1,19 +1,18 @@
-//! Every endpoint that moves money or changes state: a request that succeeds, its effect, and a different request that
-//! must be refused under the same key.
+//! Every endpoint that changes state: a request that succeeds, its effect, and one that is refused under the same key.
 
 use super::migrating::last;
-use super::prepared::{Prepared, change, frozen, make, prepared};
+use super::prepared::{Prepared, change, frozen, grant, make, prepared};
 use super::settling::{payable, settled};
 use super::stripe::signed;
 use super::world::{new_id, new_key};
 use super::{
     Call, Customer, Merchant, Terminal, World, account_limits, approvals, breaks, card_life, card_pins, closing,
-    parked, shops, staff, terminal_charges, tills, wind_downs,
+    parked, settlement_runs, shops, staff, terminal_charges, tills, wind_downs,
 };
 use ledger_core::migration::Model;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::time::Duration;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -116,6 +115,9 @@ endpoints! {
     ResendApprove = "post_admin_merchants_merchant_id_settlements_id_resends_resend_id_approve",
     ReturnRequest = "post_admin_merchants_merchant_id_settlements_id_returns",
     ReturnApprove = "post_admin_merchants_merchant_id_settlements_id_returns_return_id_approve",
+    SettlementRunStart = "post_admin_settlement_runs",
+    SettlementSchedule = "post_admin_merchants_merchant_id_settlement_schedule",
+    FileRequest = "post_admin_files",
     Topup = "post_me_topups",
     TopupRefund = "post_admin_topups_id_refunds",
     Authorize = "post_merchant_charges",
@@ -278,11 +280,12 @@ impl Endpoint {
                 closing::prepare(self, world).await
             }
             Self::UnclaimedClaim | Self::UnclaimedPayout => closing::prepare_of_unclaimed(self, world).await,
+            Self::SettlementRunStart | Self::SettlementSchedule => settlement_runs::prepare(self, world).await,
+            Self::FileRequest => super::files::prepare(world),
             Self::WindDown | Self::WindDownStop => wind_downs::prepare(self, world).await,
             Self::TerminalCharge | Self::TerminalChargeReverse => terminal_charges::prepare(self, stage).await,
             Self::AccountLimits => account_limits::prepare(world).await,
-            Self::TermsChange | Self::TermsCancel => super::terms::prepare(self, world).await,
-            Self::TermsPreview => super::terms::preview(world),
+            Self::TermsChange | Self::TermsCancel | Self::TermsPreview => super::terms::prepare(self, world).await,
             Self::AssetBudget => super::assets::prepare(world).await,
             Self::TerminalOpen
             | Self::TerminalPatch
@@ -440,10 +443,4 @@ async fn settlement_approval(world: &World, kind: &str, id: &str, status: u16, e
 
 pub(super) async fn rich(world: &World) -> Customer {
     world.customer_with("1000").await
-}
-
-fn grant(to: &str, whom: Value) -> Value {
-    let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
-    body[to] = whom;
-    body
 }

@@ -127,7 +127,11 @@ impl Host {
         F: FnOnce(Backend) -> Making + Send + 'static,
         Making: Future<Output = (App, Counting)>,
     {
-        Arc::new(Self::start(|backend| async { Ok(mounted(make(gated(backend).await).await)) }))
+        Arc::new(Self::start(|backend| async {
+            let downloads = Arc::new(backend.downloads.clone());
+            let (app, counting) = make(gated(backend).await).await;
+            Ok(mounted((app.with_files(downloads), counting)))
+        }))
     }
 
     /// A new stack with demo data, as `cargo run -- --in-memory` starts it, except that the calls of functions are

@@ -31,6 +31,13 @@ pub(super) fn frozen() -> Value {
     json!({"status": "frozen", "reason": "lost"})
 }
 
+/// A request to grant points to these customers.
+pub(super) fn grant(field: &str, customers: Value) -> Value {
+    let mut body = json!({"asset": "POINT", "amount": "300", "reason": "thanks"});
+    body[field] = customers;
+    body
+}
+
 pub(super) fn prepared(call: Call, status: u16, entries: usize) -> Prepared {
     Prepared { call, other: None, status, entries }
 }

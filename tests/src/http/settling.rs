@@ -13,7 +13,9 @@ use jobs::Progress;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
-use ledger_core::terms::{CashBonusTerms, CashTerms, RecordVersion, RoomTerms};
+use ledger_core::terms::{
+    CashBonusTerms, CashTerms, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, TenantTerms,
+};
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -79,6 +81,33 @@ impl Settling {
         let shop = Self::on(Host::fresh(), (tenant, records), registered()).await;
         shop.world.hold_deliveries().await;
         shop
+    }
+
+    /// A merchant of a new tenant whose terms have a settlement schedule, paid by bank file.
+    ///
+    /// # Panics
+    /// When the text is no schedule.
+    pub async fn scheduled(tenant: &str, schedule: &str) -> Self {
+        let host = host::shared();
+        let schedule = schedule.parse().expect("a schedule");
+        let change = |terms: &mut TenantTerms| terms.settlement_schedule = Some(schedule);
+        Self::of(host.clone(), World::with_terms(host, tenant, change).await, destination()).await
+    }
+
+    /// A merchant of a new tenant whose operator is registered as an issuer of qualified invoices, paid by bank file.
+    ///
+    /// # Panics
+    /// When the text is no registration number.
+    pub async fn registered(tenant: &str, records: RecordVersion, number: &str) -> Self {
+        let host = host::shared();
+        let registration = Some(RegistrationNumber::parse(number).expect("a registration number"));
+        let world = World::with_terms(host.clone(), tenant, |terms| {
+            let settlement = terms.settlement.take().unwrap_or_else(SettlementTerms::free);
+            terms.settlement = Some(SettlementTerms { registration, ..settlement });
+            terms.records = records;
+        })
+        .await;
+        Self::of(host, world, destination()).await
     }
 
     /// A merchant of a new tenant whose merchants owe the cash that their terminals take, paid by bank file.

@@ -31,7 +31,18 @@ pub const PREVIEWS: &str = "/v1/admin/terms/previews";
 /// # Panics
 /// When the stack does not start.
 pub async fn timed(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (World, TestClock) {
-    let test_clock = TestClock::default();
+    timed_with(TestClock::default(), tenant, change).await
+}
+
+/// The same with a clock that the test has set.
+///
+/// # Panics
+/// When the stack does not start.
+pub async fn timed_with(
+    test_clock: TestClock,
+    tenant: &str,
+    change: impl FnOnce(&mut TenantTerms),
+) -> (World, TestClock) {
     let (clock, functions) = (test_clock.clock(), test_clock.clock());
     let host =
         Host::with_app(
@@ -39,7 +50,9 @@ pub async fn timed(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (Worl
         );
     let mut terms = seed::terms().expect("the demo's terms");
     change(&mut terms);
-    (World::opened(host, tenant, &terms, None, clock).await, test_clock)
+    let mut world = World::opened(host, tenant, &terms, None, clock).await;
+    world.api = world.api.clone().with_untimed_keys();
+    (world, test_clock)
 }
 
 /// The body of a change.
@@ -56,6 +69,9 @@ pub fn in_an_hour(world: &World) -> Timestamp {
 
 /// The requests of a change, and of the cancellation of a scheduled version. Nothing else is scheduled.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
+    if endpoint == Endpoint::TermsPreview {
+        return preview(world);
+    }
     gate::as_test(cancel_scheduled(world)).await;
     let from = in_an_hour(world);
     let prepared = match endpoint {
@@ -73,7 +89,7 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
 }
 
 /// The request of a preview.
-pub(super) fn preview(world: &World) -> Prepared {
+fn preview(world: &World) -> Prepared {
     make(world, PREVIEWS, &json!({"changes": {"points_rate": "0.02"}, "days": 7})).with_other("days", 8)
 }
 

@@ -107,6 +107,7 @@ impl World {
         let (stack, slug) = (host.stack(), Tenant::parse(name).expect("a slug"));
         let (dynamodb, app, counting) =
             host::clients((stack.dynamodb_url(), stack.table()), stack.stripe(), clock).await;
+        let app = app.with_files(Arc::new(stack.downloads().clone()));
         let cx = app.ledger().context(app.now()).expect("a context");
         let config = migration::open_tenant(&slug, terms, model, cx.now).expect("a configuration");
         let owners = [new_id(), new_id()];
@@ -141,10 +142,9 @@ impl World {
         (tokens, owners): (Tokens, [String; 2]),
     ) -> Self {
         let [one, two] = owners.map(|id| Operator { id, who: Who::Anonymous });
-        let api = Api::new(url);
         let mut world = Self {
             tenant: tenant.to_owned(),
-            api,
+            api: Api::new(url),
             app,
             counting,
             operator: one,

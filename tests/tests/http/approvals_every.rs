@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// How many kinds of commands there are.
-const KINDS: usize = 28;
+const KINDS: usize = 30;
 
 /// The place of a command's kind. A further kind must be listed here and be requested by [`requests`].
 const fn place(command: &Command) -> usize {
@@ -49,6 +49,8 @@ const fn place(command: &Command) -> usize {
         Command::UnclaimedClaim(_) => 25,
         Command::UnclaimedPayout(_) => 26,
         Command::WindDown => 27,
+        Command::SettlementRun { .. } => 28,
+        Command::SettlementSchedule { .. } => 29,
     }
 }
 
@@ -107,6 +109,8 @@ async fn requests(world: &World) -> Vec<Call> {
         world.claims(&world.unclaimed("300").await, &customer.id, "300"),
         world.pays_out(&world.unclaimed("300").await, "300"),
         world.winds_down(),
+        world.runs_settlements("2026-11-20"),
+        world.schedules(&shop.id, Some("by_hand")),
     ]
 }
 

@@ -5,7 +5,8 @@ use futures::future::join_all;
 use ledger_core::terms::{RecordVersion, StaffSource};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Merchant, Who, World, host, shops, staff};
+use ledger_tests::http::{Call, Merchant, Who, World, figures, host, shops, staff};
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 /// A tenant whose records decide, with a merchant whose token is its owner's.
@@ -66,6 +67,23 @@ async fn payment_has_the_shop_of_its_terminal_or_member() {
     }
     let admin = format!("/v1/admin/merchants/{}/payments?shop_id={harbour}", merchant.id);
     assert_eq!(payments(&seen(world, &admin, &world.operator.who).await), [by_cashier]);
+    let _ = world.seal_and_fold().await;
+    let today = world.app.now().business_date();
+    let totals = world.totals("shop", (today.days_before(1), today), 1).await;
+    let sums = |totals: &Value| {
+        let (mut gained, mut lost) = (Decimal::ZERO, Decimal::ZERO);
+        for (_, more, less) in figures::lines(totals).values() {
+            (gained, lost) = (gained + more, lost + less);
+        }
+        let text = |name: &str| totals[name].as_str().expect("an id").to_owned();
+        (text("merchant_id"), text("shop_id"), gained.to_string(), lost.to_string())
+    };
+    let line = |shop: &str, gained: &str, lost: &str| {
+        (merchant.id.clone(), shop.to_owned(), gained.to_owned(), lost.to_owned())
+    };
+    let mut shops = [line(&station, "800", "100"), line(&harbour, "300", "0")];
+    shops.sort();
+    assert_eq!(totals.iter().map(sums).collect::<Vec<_>>(), shops);
     let run = world.reconciled().await;
     assert_eq!(run["status"], "clean", "{run}");
 }

@@ -282,37 +282,37 @@ async fn settlement_takes_the_periods_of_all_lanes_and_gives_them_back() {
     shop.credit().await;
     raise_lanes(&shop.world).await;
     raise_lanes(&shop.world).await;
-    // Each payment is of another customer.
-    for _ in 0..24 {
-        let _ = shop.take("100").await;
+    // Each payment is of another customer. A lane without a period would be collected when it gets one.
+    let mut payments = 1_u32;
+    while open_lanes(&shop).await.len() < 4 {
+        for _ in 0..12 {
+            let _ = shop.take("100").await;
+            payments += 1;
+        }
+        shop.credit().await;
     }
-    shop.credit().await;
-    let open = open_lanes(&shop).await;
-    assert!(open.len() > 2, "{open:?}");
     shop.world.check_books().await;
     shop.kyc.answer(merchant, KycAnswer::Refused);
     let at = shop.close().await;
     assert_eq!(shop.run(&at, Task::Do(Step::Collect)).await, Ok(Outcome::Next));
-    let view = shop.view(&at).await;
-    assert_eq!((&view["records"], &view["totals"]["ECOPAY"]["taken"]), (&25.into(), &"2500".into()));
-    assert_eq!(shop.of_balance("ECOPAY", "balance").await, "2500");
+    assert_eq!(shop.view(&at).await["records"], payments);
+    assert_eq!(shop.of_balance("ECOPAY", "balance").await, format!("{payments}00"));
     shop.world.check_books().await;
     // What is credited from then on is in the next settlement.
     let _ = shop.take("30").await;
     shop.credit().await;
     assert_eq!(shop.run(&at, Task::Do(Step::Collect)).await, Ok(Outcome::Next));
-    assert_eq!(shop.view(&at).await["records"], 25);
+    assert_eq!(shop.view(&at).await["records"], payments);
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let view = shop.view(&at).await;
     assert_eq!((&view["status"], &view["records"]), (&"undone".into(), &0.into()));
     shop.world.check_books().await;
-
     shop.kyc.answer(merchant, KycAnswer::Passed { reference: "chk".to_owned() });
     let next = shop.close().await;
     assert_eq!(shop.walk(&next).await, Ended::Over);
     let view = shop.view(&next).await;
-    assert_eq!((&view["status"], &view["records"]), (&"paid".into(), &26.into()));
-    assert_eq!(view["totals"]["ECOPAY"]["taken"], "2530");
+    assert_eq!((&view["status"], &view["records"]), (&"paid".into(), &(payments + 1).into()));
+    assert_eq!(view["totals"]["ECOPAY"]["taken"], format!("{payments}30"));
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     let books = shop.world.check_books().await;
     assert!(books.under("PERIOD#L").all(|(_, _, row)| opt_text(row, "settlement_id") == Some(&next.id.to_string())));

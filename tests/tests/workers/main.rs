@@ -1,6 +1,7 @@
 //! What happens without a request: crediting, publishing, settlement, reconciliation, sealing, interrupted top-ups.
 
 mod audit_trail;
+mod balances;
 mod bonuses;
 mod books_crowd;
 mod cash;
@@ -8,13 +9,18 @@ mod costs;
 mod counters;
 mod crediting_by_seal;
 mod deposits;
+mod figures;
+mod files;
 mod idle;
 mod notices;
+mod prepaid;
 mod publishing;
 mod reconciliation;
 mod rooms;
 mod sealing;
 mod settlement;
+mod settlement_runs;
+mod statements;
 mod topup_faults;
 mod volumes;
 mod wind_downs;

@@ -7,6 +7,7 @@ async fn main() -> std::process::ExitCode {
     ledger_aws::run(|environment| {
         environment.use_marker_keys();
         environment.use_stripe()?;
+        environment.use_files();
         Ok(admin::router(Arc::new(environment.cloud_watch())))
     })
     .await

@@ -8,6 +8,7 @@ use ledger_runtime::worker::Due;
 async fn main() -> std::process::ExitCode {
     ledger_aws::work(|environment| {
         environment.use_marker_keys();
+        environment.use_stripe()?;
         let sagas = environment.state_machine();
         let announcer = environment.announcer();
         Ok(async move |app: &App, due: &Due| {

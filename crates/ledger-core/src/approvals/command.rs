@@ -1,6 +1,7 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
+use crate::calendar::OwnSchedule;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
@@ -9,9 +10,7 @@ use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, Te
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
 use crate::money::{Amount, Asset, Balance};
-use crate::operation::Operation;
 use crate::payments::by_operator::OrderedRefund;
-use crate::permission::Permission;
 use crate::personal::FreeText;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
@@ -123,6 +122,20 @@ pub enum Command {
         /// The digest of the destination that was seen.
         seen: Option<String>,
     },
+    /// Closes the periods of all merchants whose schedule closes on a day, by a run whose id is that of the approval.
+    SettlementRun {
+        /// The closing day.
+        closing: BusinessDate,
+    },
+    /// Sets the settlement schedule of a merchant.
+    SettlementSchedule {
+        /// The merchant.
+        merchant: MerchantId,
+        /// The new schedule; `None`: the tenant's.
+        schedule: Option<OwnSchedule>,
+        /// The schedule that was seen.
+        seen: Option<OwnSchedule>,
+    },
     /// Permits the requester to issue one enrolment code of a terminal.
     EnrolmentCode {
         /// The terminal.
@@ -205,67 +218,6 @@ pub enum Command {
 }
 
 impl Command {
-    /// The operation that it executes.
-    #[must_use]
-    pub const fn operation(&self) -> Operation {
-        match self {
-            Self::Grant { .. } => Operation::Grant,
-            Self::BulkGrant { .. } => Operation::BulkGrant,
-            Self::CashCeiling { .. } => Operation::CashCeiling,
-            Self::RefundCeiling { .. } => Operation::RefundCeiling,
-            Self::AssetBudget { .. } => Operation::AssetBudget,
-            Self::Refund(_) => Operation::Refund,
-            Self::CashReversal(_) => Operation::CardReverse,
-            Self::CashDeposit { .. } => Operation::CashDeposit,
-            Self::CashDepositReversal { .. } => Operation::CashDepositReversal,
-            Self::CounterOpen { .. } => Operation::TerminalOpen,
-            Self::CashCollection { .. } => Operation::CashCollection,
-            Self::CashRoom { .. } => Operation::CashRoom,
-            Self::Destination { .. } => Operation::MerchantPatch,
-            Self::SettlementOpen { .. } => Operation::SettlementOpen,
-            Self::EnrolmentCode { .. } => Operation::EnrolmentCode,
-            Self::StaffInvite { .. } => Operation::StaffInvite,
-            Self::StaffChange { .. } => Operation::StaffChange,
-            Self::TermsChange { .. } => Operation::TermsChange,
-            Self::TermsCancel { .. } => Operation::TermsCancel,
-            Self::AccountLimits { .. } => Operation::AccountLimits,
-            Self::CardReplace(_) => Operation::CardReplace,
-            Self::SignInMove(_) => Operation::SignInMove,
-            Self::CustomerClose(_) => Operation::CustomerClose,
-            Self::CardClose(_) => Operation::CardClose,
-            Self::UnclaimedClaim(_) => Operation::UnclaimedClaim,
-            Self::UnclaimedPayout(_) => Operation::UnclaimedPayout,
-            Self::WindDown => Operation::WindDown,
-            Self::MerchantOwner { .. } => Operation::MerchantOwner,
-        }
-    }
-
-    /// The permission that the requester needs, at the request and still at the approval.
-    #[must_use]
-    pub const fn permission(&self) -> Permission {
-        match self {
-            Self::Grant { .. } | Self::BulkGrant { .. } => Permission::GrantsIssue,
-            Self::CashCeiling { .. } | Self::CashRoom { .. } => Permission::CashRoomsChange,
-            Self::RefundCeiling { .. } | Self::Refund(_) => Permission::RefundRoomsChange,
-            Self::CashDeposit { .. }
-            | Self::CashDepositReversal { .. }
-            | Self::CashCollection { .. }
-            | Self::CashReversal(_) => Permission::CashDepositsRecord,
-            Self::Destination { .. } => Permission::DestinationsChange,
-            Self::SettlementOpen { .. } => Permission::SettlementsOpen,
-            Self::CounterOpen { .. } | Self::EnrolmentCode { .. } => Permission::TerminalsManage,
-            Self::StaffInvite { .. } | Self::StaffChange { .. } => Permission::StaffManage,
-            Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::AssetBudget { .. } => Permission::TermsChange,
-            Self::AccountLimits { .. } => Permission::LimitsChange,
-            Self::CardReplace(_) => Permission::CardsManage,
-            Self::SignInMove(_) => Permission::CustomersFreeze,
-            Self::CustomerClose(_) | Self::CardClose(_) => Permission::AccountsClose,
-            Self::UnclaimedClaim(_) | Self::UnclaimedPayout(_) => Permission::UnclaimedClaim,
-            Self::WindDown => Permission::WindDownsRun,
-            Self::MerchantOwner { .. } => Permission::MerchantsOwner,
-        }
-    }
-
     /// The record of the account that it is about, if the item that it is planned from does not show that it exists. A
     /// command about an account that does not exist is not stored.
     #[must_use]
@@ -295,6 +247,8 @@ impl Command {
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementRun { .. }
+            | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
@@ -323,6 +277,8 @@ impl Command {
             | Self::CashRoom { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementRun { .. }
+            | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
@@ -381,6 +337,8 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::Destination { .. }
             | Self::SettlementOpen { .. }
+            | Self::SettlementRun { .. }
+            | Self::SettlementSchedule { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
             | Self::StaffChange { .. }
@@ -424,7 +382,9 @@ impl Command {
             | Self::TermsChange { .. }
             | Self::TermsCancel { .. }
             | Self::AccountLimits { .. }
-            | Self::SettlementOpen { .. } => false,
+            | Self::SettlementOpen { .. }
+            | Self::SettlementRun { .. }
+            | Self::SettlementSchedule { .. } => false,
         }
     }
 }

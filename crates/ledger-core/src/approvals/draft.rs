@@ -24,6 +24,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::refund_rooms::{self, RefundRoom};
+use crate::settlement_runs::{self, MerchantSchedule, RunStart};
 use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
@@ -84,7 +85,9 @@ impl Command {
             Self::CardClose(of) => of.keys(tenant),
             Self::UnclaimedClaim(of) => of.keys(tenant),
             Self::UnclaimedPayout(of) => of.keys(tenant),
-            Self::Destination { merchant, .. } => vec![Partition::merchant(tenant, *merchant).profile()],
+            Self::Destination { merchant, .. } | Self::SettlementSchedule { merchant, .. } => {
+                vec![Partition::merchant(tenant, *merchant).profile()]
+            }
             Self::SettlementOpen { merchant, .. } => {
                 vec![Partition::merchant(tenant, *merchant).profile(), keys::settling(tenant, *merchant)]
             }
@@ -101,6 +104,7 @@ impl Command {
             | Self::CashCollection { .. }
             | Self::EnrolmentCode { .. }
             | Self::StaffInvite { .. }
+            | Self::SettlementRun { .. }
             | Self::WindDown
             | Self::MerchantOwner { .. } => Vec::new(),
         }
@@ -214,6 +218,21 @@ impl Command {
             }
             Self::SettlementOpen { merchant, pay_on, seen: before } => {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
+            }
+            Self::SettlementRun { closing } => {
+                let reason = stated(reason)?;
+                let (closing, schedule) = (*closing, seen.terms.settlement_schedule);
+                let start = RunStart { tenant, closing, schedule, by: Some((by.id, &reason)) };
+                ready(settlement_runs::plan(&start, cx)?.draft)
+            }
+            Self::SettlementSchedule { merchant, schedule, seen: before } => {
+                let (profile, reason) = (seen.must(0)?, stated(reason)?);
+                if merchants::own_schedule(profile)? != *before {
+                    return Ok(Drafted::Stale);
+                }
+                let (merchant, to, reason) = (*merchant, *schedule, &reason);
+                let change = MerchantSchedule { tenant, merchant, to, actor, reason };
+                ready(settlement_runs::plan_schedule(&change, profile, cx)?.draft)
             }
             Self::EnrolmentCode { terminal, owner } => ready(terminals::permit_code(
                 tenant,
@@ -339,7 +358,8 @@ fn settlement(
         pay_from: merchants::pay_from(profile)?,
         psp: seen.psp,
         settling: &settling,
-        staff: by.id,
+        staff: Some(by.id),
+        run: None,
         pay_on,
     };
     let mut draft = settlements::plan_open(&open, seen.terms, cx)?.draft;

@@ -2,6 +2,7 @@
 
 use super::command::Command;
 use crate::account::Account;
+use crate::calendar::OwnSchedule;
 use crate::ids::{MerchantId, TerminalOwner};
 use crate::money::{Amount, Asset};
 use std::collections::BTreeSet;
@@ -61,6 +62,7 @@ impl Command {
             Self::UnclaimedPayout(paid) => of(paid.from, Some(&paid.amount)),
             Self::Destination { merchant: id, .. }
             | Self::SettlementOpen { merchant: id, .. }
+            | Self::SettlementSchedule { merchant: id, .. }
             | Self::MerchantOwner { merchant: id, .. } => merchant(id, None),
             Self::AccountLimits { account, asset, .. } => {
                 Effect { account: Some(*account), asset: Some(asset.clone()), ..Effect::default() }
@@ -69,6 +71,7 @@ impl Command {
             | Self::StaffChange { .. }
             | Self::TermsChange { .. }
             | Self::TermsCancel { .. }
+            | Self::SettlementRun { .. }
             | Self::WindDown => Effect::default(),
         }
     }
@@ -103,6 +106,11 @@ impl Command {
             }
             Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
+            Self::SettlementRun { closing } => vec![("closing_on", closing.to_string())],
+            Self::SettlementSchedule { schedule, seen, .. } => {
+                let text = |schedule: &Option<OwnSchedule>| schedule.map_or("none".to_owned(), |own| own.to_string());
+                vec![("settlement_schedule", text(schedule)), ("former_schedule", text(seen))]
+            }
             Self::StaffInvite { id, email, roles, beneficiary_of } => vec![
                 ("staff_id", id.to_string()),
                 ("email", email.expose().to_owned()),
@@ -152,7 +160,9 @@ impl Command {
             }
             Self::BulkGrant { .. } => self.operation().name().to_owned(),
             Self::Grant { customer, .. } => Account::Customer(*customer).to_string(),
-            Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::WindDown => "tenant".to_owned(),
+            Self::TermsChange { .. } | Self::TermsCancel { .. } | Self::SettlementRun { .. } | Self::WindDown => {
+                "tenant".to_owned()
+            }
             Self::AccountLimits { account, .. } => account.to_string(),
             Self::CardReplace(of) => Account::Card(of.card).to_string(),
             Self::SignInMove(of) => Account::Customer(of.customer).to_string(),
@@ -166,7 +176,8 @@ impl Command {
             | Self::CashDeposit { merchant, .. }
             | Self::CashDepositReversal { merchant, .. }
             | Self::Destination { merchant, .. }
-            | Self::SettlementOpen { merchant, .. } => Account::Merchant(*merchant).to_string(),
+            | Self::SettlementOpen { merchant, .. }
+            | Self::SettlementSchedule { merchant, .. } => Account::Merchant(*merchant).to_string(),
             Self::AssetBudget { budget, .. } => format!("asset:{}", budget.asset()),
             Self::Refund(order) => Account::Merchant(order.merchant).to_string(),
             Self::CashReversal(topup) => format!("terminal:{}", topup.terminal),

@@ -2,6 +2,7 @@
 //! transaction that changes the record's state and executes the command. Also the inbox's items of requests that have
 //! records of their own, and what such a tenant demands of a decision on one.
 
+mod authority;
 mod command;
 mod decide;
 mod draft;

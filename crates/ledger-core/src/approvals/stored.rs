@@ -94,6 +94,12 @@ impl Command {
                 item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
             }
+            Self::SettlementRun { closing } => item.extend([id("closing_on", closing)]),
+            Self::SettlementSchedule { merchant, schedule, seen } => {
+                item.extend([id("merchant_id", merchant)]);
+                item.extend(schedule.as_ref().map(|schedule| id("schedule", schedule)));
+                item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+            }
             Self::EnrolmentCode { terminal, owner } => {
                 item.extend([id("terminal_id", terminal), owner_of(*owner)]);
             }
@@ -218,6 +224,12 @@ impl Command {
                 pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
                 seen: digest()?,
             },
+            Kind::SettlementRun => Self::SettlementRun { closing: item.parsed("closing_on", BusinessDate::parse)? },
+            Kind::SettlementSchedule => Self::SettlementSchedule {
+                merchant: merchant()?,
+                schedule: item.opt_parsed("schedule", str::parse)?,
+                seen: item.opt_parsed(SEEN, str::parse)?,
+            },
             Kind::EnrolmentCode => Self::EnrolmentCode { terminal: terminal()?, owner: owner(item)? },
             Kind::StaffInvite => Self::StaffInvite {
                 id: person()?,
@@ -301,6 +313,8 @@ enum Kind {
     CashRoom,
     Destination,
     SettlementOpen,
+    SettlementRun,
+    SettlementSchedule,
     EnrolmentCode,
     StaffInvite,
     StaffChange,
@@ -318,7 +332,7 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [(Operation, Self); 28] = [
+    const ALL: [(Operation, Self); 30] = [
         (Operation::Grant, Self::Grant),
         (Operation::BulkGrant, Self::BulkGrant),
         (Operation::CashCeiling, Self::CashCeiling),
@@ -333,6 +347,8 @@ impl Kind {
         (Operation::CashRoom, Self::CashRoom),
         (Operation::MerchantPatch, Self::Destination),
         (Operation::SettlementOpen, Self::SettlementOpen),
+        (Operation::SettlementRunStart, Self::SettlementRun),
+        (Operation::SettlementSchedule, Self::SettlementSchedule),
         (Operation::EnrolmentCode, Self::EnrolmentCode),
         (Operation::StaffInvite, Self::StaffInvite),
         (Operation::StaffChange, Self::StaffChange),

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::account::Account;
+use crate::calendar::OwnSchedule;
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
@@ -68,6 +69,7 @@ fn terms() -> TenantTerms {
         requests_per_second: None,
         hold_hours: None,
         settlement: None,
+        settlement_schedule: None,
         limits: None,
         records: RecordVersion::V1,
         cash: CashTerms::Clearing,
@@ -355,6 +357,9 @@ fn commands() -> Vec<Command> {
         Command::Destination { merchant, destination, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: None, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: Some(BusinessDate::parse("2026-11-30").unwrap()), seen: digest },
+        Command::SettlementRun { closing: BusinessDate::parse("2026-11-20").unwrap() },
+        Command::SettlementSchedule { merchant, schedule: None, seen: Some(OwnSchedule::ByHand) },
+        Command::SettlementSchedule { merchant, schedule: "weekly:friday bank_days:2".parse().ok(), seen: None },
         Command::EnrolmentCode { terminal, owner },
         Command::EnrolmentCode { terminal, owner: TerminalOwner::Operator },
         Command::StaffInvite {
@@ -413,9 +418,8 @@ fn stored_command_is_read_as_written_and_strictly() {
         let mut other = item.clone();
         other.insert("kind".to_owned(), crate::dynamo::Value::s("card_pay"));
         assert!(Command::read(&other).is_err());
-        for name in
-            item.keys().filter(|name| !["seen", "pay_on", "roles", "beneficiary_of", "state"].contains(&name.as_str()))
-        {
+        let optional = ["seen", "pay_on", "roles", "beneficiary_of", "state", "schedule"];
+        for name in item.keys().filter(|name| !optional.contains(&name.as_str())) {
             let mut less = item.clone();
             less.remove(name);
             let read = Command::read(&less);

@@ -49,6 +49,10 @@ pub enum Work {
     CardBatch,
     /// A job that winds a tenant down, to continue.
     WindDown,
+    /// A run that closes merchants' periods, to continue.
+    SettlementRun,
+    /// A file to be made.
+    File,
 }
 
 /// The partition of the index `due` for a kind of work and a shard: `<tenant>#due#publish#3`.
@@ -76,6 +80,8 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::CashBonus(merchant) => format!("{tenant}#due#cash_bonus#{merchant}#{shard}"),
         Work::CardBatch => format!("{tenant}#due#card_batch#{shard}"),
         Work::WindDown => format!("{tenant}#due#wind_down#{shard}"),
+        Work::SettlementRun => format!("{tenant}#due#settlement_run#{shard}"),
+        Work::File => format!("{tenant}#due#file#{shard}"),
     }
 }
 

@@ -80,6 +80,13 @@ impl Balance {
         Self { asset: self.asset.clone(), value: self.value.trunc_with_scale(scale) }
     }
 
+    /// Half of this quantity, rounded up to a whole number.
+    #[must_use]
+    pub fn half_rounded_up(&self) -> Self {
+        let half = self.value.checked_div(Decimal::TWO).unwrap_or(self.value);
+        Self { asset: self.asset.clone(), value: half.ceil() }
+    }
+
     /// This quantity as a change from zero, or `None` if it is zero.
     #[must_use]
     pub fn as_delta(&self) -> Option<Delta> {

@@ -70,6 +70,13 @@ pub fn account_entries_between(account: &Partition, from: Uuid, to: Uuid) -> Que
     Query::partition(account, SortRange::between(low, high))
 }
 
+/// References to entries of other accounts with an id between these two.
+#[must_use]
+pub fn account_references_between(account: &Partition, from: Uuid, to: Uuid) -> Query {
+    let border = |id| format!("{}{id}", sk::TXNREF);
+    Query::partition(account, SortRange::between(border(from), border(to)))
+}
+
 /// The account's history in the legacy format.
 #[must_use]
 pub fn legacy_history(account: &Partition) -> Query {

@@ -53,6 +53,18 @@ pub fn wind_downs_to_continue(tenant: &Tenant) -> Query {
     all(tenant, Work::WindDown, 0)
 }
 
+/// Runs that close merchants' periods and are not finished. They are few, so they have one shard.
+#[must_use]
+pub fn settlement_runs_to_continue(tenant: &Tenant) -> Query {
+    all(tenant, Work::SettlementRun, 0)
+}
+
+/// Files that are to be made. They are few, so they have one shard.
+#[must_use]
+pub fn files_to_make(tenant: &Tenant) -> Query {
+    all(tenant, Work::File, 0)
+}
+
 /// Records of a merchant that are not credited.
 #[must_use]
 pub fn records_to_credit(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod due;
+mod figures;
 mod finding;
 mod items;
 mod merchants;
@@ -18,17 +19,18 @@ mod tenants;
 mod trail;
 
 pub use accounts::{
-    account_entries, account_entries_between, account_entries_from, acts_of, balances, cash_collections,
-    history_entries, history_entries_from, history_references, history_references_from, legacy_history,
-    legacy_history_between, terminal_references_of, topup_markers, topups,
+    account_entries, account_entries_between, account_entries_from, account_references_between, acts_of, balances,
+    cash_collections, history_entries, history_entries_from, history_references, history_references_from,
+    legacy_history, legacy_history_between, terminal_references_of, topup_markers, topups,
 };
 pub use due::{
     card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
-    entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, grant_jobs_to_continue,
-    holds_due, needs_review, notices_to_announce, open_holds, periods_to_settle, provider_checks_due,
-    reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle, settlements_due,
-    terms_previews_to_run, wind_downs_to_continue,
+    entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, files_to_make,
+    grant_jobs_to_continue, holds_due, needs_review, notices_to_announce, open_holds, periods_to_settle,
+    provider_checks_due, reconciliations_to_run, records_to_credit, records_to_seal, records_to_settle,
+    settlement_runs_to_continue, settlements_due, terms_previews_to_run, wind_downs_to_continue,
 };
+pub use figures::{active_accounts, closed_days, day_totals, next_with_totals};
 pub use finding::{
     Times, customers, customers_named, customers_with, merchants_named, refused_payments, terminals, terminals_of,
 };
@@ -44,8 +46,8 @@ pub use table::{
     table_segment,
 };
 pub use tenants::{
-    acts_from, approvals, audit_records, breaks, breaks_of, grant_jobs, migration_passes, reconciliations, requests,
-    staff_members, terms, terms_previews, wind_down_lines, wind_downs,
+    acts_from, approvals, audit_records, breaks, breaks_of, files, grant_jobs, migration_passes, reconciliations,
+    requests, settlement_run_lines, settlement_runs, staff_members, terms, terms_previews, wind_down_lines, wind_downs,
 };
 pub use trail::{
     bindings, lane_segments, payment_items, seal_heads, sealed_days, segments, steps_of, topup_items, topup_refunds,

@@ -92,6 +92,25 @@ pub fn wind_down_lines(tenant: &Tenant, job: JobId, state: Option<&str>, after: 
     Query::partition(&Partition::tenant(tenant), lines).after(after)
 }
 
+/// The jobs that make files, newest first.
+#[must_use]
+pub fn files(tenant: &Tenant, after: Option<Uuid>) -> Query {
+    newest(&Partition::tenant(tenant), keys::FILE, after)
+}
+
+/// The runs that close merchants' periods, newest first.
+#[must_use]
+pub fn settlement_runs(tenant: &Tenant, after: Option<Uuid>) -> Query {
+    newest(&Partition::tenant(tenant), keys::SETTLEMENT_RUN, after)
+}
+
+/// The lines of such a run, by merchant, after a line's sort key.
+#[must_use]
+pub fn settlement_run_lines(tenant: &Tenant, run: JobId, after: Option<String>) -> Query {
+    let lines = SortRange::prefix(keys::settlement_run_lines(run));
+    Query::partition(&Partition::tenant(tenant), lines).after(after)
+}
+
 /// The staff of an employer, largest id first, after the member `after`.
 #[must_use]
 pub fn staff_members(tenant: &Tenant, employer: Employer, after: Option<StaffId>) -> Query {

@@ -1,9 +1,11 @@
 //! Breaks: what a reconciliation finds.
 
+use crate::figures::Difference;
 use crate::forms::SeenCorrections;
 use crate::ids::Tenant;
-use crate::keys::Key;
+use crate::keys::{Key, TotalsOf};
 use crate::money::{Asset, Delta};
+use crate::time::BusinessDate;
 use std::collections::BTreeSet;
 
 macro_rules! kinds {
@@ -82,6 +84,8 @@ kinds! {
     BonusDiffers = "bonus_differs",
     /// Bonuses on cash that a settlement covered were not granted for too long.
     BonusOutstanding = "bonus_outstanding",
+    /// The totals of a closed day are not what its entries come to, or the entries cannot be read.
+    TotalsDiffer = "totals_differ",
     /// An operation was in flight for too long after its lease.
     ClaimStuck = "claim_stuck",
     /// An entry was not published as an event for too long.
@@ -170,6 +174,13 @@ impl Finding {
             proposal: None,
             seen_at: None,
         }
+    }
+
+    /// Totals of a closed day that are not what its entries come to.
+    #[must_use]
+    pub fn of_totals(tenant: &Tenant, of: TotalsOf, date: BusinessDate, difference: &Difference) -> Self {
+        let finding = Self::new(tenant, BreakKind::TotalsDiffer, format!("totals:{of}:{date}"));
+        finding.expected(&difference.expected).found(&difference.found)
     }
 
     pub(super) fn of(mut self, asset: &Asset) -> Self {

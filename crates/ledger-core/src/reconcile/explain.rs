@@ -64,8 +64,10 @@ fn rank(kind: BreakKind) -> Option<u8> {
         | BreakKind::ExposureDiffers
         | BreakKind::PayoutDiffers
         | BreakKind::PayoutMissing => 4,
-        BreakKind::ClaimStuck | BreakKind::EventUnsent | BreakKind::CreditOutstanding | BreakKind::BonusOutstanding => {
-            return None;
-        }
+        BreakKind::ClaimStuck
+        | BreakKind::EventUnsent
+        | BreakKind::CreditOutstanding
+        | BreakKind::BonusOutstanding
+        | BreakKind::TotalsDiffer => return None,
     })
 }

@@ -20,7 +20,7 @@ mod verify;
 pub use canonical::{SealHash, digest};
 pub use holder::{Batch, BatchRejection, RECORDS_MAX, SEALING_LEASE, Sealing, Trail};
 pub use newest::{SealedKind, SealedPlace, SealedRange, SealedStep, SealedWalk};
-pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, segment_of, unmark};
+pub use segment::{Link, Sealable, SealedDay, Segment, is_sealed, lane_segment_of, segment_of, unmark};
 pub use verify::{Chain, Fault, Finding, Kind, Read};
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Segments of the chain, the links between them, and the records that they list.
 
 use super::canonical::{self, SealHash};
+use super::lanes::LaneLink;
 use crate::crediting::EntryCredit;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -81,6 +82,14 @@ pub fn is_sealed(item: &Item) -> bool {
 /// [`ItemError`] if the stamp is no string.
 pub fn segment_of(item: &Item) -> Result<Option<&str>, ItemError> {
     item.opt_text(STAMP)
+}
+
+/// The lane and the number of the segment that a record is in. `None` without a stamp, or with that of a segment of a day.
+///
+/// # Errors
+/// [`ItemError`] if the stamp is no string.
+pub fn lane_segment_of(item: &Item) -> Result<Option<(u32, u64)>, ItemError> {
+    Ok(segment_of(item)?.and_then(LaneLink::read_stamp))
 }
 
 /// Removes the due index entries of sealed records: of entries that were published late, and those that an earlier

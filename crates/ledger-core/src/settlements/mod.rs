@@ -36,7 +36,7 @@ pub use coverage::Coverage;
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
 pub use period::{ClosedPeriod, PeriodBatch, close_lane, close_period};
-pub use record::{Settlement, SettlementState, UndoReason};
+pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;
 pub use rooms::{ReturnedRooms, RoomDebts};

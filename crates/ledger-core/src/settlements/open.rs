@@ -2,13 +2,13 @@
 
 use super::coverage::{self, Coverage};
 use super::destination::Destination;
-use super::record::{CARRIED_BASE, Settlement, SettlementState, quantities, quantities_value};
+use super::record::{CARRIED_BASE, OfRun, Settlement, SettlementState, quantities, quantities_value};
 use super::rooms::{ReturnedRooms, RoomDebts};
 use super::totals::AssetTotals;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, MerchantId, SettlementId, StaffId, Tenant};
+use crate::ids::{MerchantId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
@@ -32,6 +32,8 @@ pub struct Settling {
     pub carried_rooms: RoomDebts,
     /// How far the merchant's cash is covered.
     pub coverage: Coverage,
+    /// The last run that closed a period of the merchant.
+    pub last_run: Option<OfRun>,
 }
 
 /// What a settlement that is over leaves to the next one.
@@ -51,7 +53,7 @@ impl Default for Settling {
     fn default() -> Self {
         let carried_base = Balance::zero(Asset::Ecopay);
         let (carry, coverage) = (BTreeMap::new(), Coverage::default());
-        Self { open: None, carry, carried_base, carried_rooms: RoomDebts::none(), coverage }
+        Self { open: None, carry, carried_base, carried_rooms: RoomDebts::none(), coverage, last_run: None }
     }
 }
 
@@ -70,8 +72,10 @@ pub struct Open<'a> {
     pub psp: Option<&'a PspTerms>,
     /// The merchant's `SETTLING` item, as it was read.
     pub settling: &'a Settling,
-    /// The staff member who closes it.
-    pub staff: StaffId,
+    /// The staff member who closes it; `None`: a schedule does.
+    pub staff: Option<StaffId>,
+    /// The run that closes it, if one does.
+    pub run: Option<OfRun>,
     /// The day of the payout; `None`: the day of closing.
     pub pay_on: Option<BusinessDate>,
 }
@@ -86,7 +90,8 @@ impl Settling {
         let open = item.opt_parsed("open", SettlementId::parse)?;
         let carried_base = item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?;
         let (carried_rooms, coverage) = (RoomDebts::read(item)?, Coverage::read(Some(item))?);
-        Ok(Self { open, carry: quantities(item, "carry")?, carried_base, carried_rooms, coverage })
+        let (carry, last_run) = (quantities(item, "carry")?, OfRun::read(item)?);
+        Ok(Self { open, carry, carried_base, carried_rooms, coverage, last_run })
     }
 }
 
@@ -95,7 +100,7 @@ impl Settling {
 /// # Errors
 /// [`PlanRefusal`] if one is open, or the payout has no destination or no account to pay from.
 pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<Settlement>, PlanRefusal> {
-    let Open { tenant, merchant, settling, staff, .. } = command;
+    let Open { tenant, merchant, settling, staff, run, .. } = command;
     let refused = |why| PlanRefusal::Invalid { field: "merchant_id", why };
     let destination =
         command.destination.ok_or_else(|| refused("has no payout destination: PATCH the merchant first"))?;
@@ -128,6 +133,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         turned_back: None,
         stuck_at: None,
         requested_by: *staff,
+        run: *run,
         created_at: cx.now,
         pay_on: command.pay_on.unwrap_or_else(|| cx.now.business_date()),
         destination: destination.clone(),
@@ -167,14 +173,17 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::settlements_partition(tenant)));
         item.insert(attr::OWNER_SK.to_owned(), Value::s(settlement.id));
     }
-    let items = vec![
+    let mut items = vec![
         TransactItem::put_new(Role::Settlement, key, item, Failure::AlreadyExists),
         opened(tenant, &settlement, settling, terms, cx.now),
-        Act::new(Actor::Staff(*staff), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
-            .with("settlement_id", settlement.id)
-            .with("pay_on", settlement.pay_on)
-            .record(tenant, cx),
     ];
+    let mut act = Act::new(settlement.actor(), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
+        .with("settlement_id", settlement.id)
+        .with("pay_on", settlement.pay_on);
+    if let Some(OfRun { run, closing }) = run {
+        act = act.with("settlement_run_id", run).with("closing_on", closing);
+    }
+    items.push(act.record(tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: settlement })
 }
 
@@ -209,7 +218,15 @@ fn opened(
     if let Some(before) = settlement.paid_before {
         clauses.push(Clause { condition: coverage::paid_as_seen(before), failure: Failure::StalePlan });
     }
-    let update = Update::new().set("open", "open", Value::s(settlement.id)).set(attr::UPDATED_AT, "ua", Value::s(now));
+    let mut update = Update::new().set("open", "open", Value::s(settlement.id));
+    if let Some(run) = settlement.run {
+        // A merchant is closed once for a day, whatever runs there are, and never for a day before the last one.
+        let earlier = Condition::compare(OfRun::CLOSING, Cmp::Lt, "closing", Value::s(run.closing));
+        let condition = Condition::absent(OfRun::CLOSING).or(earlier);
+        clauses.push(Clause { condition, failure: Failure::StalePlan });
+        update = run.set(update);
+    }
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
     TransactItem::update(Role::Settlement, keys::settling(tenant, settlement.merchant), update, clauses)
 }
 

@@ -8,7 +8,7 @@ use super::sending::Sending;
 use super::totals::{AssetTotals, totals};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
+use crate::ids::{Actor, JobId, MerchantId, PayoutRequestId, SettlementId, StaffId, Tenant};
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
@@ -17,6 +17,7 @@ use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
 use std::fmt;
+use uuid::Uuid;
 
 /// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,8 +70,10 @@ pub struct Settlement {
     pub turned_back: Option<UndoReason>,
     /// Since when it needs review, if it does.
     pub stuck_at: Option<Timestamp>,
-    /// The staff member who closed the period.
-    pub requested_by: StaffId,
+    /// The staff member who closed the period; `None`: a schedule did.
+    pub requested_by: Option<StaffId>,
+    /// The run that closed it, if one did.
+    pub run: Option<OfRun>,
     /// When the period was closed.
     pub created_at: Timestamp,
     /// The day of the payout.
@@ -209,6 +212,11 @@ impl UndoReason {
 }
 
 impl Settlement {
+    /// Who its steps are of.
+    pub(super) fn actor(&self) -> Actor {
+        self.requested_by.map_or(Actor::System, Actor::Staff)
+    }
+
     /// What an entry of a step takes. A step changes the merchant's balance itself, so that no seal credits it.
     pub(super) fn of_entry(&self) -> EntryTerms {
         EntryTerms { version: self.terms_version, ..EntryTerms::first(self.due_shards) }
@@ -225,7 +233,8 @@ impl Settlement {
             state: item.named("state", SettlementState::parse)?,
             turned_back: item.opt_named("turned_back", UndoReason::parse)?,
             stuck_at: item.opt_timestamp("stuck_at")?,
-            requested_by: item.parsed("requested_by", StaffId::parse)?,
+            requested_by: Some(item.parsed("requested_by", StaffId::parse)?).filter(|id| *id != BY_SCHEDULE),
+            run: OfRun::read(item)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             pay_on: item.parsed("pay_on", BusinessDate::parse)?,
             destination: Destination::read(item.map("destination")?)?,
@@ -266,7 +275,7 @@ impl Settlement {
             ("settlement_id".to_owned(), Value::s(self.id)),
             ("merchant_id".to_owned(), Value::s(self.merchant)),
             ("state".to_owned(), Value::s(self.state)),
-            ("requested_by".to_owned(), Value::s(self.requested_by)),
+            ("requested_by".to_owned(), Value::s(self.requested_by.unwrap_or(BY_SCHEDULE))),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
             ("pay_on".to_owned(), Value::s(self.pay_on)),
@@ -285,6 +294,7 @@ impl Settlement {
         item.extend(self.settles_rooms.then(|| (SETTLES_ROOMS.to_owned(), Value::s(RoomTerms::Settled.name()))));
         item.extend(self.carried_rooms.item());
         item.extend(self.paid_before.map(|before| (PAID_BEFORE.to_owned(), Value::int(before.into()))));
+        item.extend(self.run.iter().flat_map(|run| run.item()));
         item.extend(self.terms_version.attribute());
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
         item
@@ -367,6 +377,39 @@ impl Settlement {
 /// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";
+
+/// What a settlement has in place of a staff member if a schedule opened it: an earlier release requires an id.
+const BY_SCHEDULE: StaffId = StaffId::new(Uuid::nil());
+
+/// The run that closes a period, and the day at whose end it is closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OfRun {
+    /// The run.
+    pub run: JobId,
+    /// The closing day.
+    pub closing: BusinessDate,
+}
+
+impl OfRun {
+    const RUN: &'static str = "settlement_run_id";
+    pub(super) const CLOSING: &'static str = "closing_on";
+
+    /// Reads it from a settlement, or the last one from `SETTLING`.
+    pub(super) fn read(item: &Item) -> Result<Option<Self>, ItemError> {
+        let run = item.opt_parsed(Self::RUN, JobId::parse)?;
+        run.map(|run| Ok(Self { run, closing: item.parsed(Self::CLOSING, BusinessDate::parse)? })).transpose()
+    }
+
+    /// The attributes that are stored.
+    pub(super) fn item(self) -> [(String, Value); 2] {
+        [(Self::RUN.to_owned(), Value::s(self.run)), (Self::CLOSING.to_owned(), Value::s(self.closing))]
+    }
+
+    /// Stores it in `SETTLING`.
+    pub(super) fn set(self, update: Update) -> Update {
+        update.set(Self::RUN, "run", Value::s(self.run)).set(Self::CLOSING, "closing", Value::s(self.closing))
+    }
+}
 
 /// The attribute of a settlement of a tenant whose cash earns bonuses.
 const PAID_BEFORE: &str = "paid_before";

@@ -11,7 +11,7 @@ use crate::account::{Account, Bucket, Posting, TenantAccount, net};
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
 use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
-use crate::ids::{Actor, Principal, Tenant, TransactionId};
+use crate::ids::{Principal, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Delta, MoneyError};
 use crate::operation::Operation;
@@ -316,7 +316,7 @@ fn sealed(
     let claim = Claim {
         tenant: tenant.clone(),
         principal: Principal::Merchant(settlement.merchant),
-        actor: Actor::Staff(settlement.requested_by),
+        actor: settlement.actor(),
         operation: operation(task),
         key: IdempotencyKey::parse(&task.key(settlement.id)).map_err(|_| BuildError::Empty)?,
         request: CanonicalRequest {

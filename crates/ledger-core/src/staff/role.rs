@@ -53,6 +53,7 @@ const VIEWER: &[Permission] = &[
     Permission::ApprovalsRead,
     Permission::TopupsRead,
     Permission::SettlementsRead,
+    Permission::FiguresRead,
     Permission::ReconciliationRead,
     Permission::AttentionRead,
     Permission::IdempotencyRead,
@@ -102,6 +103,7 @@ impl AdminRole {
                 Permission::AdjustmentsRead,
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,
+                Permission::FilesRead,
                 Permission::TopupsRead,
             ],
             Self::Operator => &[
@@ -116,6 +118,7 @@ impl AdminRole {
                 Permission::AdjustmentsRequest,
                 Permission::ApprovalsRequest,
                 Permission::TopupDecisionsRequest,
+                Permission::FilesRead,
                 Permission::ReconciliationRun,
                 Permission::AttentionResolve,
             ],
@@ -134,10 +137,11 @@ impl AdminRole {
                 Permission::TopupDecisionsRequest,
                 Permission::SettlementsOpen,
                 Permission::PayoutRequestsMake,
+                Permission::FilesRead,
                 Permission::ReconciliationRun,
             ],
             Self::Approver => &[Permission::ApprovalsDecide],
-            Self::Auditor => &[Permission::AuditRead, Permission::StaffRead],
+            Self::Auditor => &[Permission::AuditRead, Permission::StaffRead, Permission::FilesRead],
             Self::Owner => Permission::ALL,
         }
     }

@@ -1,7 +1,10 @@
 //! The single terms of a programme, by name: what a change of terms sets or clears, and what is shown of a version.
 
 use super::field_values::{NOT_ENABLED, amount, balance, flag, must, rate, shown, source};
-use super::{CardPinTerms, HoldHours, SettlementTerms, SpentPoints, TenantTerms, TopupTerms, asset};
+use super::{
+    CardPinTerms, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints, TenantTerms, TopupTerms, asset,
+};
+use crate::calendar::ScheduleError;
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::limits::{Holder, LimitChange, LimitTerms, LimitValue, Rule};
@@ -58,6 +61,10 @@ pub enum TermsField {
     RequestsPerSecond,
     /// Yen of fee per yen settled.
     SettlementFeeRate,
+    /// The number under which the operator issues qualified invoices.
+    SettlementRegistration,
+    /// The days on which merchants' periods are closed, and when they are paid.
+    SettlementSchedule,
     /// Yen of tax per yen of fee.
     SettlementTaxRate,
     /// What a refund does with earned points that are spent.
@@ -94,7 +101,7 @@ pub struct TermsChanges(Vec<TermsFieldChange>);
 
 impl TermsField {
     /// The fields that every tenant has, whatever its assets and limits are.
-    const SINGLE: [(Self, &'static str); 15] = [
+    const SINGLE: [(Self, &'static str); 17] = [
         (Self::CardBonusRate, "card.bonus_rate"),
         (Self::CardCap, "card.cap"),
         (Self::CardPinAbove, "card.pin_above"),
@@ -106,6 +113,8 @@ impl TermsField {
         (Self::PointsRate, "points_rate"),
         (Self::RequestsPerSecond, "requests_per_second"),
         (Self::SettlementFeeRate, "settlement.fee_rate"),
+        (Self::SettlementRegistration, "settlement.registration_number"),
+        (Self::SettlementSchedule, "settlement.schedule"),
         (Self::SettlementTaxRate, "settlement.tax_rate"),
         (Self::SpentPoints, "spent_points"),
         (Self::TopupAbandonedAfter, "topup.abandoned_after_s"),
@@ -162,6 +171,8 @@ impl TermsField {
             Self::PointsRate => Some(terms.points_rate.text()),
             Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
             Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
+            Self::SettlementRegistration => Some(terms.settlement.as_ref()?.registration.as_ref()?.to_string()),
+            Self::SettlementSchedule => terms.settlement_schedule.map(|schedule| schedule.to_string()),
             Self::SettlementTaxRate => terms.settlement.as_ref().map(|settlement| settlement.tax_rate.text()),
             Self::SpentPoints => Some(terms.spent_points.name().to_owned()),
             Self::TopupAbandonedAfter => terms.topup.as_ref().map(|topup| topup.abandoned_after.as_secs().to_string()),
@@ -237,6 +248,17 @@ impl TermsField {
                 let fee_rate = rate(must(to)?)?;
                 terms.settlement.get_or_insert_with(SettlementTerms::free).fee_rate = fee_rate;
             }
+            Self::SettlementRegistration => {
+                let number = |text| RegistrationNumber::parse(text).ok_or("must be T and 13 digits".to_owned());
+                let number = to.map(number).transpose()?;
+                if number.is_some() || terms.settlement.is_some() {
+                    terms.settlement.get_or_insert_with(SettlementTerms::free).registration = number;
+                }
+            }
+            Self::SettlementSchedule => {
+                let schedule = |text: &str| text.parse().map_err(|error: ScheduleError| error.to_string());
+                terms.settlement_schedule = to.map(schedule).transpose()?;
+            }
             Self::SettlementTaxRate => {
                 let tax_rate = rate(must(to)?)?;
                 terms.settlement.get_or_insert_with(SettlementTerms::free).tax_rate = tax_rate;
@@ -292,6 +314,8 @@ impl fmt::Display for TermsField {
             | Self::PointsRate
             | Self::RequestsPerSecond
             | Self::SettlementFeeRate
+            | Self::SettlementRegistration
+            | Self::SettlementSchedule
             | Self::SettlementTaxRate
             | Self::SpentPoints
             | Self::TopupAbandonedAfter

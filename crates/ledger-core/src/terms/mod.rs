@@ -28,11 +28,12 @@ pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
 pub use rooms::RoomTerms;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
 pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
-pub use settlement::{Charged, SettlementTerms};
+pub use settlement::{Charged, RegistrationNumber, SettlementTerms};
 pub use sign_ins::SignInTerms;
 pub use staff::StaffSource;
 pub use terminal::TerminalTerms;
 
+use crate::calendar::SettlementSchedule;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
@@ -48,6 +49,7 @@ pub(crate) const MIGRATION: &str = "migration";
 pub(crate) const CONTRACTED_AT: &str = "contracted_at";
 const REQUESTS: &str = "requests_per_second";
 const HOLD: &str = "hold_hours";
+const SCHEDULE: &str = "settlement_schedule";
 
 /// Requires of `CONFIG` that split records alone hold the tenant's customers: it never migrated, or its migration has
 /// ended and never begins again.
@@ -86,6 +88,8 @@ pub struct TenantTerms {
     pub hold_hours: Option<HoldHours>,
     /// The terms of settlements; `None`: no fee, and no account to pay from.
     pub settlement: Option<SettlementTerms>,
+    /// When merchants' periods are closed and paid; `None`: a person closes them.
+    pub settlement_schedule: Option<SettlementSchedule>,
     /// The limits of customers and cards; `None`: none, and nothing is counted.
     pub limits: Option<LimitTerms>,
     /// The version of the records that transactions write. Every version is read.
@@ -262,6 +266,7 @@ impl TenantTerms {
             requests_per_second: item.opt_checked_int(REQUESTS, RequestRate::new)?,
             hold_hours: item.opt_checked_int(HOLD, HoldHours::new)?,
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
+            settlement_schedule: item.opt_parsed(SCHEDULE, str::parse)?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records,
             cash,
@@ -300,6 +305,9 @@ impl TenantTerms {
         }
         if let Some(settlement) = &self.settlement {
             item.insert("settlement".to_owned(), Value::M(settlement.item()));
+        }
+        if let Some(schedule) = &self.settlement_schedule {
+            item.insert(SCHEDULE.to_owned(), Value::s(schedule));
         }
         if let Some(limits) = &self.limits {
             item.insert(limits::ATTRIBUTE.to_owned(), Value::M(limits.item()));

@@ -16,7 +16,7 @@ pub const TERMS_LEAD: Duration = Duration::from_secs(10 * 60);
 
 /// The attributes of `CONFIG` that are terms of the programme. A version has all of them; the others are switches, which
 /// hold at once. `grant_limits` belongs to the switch `approvals` until a version has it.
-const PROGRAMME: [&str; 15] = [
+const PROGRAMME: [&str; 16] = [
     "assets",
     "co2_rate",
     "co2_source",
@@ -30,6 +30,7 @@ const PROGRAMME: [&str; 15] = [
     super::REQUESTS,
     super::HOLD,
     "settlement",
+    super::SCHEDULE,
     limits::ATTRIBUTE,
     super::GrantLimits::ATTRIBUTE,
 ];
@@ -218,6 +219,10 @@ pub(crate) fn folded(config: &Item, terms: &TenantTerms) -> BTreeMap<&'static st
     let mut all: BTreeMap<_, _> = PROGRAMME.into_iter().map(of).collect();
     if all.get(super::GrantLimits::ATTRIBUTE).is_some_and(Option::is_none) {
         all.remove(super::GrantLimits::ATTRIBUTE);
+    }
+    // A tenant that never had a schedule has nothing to remove.
+    if all.get(super::SCHEDULE).is_some_and(Option::is_none) && !config.contains_key(super::SCHEDULE) {
+        all.remove(super::SCHEDULE);
     }
     all
 }

@@ -4,6 +4,9 @@
 use crate::bank::Sender;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, AssetSpec, Balance, MoneyError, Rate};
+use std::fmt;
+
+const REGISTRATION: &str = "registration_number";
 
 /// A tenant's settlement terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +17,27 @@ pub struct SettlementTerms {
     pub tax_rate: Rate,
     /// The account that merchants are paid from; `None` if the tenant pays through its payment provider only.
     pub sender: Option<Sender>,
+    /// The number under which the operator issues qualified invoices of its fees; `None` if it is not registered.
+    pub registration: Option<RegistrationNumber>,
+}
+
+/// The registration number of an issuer of qualified invoices (適格請求書発行事業者の登録番号): `T` and 13 digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegistrationNumber(String);
+
+impl RegistrationNumber {
+    /// Reads `T1234567890123`; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix('T')?;
+        (digits.len() == 13 && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| Self(text.to_owned()))
+    }
+}
+
+impl fmt::Display for RegistrationNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// How a settled sum is divided.
@@ -31,7 +55,7 @@ impl SettlementTerms {
     /// The terms of a tenant without settlement terms: no fee, and no account to pay from.
     #[must_use]
     pub fn free() -> Self {
-        Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None }
+        Self { fee_rate: Rate::ZERO, tax_rate: Rate::ZERO, sender: None, registration: None }
     }
 
     /// Divides `net` yen. The fee is taken on `base`, and is none if that is not above 0. Fee and tax together are never
@@ -73,6 +97,7 @@ impl SettlementTerms {
             fee_rate: item.rate("fee_rate")?,
             tax_rate: item.rate("tax_rate")?,
             sender: item.opt_map("sender")?.map(Sender::read).transpose()?,
+            registration: item.opt_named(REGISTRATION, RegistrationNumber::parse)?,
         })
     }
 
@@ -86,6 +111,7 @@ impl SettlementTerms {
         if let Some(sender) = &self.sender {
             item.insert("sender".to_owned(), Value::M(sender.item()));
         }
+        item.extend(self.registration.as_ref().map(|number| (REGISTRATION.to_owned(), Value::s(number))));
         item
     }
 }
@@ -96,12 +122,27 @@ mod tests {
 
     fn charged(net: &str, came_back: &str, fee: &str, tax: &str) -> [String; 3] {
         let came_back = Balance::from_stored(crate::money::Asset::Ecopay, came_back).unwrap();
-        let terms =
-            SettlementTerms { fee_rate: Rate::parse(fee).unwrap(), tax_rate: Rate::parse(tax).unwrap(), sender: None };
+        let terms = SettlementTerms {
+            fee_rate: Rate::parse(fee).unwrap(),
+            tax_rate: Rate::parse(tax).unwrap(),
+            ..SettlementTerms::free()
+        };
         let net = Amount::parse(&AssetSpec::ECOPAY, net).unwrap();
         let base = net.as_balance().checked_sub(&came_back).unwrap();
         let charged = terms.charge(&net, &base).unwrap();
         [charged.fee, charged.tax, charged.payable].map(|part| part.map_or("0".to_owned(), |part| part.text()))
+    }
+
+    #[test]
+    fn registration_number_is_a_t_and_thirteen_digits() {
+        assert_eq!(
+            RegistrationNumber::parse("T1234567890123").map(|number| number.to_string()).as_deref(),
+            Some("T1234567890123")
+        );
+        for wrong in ["", "T", "1234567890123", "T123456789012", "T12345678901234", "t1234567890123", "T123456789012x"]
+        {
+            assert_eq!(RegistrationNumber::parse(wrong), None, "{wrong}");
+        }
     }
 
     #[test]

@@ -50,7 +50,8 @@ fn whole() -> TenantTerms {
         topup: Some(TopupTerms { points_rate: rate("0.02"), abandoned_after: Duration::from_secs(3600) }),
         requests_per_second: crate::rate::RequestRate::new(7),
         hold_hours: HoldHours::new(48),
-        settlement: Some(SettlementTerms { fee_rate: rate("0.03"), tax_rate: rate("0.1"), sender: None }),
+        settlement: Some(SettlementTerms { fee_rate: rate("0.03"), tax_rate: rate("0.1"), ..SettlementTerms::free() }),
+        settlement_schedule: None,
         limits: Some(limits),
         records: RecordVersion::known(5).unwrap(),
         cash: CashTerms::OwedByMerchant,
@@ -179,7 +180,7 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 20] = [
+const FIELDS: [(&str, &str, &str, bool); 22] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
@@ -196,6 +197,8 @@ const FIELDS: [(&str, &str, &str, bool); 20] = [
     ("points_rate", "0.05", "0.05", false),
     ("requests_per_second", "20", "20", true),
     ("settlement.fee_rate", "0.04", "0.04", false),
+    ("settlement.registration_number", "T1234567890123", "T1234567890123", true),
+    ("settlement.schedule", "weekly:friday bank_days:2", "weekly:friday bank_days:2", true),
     ("settlement.tax_rate", "0", "0", false),
     ("spent_points", "forgive", "forgive", false),
     ("topup.abandoned_after_s", "60", "60", false),

@@ -65,6 +65,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         hold_hours: None,
         limits: None,
         settlement: None,
+        settlement_schedule: None,
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,

@@ -1,6 +1,7 @@
 //! One action of a transaction: its role, its write, and the failure that each part of its condition means.
 
 use super::balance::{BalanceChange, SUMS};
+use super::role::Role;
 use crate::account::Posting;
 use crate::aggregates::MetricsChange;
 use crate::dynamo::{Condition, Item, Placeholders, Update, Value};
@@ -8,117 +9,6 @@ use crate::failure::Failure;
 use crate::keys::{Key, attr};
 use crate::money::Delta;
 use std::collections::BTreeMap;
-
-/// What an item is for in its transaction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Role {
-    /// The idempotency marker, always first.
-    Marker,
-    /// A journal entry.
-    Journal,
-    /// A reference to it for another party's history.
-    JournalReference,
-    /// A balance that is debited.
-    Payer,
-    /// A balance that is credited.
-    Payee,
-    /// A balance of points.
-    Points,
-    /// A customer's aggregates.
-    Metrics,
-    /// A payment.
-    Payment,
-    /// A refund of a payment, or a reversal.
-    Refund,
-    /// A profile.
-    Profile,
-    /// An item by which a customer, merchant or terminal is looked up.
-    Lookup,
-    /// A stored-value card.
-    Card,
-    /// The PIN of a card, with its attempts.
-    CardPin,
-    /// A one-time code.
-    Code,
-    /// An adjustment.
-    Adjustment,
-    /// An audit record.
-    Audit,
-    /// A notice of a changed address.
-    Notice,
-    /// A tenant's configuration.
-    Config,
-    /// A version of a tenant's terms.
-    Terms,
-    /// The marker of the operation that is reversed.
-    OriginalMarker,
-    /// A bulk grant.
-    Job,
-    /// A top-up through the PSP.
-    Topup,
-    /// Money that the PSP took by itself: a dispute, or a refund made at the PSP.
-    Clawback,
-    /// A decision about a top-up whose PSP object contradicts our record.
-    Decision,
-    /// The marker of an operation that is still in flight.
-    Flight,
-    /// A kept event of the PSP, which needs review.
-    KeptEvent,
-    /// The number of a tenant's requests in a window that have been leased.
-    Rate,
-    /// The lease of crediting a merchant, or the start of the next sweep over all merchants.
-    Crediting,
-    /// A merchant's balance.
-    MerchantBalance,
-    /// The hold of a payment.
-    Hold,
-    /// A settlement, a merchant's open settlement, or the list of records that one has taken.
-    Settlement,
-    /// A request to send a bank file again, or to book a transfer as returned.
-    Resend,
-    /// A trail record: a step of an operation that calls outside.
-    Trail,
-    /// The lease of sealing a tenant's audit trail.
-    Sealing,
-    /// A segment of the audit chain, or how far a day is sealed.
-    Seal,
-    /// A record that is sealed.
-    Sealed,
-    /// Money of a paid settlement that was returned.
-    Returned,
-    /// A merchant's closed period.
-    Period,
-    /// A terminal with its cash room, the cash rooms of a merchant or of the operator, or a collection of a counter's cash.
-    CashRoom,
-    /// The refund room of a merchant.
-    RefundRoom,
-    /// The budget of an asset.
-    Budget,
-    /// The bonus on cash that a merchant owes.
-    Bonus,
-    /// A reconciliation run, or a break that it found.
-    Reconciliation,
-    /// A God Record, or an item of the legacy history.
-    GodRecord,
-    /// A pass over all customers of a migrating tenant.
-    Migration,
-    /// A staff member's record.
-    Staff,
-    /// The item that keeps a person from having two records.
-    Person,
-    /// The number of active owners and deciders.
-    StaffCounts,
-    /// The number of a person's denials that are recorded in an hour.
-    Denials,
-    /// A command that another person must approve.
-    Approval,
-    /// The recovery of a tenant's owners.
-    Recovery,
-    /// A shop of a merchant, with the number of what is assigned to it.
-    Shop,
-    /// The line of an account in a job that winds a tenant down.
-    WindDownLine,
-}
 
 /// A part of a condition, with the failure that it means.
 #[derive(Clone, Debug, PartialEq, Eq)]

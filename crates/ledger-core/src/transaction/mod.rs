@@ -12,6 +12,7 @@ mod opening;
 mod period;
 mod projection;
 mod request;
+mod role;
 
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
@@ -23,12 +24,13 @@ pub(crate) use entry::{
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub use entry_terms::EntryTerms;
 pub(crate) use item::{Action, exists};
-pub use item::{Clause, Rendered, RenderedAction, Role, TransactItem};
+pub use item::{Clause, Rendered, RenderedAction, TransactItem};
 pub use opening::OpeningError;
 pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};
 pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use projection::ProjectedRecord;
 pub use request::request_text;
+pub use role::Role;
 
 use crate::account::{self, Account, Posting};
 use crate::ids::MerchantId;

@@ -1,6 +1,7 @@
 //! Starts, stops and failed starts.
 
 use super::*;
+use crate::table::TableError;
 use crate::testing::TempDir;
 use std::sync::Mutex;
 

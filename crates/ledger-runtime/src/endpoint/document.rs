@@ -16,6 +16,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{RefOr, Required};
 
+const OK: u16 = 200;
 /// The status of what is accepted and not executed yet.
 const ACCEPTED: u16 = 202;
 
@@ -55,7 +56,13 @@ impl Endpoint {
             documented = documented.security(security);
         }
         for success in self.successes.iter().flatten() {
-            documented = documented.response(success.status.to_string(), success.document(operation.is_some()));
+            let mut response = success.document(operation.is_some());
+            if self.has_csv && success.status == OK {
+                let text = ObjectBuilder::new().schema_type(Type::String).build();
+                let content = ContentBuilder::new().schema(Some(Schema::Object(text))).build();
+                response.content.insert("text/csv".to_owned(), RefOr::T(content));
+            }
+            documented = documented.response(success.status.to_string(), response);
         }
         if self.is_approvable {
             documented = documented.response(ACCEPTED.to_string(), self.awaiting_approval());

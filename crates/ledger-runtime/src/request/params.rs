@@ -2,6 +2,7 @@
 //! parameter with 400.
 
 use crate::cursor::{Cursor, PairCursor, PlacedCursor, SealedCursor, TimedCursor};
+use crate::parameter::{CSV, FORMATS};
 use crate::problem::Problem;
 use axum::extract::{FromRequestParts, Path, Query};
 use http::request::Parts;
@@ -10,7 +11,7 @@ use ledger_core::ids::{
     AdjustmentId, ApprovalId, AuditId, CardId, CustomerId, FindingId, IdError, JobId, MerchantId, PaymentId, PreviewId,
     RefundId, RunId, SettlementId, ShopId, StaffId, TerminalId, TopupId, TransactionId, least_born_at,
 };
-use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
+use ledger_core::time::{BusinessDate, BusinessMonth, Timestamp, UtcDay};
 use serde::de::DeserializeOwned;
 
 const LIMIT: &str = "limit";
@@ -185,6 +186,14 @@ impl Params {
         known.map(Some).ok_or_else(|| Problem::invalid_field(name, format!("must be one of: {}", words.join(", "))))
     }
 
+    /// Takes `format`: whether the response is a file of comma-separated values.
+    ///
+    /// # Errors
+    /// 400 if it is another word than `json` and `csv`.
+    pub fn wants_csv(&mut self) -> Result<bool, Problem> {
+        Ok(self.word("format", FORMATS)? == Some(CSV))
+    }
+
     /// Takes `limit` and `cursor`.
     ///
     /// # Errors
@@ -246,13 +255,43 @@ impl Params {
         }
     }
 
+    /// A day.
+    ///
+    /// # Errors
+    /// 400 if it is no date.
+    pub fn date(&mut self, name: &str) -> Result<Option<BusinessDate>, Problem> {
+        let wrong = |_| Problem::invalid_field(name, "must be a date: 2026-11-21");
+        self.take(name)?.map(|day| BusinessDate::parse(&day).map_err(wrong)).transpose()
+    }
+
+    /// Takes `from` and `to`, days in Japan up to `today`, which each of them is if absent.
+    ///
+    /// # Errors
+    /// 400 if one of them is malformed, or `from` is later.
+    pub fn past_days(&mut self, today: BusinessDate) -> Result<(BusinessDate, BusinessDate), Problem> {
+        let (from, to) = (self.date("from")?.unwrap_or(today), self.date("to")?.unwrap_or(today));
+        if from > to {
+            return Err(Problem::invalid_field("from", "must not be after `to`"));
+        }
+        Ok((from, to.min(today)))
+    }
+
+    /// Takes a required month in Japan that has begun by `today`.
+    ///
+    /// # Errors
+    /// 400 if it is missing, malformed or to come.
+    pub fn month(&mut self, name: &str, today: BusinessDate) -> Result<BusinessMonth, Problem> {
+        let wrong = |_| Problem::invalid_field(name, "must be a month: 2026-11");
+        let month = BusinessMonth::parse(&self.require(name)?).map_err(wrong)?;
+        if month.first() > today {
+            return Err(Problem::invalid_field(name, "must not be after the present one"));
+        }
+        Ok(month)
+    }
+
     /// The first instant of a day in Japan and the first one after it.
     fn day(&mut self, name: &str) -> Result<Option<(Timestamp, Timestamp)>, Problem> {
-        let day = self.take(name)?;
-        let day = day.map(|day| {
-            BusinessDate::parse(&day).map_err(|_| Problem::invalid_field(name, "must be a date: 2026-11-21"))
-        });
-        Ok(day.transpose()?.map(BusinessDate::bounds))
+        Ok(self.date(name)?.map(BusinessDate::bounds))
     }
 
     /// Refuses parameters that have not been taken.

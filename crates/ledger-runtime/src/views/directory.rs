@@ -136,6 +136,9 @@ pub struct MerchantView {
     /// The payout account, if one is set: bank, branch, and the end of the account number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payout_destination: Option<String>,
+    /// Its own settlement schedule, or `by_hand` if it has none; absent if it has that of the tenant's terms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settlement_schedule: Option<String>,
     /// The time at which its close has begun; absent if it has not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closing_at: Option<String>,
@@ -180,6 +183,7 @@ impl MerchantView {
             status: item.string("status")?,
             shards: MerchantTerms::read(item)?.shards.count(),
             payout_destination: merchants::destination(item)?.map(|destination| destination.shown()),
+            settlement_schedule: merchants::own_schedule(item)?.map(|schedule| schedule.to_string()),
             closing_at: item.opt_string("closing_at")?,
             closed_at: item.opt_string("closed_at")?,
             created_at: item.string(attr::CREATED_AT)?,

@@ -54,6 +54,12 @@ pub struct SettlementView {
     pub destination: String,
     /// The day of the payout.
     pub pay_on: String,
+    /// The run that closed the period; absent if it was closed by hand.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settlement_run_id: Option<String>,
+    /// The day at whose end the run closed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closing_on: Option<String>,
     /// The room that it returned to the merchant's cash rooms, in yen: for cash that it covered. Absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub returned_cash_room: Option<String>,
@@ -125,6 +131,8 @@ impl From<&Settlement> for SettlementView {
             payable: yen(&settlement.payable),
             destination: settlement.destination.shown(),
             pay_on: settlement.pay_on.to_string(),
+            settlement_run_id: settlement.run.map(|of| of.run.to_string()),
+            closing_on: settlement.run.map(|of| of.closing.to_string()),
             returned_cash_room: yen(&settlement.returned_rooms.cash),
             returned_refund_room: yen(&settlement.returned_rooms.refunds),
             paid_at: settlement.paid_at.map(|at| at.to_string()),

@@ -39,8 +39,23 @@ words! {
     CardBatchStatus: "running" | "finished";
     /// The progress of a job that closes every card and customer.
     WindDownStatus: "running" | "stopped" | "finished" | "finished_with_open";
+    /// The progress of a run that closes merchants' periods.
+    SettlementRunStatus: "running" | "finished" | "finished_with_stuck";
+    /// What became of a merchant in such a run.
+    SettlementRunMerchantStatus: "opened" | "nothing_to_settle" | "closed_before" | "settlement_open" | "suspended"
+        | "merchant_closed" | "no_destination" | "destination_changed" | "no_payout_account" | "holidays_unknown" | "unreadable";
     /// Whether such a job closed an account.
     WindDownAccountStatus: "closed" | "open";
+    /// Whether totals can change.
+    TotalsStatus: "provisional" | "closed";
+    /// What a file has.
+    FileKind: "customer_data" | "customer_history" | "payouts" | "statements";
+    /// How far a file is.
+    FileStatus: "in_progress" | "ready" | "expired" | "failed";
+    /// What changed a merchant's balance.
+    StatementPart: "payments" | "refunds" | "cash" | "fees" | "settlements" | "adjustments";
+    /// Why an asset is no prepaid payment instrument.
+    PrepaidExclusion: "not_paid_for" | "not_money";
     /// Whether a card's PIN can be used.
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.

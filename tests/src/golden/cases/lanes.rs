@@ -39,7 +39,7 @@ fn hash(byte: u8) -> Json {
 }
 
 /// The head of all lanes, whose last binding covers this many segments.
-fn trail(lanes: &str, number: &str, segments: &str) -> Json {
+pub(super) fn trail(lanes: &str, number: &str, segments: &str) -> Json {
     let attributes = json!({
         "v": n("1"), "lanes": n(lanes), "number": n(number), "hash": hash(9), "bound_at": s(AN_HOUR_AGO),
         "segments": n(segments), "records": n("40"), "day_records": n("30"),
@@ -47,7 +47,7 @@ fn trail(lanes: &str, number: &str, segments: &str) -> Json {
     item("tenant", "root", "SEAL#head", attributes)
 }
 
-fn lane(lane: u32, lanes: &str, number: &str) -> Json {
+pub(super) fn lane(lane: u32, lanes: &str, number: &str) -> Json {
     let attributes = json!({
         "v": n("1"), "lanes": n(lanes), "number": n(number), "hash": hash(if number == "0" { 9 } else { 5 }),
         "records": n(if number == "0" { "0" } else { "70" }), "sealed_at": s(AN_HOUR_AGO), "acts_until": s(EARLIER),

@@ -22,6 +22,8 @@ mod debts;
 mod decisions;
 mod deposits;
 mod entries;
+mod figures;
+mod files;
 mod finding;
 mod flight;
 mod forms;
@@ -46,6 +48,7 @@ mod records;
 mod refund;
 mod refund_points;
 mod rooms;
+mod settlement_runs;
 mod settlements;
 mod settlements_admin;
 mod settlements_lanes;
@@ -118,6 +121,9 @@ pub fn all() -> Vec<Case> {
         shops::cases(),
         merchant_closing::cases(),
         wind_downs::cases(),
+        figures::cases(),
+        files::cases(),
+        settlement_runs::cases(),
         terms::cases(),
         approvals::cases(),
         approvals_money::cases(),

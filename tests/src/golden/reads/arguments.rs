@@ -2,8 +2,8 @@
 
 use super::question::ItemKey;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Key, OwnerIndex, Partition, tenant_of};
-use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::keys::{Key, OwnerIndex, Partition, TotalsOf, tenant_of};
+use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use uuid::Uuid;
 
 pub(super) fn slug(text: &str) -> Tenant {
@@ -16,6 +16,14 @@ pub(super) fn at(text: &str) -> Timestamp {
 
 pub(super) fn day(text: &str) -> UtcDay {
     UtcDay::parse(text).unwrap()
+}
+
+pub(super) fn date(text: &str) -> BusinessDate {
+    BusinessDate::parse(text).unwrap()
+}
+
+pub(super) fn totals_of(text: &str) -> TotalsOf {
+    TotalsOf::parse(text).unwrap()
 }
 
 pub(super) fn key((pk, sk): &ItemKey) -> Key {

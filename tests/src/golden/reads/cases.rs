@@ -1,5 +1,6 @@
 //! The cases of the vectors of reads: the expected items are written by hand.
 
+mod figures;
 mod finding;
 mod merchants;
 mod table;
@@ -122,9 +123,11 @@ pub fn all() -> Vec<Case> {
         merchants::of_bonuses(),
         merchants::of_cards(),
         merchants::wind_downs(),
+        merchants::settlement_runs(),
         tenants(),
         finding::cases(),
         trail::cases(),
+        figures::cases(),
         table::cases(),
     ]
     .into_iter()
@@ -300,6 +303,12 @@ fn accounts() -> Vec<Case> {
             "no id is between them: nothing is asked",
             json!({ "account": A, "from": ENTRIES[1], "to": ENTRIES[0] }),
             &[],
+        ),
+        case(
+            "account_references_between/one",
+            "no entry is a reference",
+            json!({ "account": A, "from": ENTRIES[0], "to": ENTRIES[3] }),
+            &["A reference 4"],
         ),
         case("legacy_history/all", "the legacy format", account.clone(), &["A legacy 1", "A legacy 2", "A legacy 3"]),
         paged(

@@ -70,6 +70,11 @@ pub enum Question {
         from: String,
         to: String,
     },
+    AccountReferencesBetween {
+        account: String,
+        from: String,
+        to: String,
+    },
     LegacyHistory {
         account: String,
     },
@@ -182,6 +187,25 @@ pub enum Question {
         tenant: String,
         job: String,
         state: Option<String>,
+        after: Option<String>,
+    },
+    FilesToMake {
+        tenant: String,
+    },
+    Files {
+        tenant: String,
+        after: Option<String>,
+    },
+    SettlementRunsToContinue {
+        tenant: String,
+    },
+    SettlementRuns {
+        tenant: String,
+        after: Option<String>,
+    },
+    SettlementRunLines {
+        tenant: String,
+        run: String,
         after: Option<String>,
     },
     RefusedPayments {
@@ -354,6 +378,27 @@ pub enum Question {
         tenant: String,
         from: String,
         to: String,
+    },
+    ClosedDays {
+        tenant: String,
+        from: Option<String>,
+        to: Option<String>,
+    },
+    DayTotals {
+        tenant: String,
+        of: String,
+        from: Option<String>,
+        to: String,
+    },
+    NextWithTotals {
+        tenant: String,
+        group: String,
+        merchant: Option<String>,
+        after: Option<String>,
+    },
+    ActiveAccounts {
+        tenant: String,
+        date: String,
     },
     #[serde(untagged)]
     Finding(FindingQuestion),

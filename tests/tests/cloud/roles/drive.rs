@@ -1,6 +1,7 @@
 //! Runs everything that the functions do: each operation with a success, workers with work, Stripe's events, and paths
 //! that make additional requests to the store.
 
+use super::figures;
 use ledger_core::settlements::{Compensation, Step, Task};
 use ledger_local::faces::FACES;
 use ledger_tests::audit::{n, s};
@@ -30,6 +31,7 @@ pub(crate) async fn everything() {
     traffic(&stage).await;
     settlements(&stage).await;
     assert!(stage.world.seal().await.expect("the run succeeds").records > 0);
+    assert_eq!(stage.world.fold().await.days, 1);
     reconciliations(&stage, BALANCE).await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
@@ -122,6 +124,7 @@ async fn views(stage: &Stage) {
     for path in ["", "/balances", "/payments", "/qr?amount=5&asset=POINT", "/operations/charge?key=k"] {
         view(format!("/v1/merchant{path}"), &merchant.who).await;
     }
+    figures::views(stage, &customer.id, &card).await;
     view(format!("/v1/merchant/operations/charge/{}", new_key()), &merchant.who).await;
     view(format!("/v1/merchant/payments/{payment}"), &merchant.who).await;
     let staff = &world.operator.who;
@@ -135,12 +138,14 @@ async fn views(stage: &Stage) {
         "audit/seals",
         "breaks",
         "cards",
+        "files",
         "grants",
         "holds",
         "idempotency/readiness",
         "merchants",
         "payments",
         "refunds",
+        "settlement-runs",
         "settlements",
         "terms",
         "terms/previews",
@@ -176,6 +181,9 @@ async fn views(stage: &Stage) {
     view(format!("/v1/admin/cards/{card}/transactions"), staff).await;
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
     let batch = world.api.settle(&batch).await;
+    let run = world.api.settle(&world.runs_settlements("2026-11-20")).await.good().text("/settlement_run_id");
+    let _ = world.settlement_run(&run).await;
+    let _ = world.settlement_run_merchants(&run, None, 20).await;
     // A tenant in migration has no lists.
     if batch.status == 202 {
         spent_points(stage).await;

@@ -3,6 +3,7 @@
 mod authorization;
 mod buckets;
 mod drive;
+mod figures;
 mod migrating;
 mod parameters;
 mod rules;

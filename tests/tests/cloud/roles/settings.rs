@@ -177,6 +177,7 @@ fn environment_matches_permissions_and_code() {
         for (name, words) in [
             ("EVENT_BUS", [".outlets()", ".announcer()"].as_slice()),
             ("EXPORT_BUCKET", &["ledger_aws::exports"]),
+            ("FILES_BUCKET", &[".use_files()"]),
             ("KYC_URL", &[".settler()"]),
             ("PAYOUT_BUCKET", &[".settler()"]),
             ("RECONCILIATION_BUCKET", &["ledger_aws::exports", ".outlets()"]),

@@ -45,13 +45,14 @@ const MARKER_KEYS: &str = "secretsmanager:GetSecretValue <MarkerKeysSecret>";
 const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
     ("customer", &[KEY, SECRET, MARKER_KEYS, PIN_KEYS]),
     ("merchant", &[KEY, MARKER_KEYS]),
-    ("admin", &[KEY, SECRET, MARKER_KEYS, "cloudwatch:GetMetricData *"]),
+    ("admin", &[KEY, SECRET, MARKER_KEYS, "cloudwatch:GetMetricData *", "s3:GetObject <FilesBucket.Arn>/*"]),
     ("terminal", &[KEY, MARKER_KEYS, PIN_KEYS]),
     ("stripe-webhook", &[KEY, SECRET, MARKER_KEYS]),
     (
         "jobs",
         &[
             KEY,
+            SECRET,
             MARKER_KEYS,
             BUS,
             "sqs:DeleteMessage <JobsQueue.Arn>",
@@ -99,6 +100,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
             KEY,
             SECRET,
             PUT_REPORT,
+            "s3:PutObject <FilesBucket.Arn>/*",
             BUS,
             "sqs:DeleteMessage <ReconcileQueue.Arn>",
             "sqs:GetQueueAttributes <ReconcileQueue.Arn>",

@@ -5,6 +5,7 @@ use ledger_core::adjustments::record::Adjustment;
 use ledger_core::cards::record::CardRecord;
 use ledger_core::crediting::{Crediting, OpenPeriod, Uncredited};
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
+use ledger_core::figures::{ActiveAccounts, BatchSegments, ClosedDay, DayTotals, Fold};
 use ledger_core::grants::bulk::GrantJob;
 use ledger_core::idempotency::Marker;
 use ledger_core::journal::{HistoryLine, JournalEntry};
@@ -57,6 +58,11 @@ const READERS: &[(&str, Reader)] = &[
     ("open period", |item| shown(OpenPeriod::read(item))),
     ("closed period", |item| shown(ClosedPeriod::read(item))),
     ("entry", |item| shown(JournalEntry::read(item))),
+    ("closed day", of_tenant!(ClosedDay::read)),
+    ("day totals", |item| shown(DayTotals::read(item))),
+    ("fold", |item| shown(Fold::read(item))),
+    ("batch segments", |item| shown(BatchSegments::read(item))),
+    ("active accounts", |item| shown(ActiveAccounts::read(std::slice::from_ref(item)))),
     ("grant job", |item| shown(GrantJob::read(item))),
     ("history line", |item| shown(HistoryLine::read(item, None))),
     ("holder", |item| shown(Holder::read(item))),

@@ -94,6 +94,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 hold_hours: None,
                 limits: None,
                 settlement: None,
+                settlement_schedule: None,
                 records,
                 cash: match records {
                     RecordVersion::V5 | RecordVersion::V6 | RecordVersion::V7 => CashTerms::OwedByMerchant,

@@ -103,6 +103,7 @@ impl Handler {
                 hold_hours: None,
                 limits: None,
                 settlement: None,
+                settlement_schedule: None,
                 records: RecordVersion::NEWEST,
                 cash: CashTerms::Clearing,
                 rooms: RoomTerms::ByHand,

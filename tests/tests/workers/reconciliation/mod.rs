@@ -9,3 +9,4 @@ mod payouts;
 mod periods;
 pub(crate) mod planted;
 mod runs;
+mod totals;

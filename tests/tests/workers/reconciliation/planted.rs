@@ -58,7 +58,7 @@ pub(crate) async fn remove(world: &World, row: &Item) {
     world.remove(text(row, "uuid"), text(row, "type")).await;
 }
 
-fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Item) {
+pub(crate) fn entry<'a>(books: &'a Books, operation: &str) -> (&'a str, &'a Item) {
     let mut entries = books.under("TXN#").filter(|(_, _, row)| text(row, "operation") == operation);
     let (pk, _, row) = entries.next().unwrap_or_else(|| panic!("no entry of {operation}"));
     (pk, row)

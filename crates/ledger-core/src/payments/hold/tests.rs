@@ -44,6 +44,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         hold_hours,
         limits: None,
         settlement: None,
+        settlement_schedule: None,
         records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,

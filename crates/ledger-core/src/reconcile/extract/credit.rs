@@ -2,7 +2,6 @@
 
 use super::{Observations, StoredItem, nums};
 use crate::account::Account;
-use crate::canonical::parse_canonical;
 use crate::crediting::EntryCredit;
 use crate::dynamo::{Attributes, ItemError};
 use crate::journal::JournalEntry;
@@ -10,6 +9,7 @@ use crate::keys::{self, Work, attr};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{GroupFact, PeriodFact};
 use crate::reconcile::num::Num;
+use crate::sealing::lanes::LaneLink;
 use crate::sealing::segment_of;
 use crate::time::Timestamp;
 use crate::transaction::{CREDITED_AT, PeriodId};
@@ -45,7 +45,8 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
     };
     let observed = match sealed {
         Sealed { stamp: Some(stamp), credited_at: Some(credited_at), period: Some(period) } => {
-            let segment = of_lane(stamp).filter(|(lane, _)| is_of_lane(period, *lane)).map(|(_, segment)| segment);
+            let of_lane = LaneLink::read_stamp(stamp).filter(|(lane, _)| is_of_lane(period, *lane));
+            let segment = of_lane.map(|(_, segment)| segment);
             let (delta, kind) = (nums(&credit.delta), credit.kind);
             let refund_room = credit.refund_room.as_ref().map(|room| Num(room.value())).unwrap_or_default();
             let fact = PeriodFact::Credited { delta, kind, refund_room, at: credited_at.millis(), segment };
@@ -83,12 +84,6 @@ fn outstanding(at: &StoredItem<'_>, since: Timestamp) -> Result<Option<String>, 
         return Ok(Some("neither credited nor due".to_owned()));
     }
     Ok(at.is_late(since, at.limits.credit).then(|| format!("due since {since}")))
-}
-
-/// The lane and the number of a segment in a stamp `L0/12`; `None` for the stamp of a segment of a day.
-fn of_lane(stamp: &str) -> Option<(u32, u64)> {
-    let (lane, number) = stamp.strip_prefix('L')?.split_once('/')?;
-    Some((parse_canonical(lane)?, parse_canonical(number)?))
 }
 
 fn is_of_lane(period: PeriodId, lane: u32) -> bool {

@@ -136,7 +136,7 @@ impl LaneHead {
     }
 
     /// Requires this head as it was read.
-    pub(super) fn unchanged(&self, tenant: &Tenant) -> TransactItem {
+    pub(crate) fn unchanged(&self, tenant: &Tenant) -> TransactItem {
         TransactItem::check(Role::Sealing, keys::lane_head(tenant, self.link.lane), self.as_read())
     }
 

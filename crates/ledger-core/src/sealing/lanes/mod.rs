@@ -19,6 +19,7 @@ pub use segment::{Finishing, LaneBatch, LaneRejection, LaneSegment, WrittenSegme
 pub use verify::{LaneChecks, LaneRange, NamedSegment};
 
 use super::canonical::SealHash;
+use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::keys::{Key, attr, sk};
 use crate::transaction::MAX_ITEMS;
@@ -88,6 +89,13 @@ impl LaneLink {
     #[must_use]
     pub fn stamp(&self) -> String {
         format!("L{}/{}", self.lane, self.number)
+    }
+
+    /// The lane and the number in a stamp; `None` for that of a segment of a day.
+    #[must_use]
+    pub fn read_stamp(stamp: &str) -> Option<(u32, u64)> {
+        let (lane, number) = stamp.strip_prefix('L')?.split_once('/')?;
+        Some((parse_canonical(lane)?, parse_canonical(number)?))
     }
 }
 

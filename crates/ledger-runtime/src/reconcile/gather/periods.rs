@@ -11,6 +11,7 @@ use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TransactionId};
 use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::reads::{self, Query};
+use ledger_core::sealing::lanes::LaneLink;
 use ledger_core::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,8 +51,8 @@ impl Gather<'_> {
         tokio::time::sleep(self.of.settings.index_lag).await;
         self.settlements_of_period(merchant).await?;
         let names = |entry: &Item| PeriodId::read(entry).ok().flatten() == Some(id);
-        let is_in_sums = |entry: &Item| match (until, opt_text(entry, "sealed").and_then(segment_number)) {
-            (Some(until), Some(segment)) => segment <= until,
+        let is_in_sums = |entry: &Item| match (until, opt_text(entry, "sealed").and_then(LaneLink::read_stamp)) {
+            (Some(until), Some((_, segment))) => segment <= until,
             // A closed period has all of its entries; one with another stamp is a break by itself.
             (None, _) | (Some(_), None) => true,
         };
@@ -150,9 +151,4 @@ impl Gather<'_> {
             read => read,
         }
     }
-}
-
-/// The number of the segment in a stamp of a lane `L0/12`.
-fn segment_number(stamp: &str) -> Option<u64> {
-    stamp.strip_prefix('L')?.split_once('/')?.1.parse().ok()
 }

@@ -303,3 +303,24 @@ pub(super) fn wind_downs() -> Vec<Case> {
     ];
     all.into_iter().map(|case| Case { world: "wind-downs", ..case }).collect()
 }
+
+/// The cases of runs that close merchants' periods.
+pub(super) fn settlement_runs() -> Vec<Case> {
+    const RUN_1: &str = "019a0000-0000-7000-8000-0000000000f1";
+    const RUN_2: &str = "019a0000-0000-7000-8000-0000000000f2";
+    let lines = |after: Option<&str>| json!({ "tenant": "demo", "run": RUN_1, "after": after });
+    let first = format!("JOB#settlement_run_line#{RUN_1}#019a0000-0000-7000-8000-0000000000e1");
+    let all = [
+        case("settlement_runs_to_continue/due", "runs that are not finished", json!({ "tenant": "demo" }), &["run 2"]),
+        case(
+            "settlement_runs/newest",
+            "runs, newest first, without their lines",
+            json!({ "tenant": "demo", "after": null }),
+            &["run 2", "run 1"],
+        ),
+        case("settlement_runs/after", "older than a run", json!({ "tenant": "demo", "after": RUN_2 }), &["run 1"]),
+        case("settlement_run_lines/all", "the lines of one run", lines(None), &["line 1", "line 2"]),
+        case("settlement_run_lines/after", "after a line", lines(Some(&first)), &["line 2"]),
+    ];
+    all.into_iter().map(|case| Case { world: "settlement-runs", ..case }).collect()
+}

@@ -1,12 +1,12 @@
 //! The requests that the core builds for a question.
 
-use super::super::arguments::{after, at, day, id, key, keys, merchant, owner_index, partition, slug};
+use super::super::arguments::{after, at, date, day, id, key, keys, merchant, owner_index, partition, slug, totals_of};
 use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
     ApprovalId, CustomerId, Employer, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
 };
-use ledger_core::keys::OwnerIndex;
+use ledger_core::keys::{OwnerIndex, TotalsGroup};
 use ledger_core::reads::{self, Query, Request, Segment, Times};
 use ledger_core::time::BusinessDate;
 
@@ -74,6 +74,9 @@ impl Question {
             Self::AccountEntriesBetween { account, from, to } => {
                 reads::account_entries_between(&partition(account), id(from), id(to))
             }
+            Self::AccountReferencesBetween { account, from, to } => {
+                reads::account_references_between(&partition(account), id(from), id(to))
+            }
             Self::LegacyHistory { account } => reads::legacy_history(&partition(account)),
             Self::LegacyHistoryBetween { account, low, high } => {
                 reads::legacy_history_between(&partition(account), low, high)
@@ -121,6 +124,13 @@ impl Question {
             Self::WindDowns { tenant, after: from } => reads::wind_downs(&slug(tenant), after(from.as_ref())),
             Self::WindDownLines { tenant, job, state, after } => {
                 reads::wind_down_lines(&slug(tenant), JobId::new(id(job)), state.as_deref(), after.clone())
+            }
+            Self::FilesToMake { tenant } => reads::files_to_make(&slug(tenant)),
+            Self::Files { tenant, after: from } => reads::files(&slug(tenant), after(from.as_ref())),
+            Self::SettlementRunsToContinue { tenant } => reads::settlement_runs_to_continue(&slug(tenant)),
+            Self::SettlementRuns { tenant, after: from } => reads::settlement_runs(&slug(tenant), after(from.as_ref())),
+            Self::SettlementRunLines { tenant, run, after } => {
+                reads::settlement_run_lines(&slug(tenant), JobId::new(id(run)), after.clone())
             }
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
@@ -202,6 +212,20 @@ impl Question {
             Self::Segments { tenant, from, to } => reads::segments(&slug(tenant), day(from), day(to)),
             Self::SealHeads { tenant } => reads::seal_heads(&slug(tenant)),
             Self::LaneSegments { tenant, lane } => reads::lane_segments(&slug(tenant), *lane),
+            Self::ClosedDays { tenant, from, to } => {
+                reads::closed_days(&slug(tenant), from.as_deref().map(date), to.as_deref().map(date))
+            }
+            Self::DayTotals { tenant, of, from, to } => {
+                reads::day_totals(&slug(tenant), totals_of(of), from.as_deref().map(date), date(to))
+            }
+            Self::NextWithTotals { tenant, group, merchant: of, after } => {
+                let group = match of {
+                    Some(of) => TotalsGroup::Shops(Some(merchant(of))),
+                    None => TotalsGroup::ALL.into_iter().find(|known| known.name() == group).unwrap(),
+                };
+                reads::next_with_totals(&slug(tenant), group, after.as_deref().map(totals_of))
+            }
+            Self::ActiveAccounts { tenant, date: day } => reads::active_accounts(&slug(tenant), date(day)),
             Self::Bindings { tenant, from, to } => reads::bindings(&slug(tenant), day(from), day(to)),
         })
     }

@@ -1,0 +1,280 @@
+//! How far the sealed entries are folded into the totals of days.
+//!
+//! The fold goes on in batches of whole segments. A batch is planned in one transaction, its totals are written in any
+//! number of others, each of which adds it once, and then it is completed. A worker that dies leaves a plan, which the next
+//! one carries out from the beginning: totals that have the batch are left as they are.
+
+use super::day::{ClosedDay, VERSION, check_version, segments};
+use crate::canonical::parse_canonical;
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
+use crate::failure::Failure;
+use crate::ids::Tenant;
+use crate::keys;
+use crate::sealing::Link;
+use crate::sealing::lanes::Lanes;
+use crate::time::{BusinessDate, Timestamp, UtcDay};
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
+use std::fmt;
+
+const BATCH: &str = "batch";
+const FINISHED: &str = "finished";
+const LANES: &str = "lanes";
+const PLANNED: &str = "planned";
+const FINISHES: &str = "finishes";
+const FOLDED_AT: &str = "folded_at";
+const CHAIN: &str = "chain";
+const PLANNED_CHAIN: &str = "planned_chain";
+const FROM: &str = "from";
+const FROM_CHAIN: &str = "from_chain";
+const TO: &str = "to";
+
+/// How far the entries of a tenant are folded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// The last batch; 0 before the first.
+    pub batch: u64,
+    /// The last day whose totals are final.
+    pub finished: Option<BusinessDate>,
+    /// The last segment that is folded of the chain of days, from before the trail had lanes.
+    pub chain: Option<ChainPlace>,
+    /// The last segment of each lane that is folded.
+    lanes: Vec<u64>,
+    /// The batch that is being folded.
+    pub planned: Option<FoldPlan>,
+    /// When the last batch was completed.
+    pub folded_at: Option<Timestamp>,
+}
+
+/// The place of a segment in the chain of days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChainPlace {
+    /// The day of its records.
+    pub day: UtcDay,
+    /// Its number in that day.
+    pub number: u32,
+}
+
+/// The segments of a batch, which are kept for balances at an instant within it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchSegments {
+    from: Vec<u64>,
+    to: Vec<u64>,
+    /// Of a batch of the chain of days, the last segment before it and the last one in it.
+    pub chain: Option<(Option<ChainPlace>, ChainPlace)>,
+}
+
+/// A batch of segments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoldPlan {
+    /// The last segment of each lane that is in it.
+    to: Vec<u64>,
+    /// The last segment of the chain of days that is in it.
+    pub chain: Option<ChainPlace>,
+    /// The day whose last entries are in it.
+    pub finishes: Option<BusinessDate>,
+}
+
+impl Fold {
+    /// The beginning.
+    #[must_use]
+    pub fn new() -> Self {
+        Self { batch: 0, finished: None, chain: None, lanes: Vec::new(), planned: None, folded_at: None }
+    }
+
+    /// Reads the stored item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        check_version(item)?;
+        let finishes = item.opt_parsed(FINISHES, BusinessDate::parse)?;
+        let chain = item.opt_parsed(PLANNED_CHAIN, ChainPlace::parse)?;
+        let planned = item.contains_key(PLANNED).then(|| segments(item, PLANNED)).transpose()?;
+        Ok(Self {
+            batch: item.int(BATCH)?,
+            finished: item.opt_parsed(FINISHED, BusinessDate::parse)?,
+            chain: item.opt_parsed(CHAIN, ChainPlace::parse)?,
+            lanes: segments(item, LANES)?,
+            planned: planned.map(|to| FoldPlan { to, chain, finishes }),
+            folded_at: item.opt_timestamp(FOLDED_AT)?,
+        })
+    }
+
+    /// The last segment of a lane that is folded.
+    #[must_use]
+    pub fn last_of(&self, lane: u32) -> u64 {
+        at(&self.lanes, lane)
+    }
+
+    /// The open day whose entries are folded next; `None` before the first closing, when entries of all days are.
+    #[must_use]
+    pub fn open_day(&self) -> Option<BusinessDate> {
+        self.finished.map(BusinessDate::next)
+    }
+
+    /// Plans a batch: up to these segments. `closed` is the closing of the day whose last entries are in it.
+    ///
+    /// # Errors
+    /// [`BuildError`], which a transaction of this form never causes.
+    pub fn plan(
+        &self,
+        tenant: &Tenant,
+        to: Vec<u64>,
+        closed: Option<&ClosedDay>,
+    ) -> Result<(Self, Transaction), BuildError> {
+        self.planned(tenant, FoldPlan { to, chain: None, finishes: closed.map(|closed| closed.date) })
+    }
+
+    /// Plans a batch of the chain of days: up to this segment.
+    ///
+    /// # Errors
+    /// [`BuildError`], which a transaction of this form never causes.
+    pub fn plan_chain(&self, tenant: &Tenant, to: ChainPlace) -> Result<(Self, Transaction), BuildError> {
+        self.planned(tenant, FoldPlan { to: self.lanes.clone(), chain: Some(to), finishes: None })
+    }
+
+    fn planned(&self, tenant: &Tenant, plan: FoldPlan) -> Result<(Self, Transaction), BuildError> {
+        let segments = BatchSegments {
+            from: self.lanes.clone(),
+            to: plan.to.clone(),
+            chain: plan.chain.map(|chain| (self.chain, chain)),
+        };
+        let next = Self { batch: self.batch.saturating_add(1), planned: Some(plan), ..self.clone() };
+        let kept = keys::folded_batch(tenant, next.batch);
+        let kept = TransactItem::put_new(Role::Figures, kept, segments.item(), Failure::StalePlan);
+        let action = if *self == Self::new() {
+            TransactItem::put_new(Role::Figures, keys::fold(tenant), next.item(), Failure::StalePlan)
+        } else {
+            let clauses = vec![self.is_seen(), stale(Condition::absent(PLANNED))];
+            TransactItem::put(Role::Figures, keys::fold(tenant), next.item(), clauses)
+        };
+        Ok((next, Transaction::unkeyed(vec![action, kept])?))
+    }
+
+    /// Completes the planned batch; `None` without one.
+    ///
+    /// # Errors
+    /// [`BuildError`], which a transaction of this form never causes.
+    pub fn complete(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+        let Some(plan) = &self.planned else { return Ok(None) };
+        let next = Self {
+            finished: plan.finishes.or(self.finished),
+            chain: plan.chain.or(self.chain),
+            lanes: plan.to.clone(),
+            planned: None,
+            folded_at: Some(now),
+            ..self.clone()
+        };
+        let clauses = vec![self.is_seen(), stale(Condition::exists(PLANNED))];
+        let action = TransactItem::put(Role::Figures, keys::fold(tenant), next.item(), clauses);
+        Ok(Some((next, Transaction::unkeyed(vec![action])?)))
+    }
+
+    fn is_seen(&self) -> Clause {
+        stale(Condition::compare(BATCH, Cmp::Eq, "seen", Value::N(self.batch.to_string())))
+    }
+
+    fn item(&self) -> Item {
+        let mut item = Item::from([
+            (VERSION.to_owned(), Value::int(1)),
+            (BATCH.to_owned(), Value::N(self.batch.to_string())),
+            (LANES.to_owned(), numbers(&self.lanes)),
+        ]);
+        item.extend(self.finished.map(|date| (FINISHED.to_owned(), Value::s(date))));
+        item.extend(self.folded_at.map(|at| (FOLDED_AT.to_owned(), Value::s(at))));
+        item.extend(self.chain.map(|chain| (CHAIN.to_owned(), Value::s(chain))));
+        if let Some(plan) = &self.planned {
+            item.insert(PLANNED.to_owned(), numbers(&plan.to));
+            item.extend(plan.chain.map(|chain| (PLANNED_CHAIN.to_owned(), Value::s(chain))));
+            item.extend(plan.finishes.map(|date| (FINISHES.to_owned(), Value::s(date))));
+        }
+        item
+    }
+}
+
+impl Default for Fold {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl FoldPlan {
+    /// The last segment of a lane that is in the batch.
+    #[must_use]
+    pub fn last_of(&self, lane: u32) -> u64 {
+        at(&self.to, lane)
+    }
+
+    /// The segments of each lane that are in the batch after those that `fold` has.
+    #[must_use]
+    pub fn segments_after(&self, fold: &Fold) -> Vec<(u32, u64, u64)> {
+        ranges(&fold.lanes, &self.to)
+    }
+}
+
+impl BatchSegments {
+    /// Reads the stored item.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        check_version(item)?;
+        let from_chain = item.opt_parsed(FROM_CHAIN, ChainPlace::parse)?;
+        let chain = item.opt_parsed(CHAIN, ChainPlace::parse)?.map(|to| (from_chain, to));
+        Ok(Self { from: segments(item, FROM)?, to: segments(item, TO)?, chain })
+    }
+
+    /// Each lane, the last segment before the batch, and the last one in it.
+    #[must_use]
+    pub fn ranges(&self) -> Vec<(u32, u64, u64)> {
+        ranges(&self.from, &self.to)
+    }
+
+    fn item(&self) -> Item {
+        let mut item = Item::from([
+            (VERSION.to_owned(), Value::int(1)),
+            (FROM.to_owned(), numbers(&self.from)),
+            (TO.to_owned(), numbers(&self.to)),
+        ]);
+        item.extend(self.chain.map(|(_, to)| (CHAIN.to_owned(), Value::s(to))));
+        let from = self.chain.and_then(|(from, _)| from);
+        item.extend(from.map(|from| (FROM_CHAIN.to_owned(), Value::s(from))));
+        item
+    }
+}
+
+impl ChainPlace {
+    /// The place of a segment.
+    #[must_use]
+    pub fn of(segment: &Link) -> Self {
+        Self { day: segment.day, number: segment.number }
+    }
+
+    fn parse(text: &str) -> Result<Self, ()> {
+        let (day, number) = text.split_once('/').ok_or(())?;
+        Ok(Self { day: UtcDay::parse(day).map_err(|_| ())?, number: parse_canonical(number).ok_or(())? })
+    }
+}
+
+impl fmt::Display for ChainPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.day, self.number)
+    }
+}
+
+fn ranges(from: &[u64], to: &[u64]) -> Vec<(u32, u64, u64)> {
+    let ranges = (0..Lanes::MAX.count()).map(|lane| (lane, at(from, lane), at(to, lane)));
+    ranges.filter(|(_, from, to)| from < to).collect()
+}
+
+fn at(lanes: &[u64], lane: u32) -> u64 {
+    usize::try_from(lane).ok().and_then(|lane| lanes.get(lane)).copied().unwrap_or(0)
+}
+
+fn numbers(lanes: &[u64]) -> Value {
+    Value::L(lanes.iter().map(|number| Value::N(number.to_string())).collect())
+}
+
+fn stale(condition: Condition) -> Clause {
+    Clause { condition, failure: Failure::StalePlan }
+}

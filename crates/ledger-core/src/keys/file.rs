@@ -1,0 +1,14 @@
+//! Keys of the files that staff ask for.
+
+use super::{Key, Partition};
+use crate::ids::{JobId, Tenant};
+
+/// The prefix of the jobs that make files. It begins with that of bulk grants: the reconciliation of an earlier release knows
+/// that as work of the tenant, and reports items of unknown kinds.
+pub const FILE: &str = "JOB#file#";
+
+/// A job that makes a file.
+#[must_use]
+pub fn file(tenant: &Tenant, id: JobId) -> Key {
+    Partition::tenant(tenant).item(format!("{FILE}{id}"))
+}

@@ -1,0 +1,173 @@
+//! What a run does with a merchant, from the merchant's records.
+
+use super::line::{self, LineStatus, SettlementRunLine};
+use super::record::SettlementRun;
+use crate::calendar::bank_day_from;
+use crate::dynamo::{Attributes, Item, ItemError};
+use crate::ids::{MerchantId, Tenant};
+use crate::keys::{self, Key, Partition, Shards};
+use crate::merchants::{self, MerchantStatus};
+use crate::plan::{Context, PlanRefusal};
+use crate::psp::PspTerms;
+use crate::settlements::{self, Destination, Open, Settling};
+use crate::terms::{MerchantTerms, TenantTerms};
+use crate::time::{BusinessDate, Timestamp};
+use crate::transaction::{Role, TransactItem, Transaction};
+
+/// A merchant's records, as read.
+#[derive(Clone, Debug)]
+pub struct SeenMerchant {
+    profile: Option<Item>,
+    settling: Option<Item>,
+    line: Option<Item>,
+}
+
+/// What is to be done with a merchant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing, and it has no line: its schedule does not close on the day.
+    NotClosed,
+    /// It was closed by this run, or the run has another line of it.
+    Listed(LineStatus),
+    /// It is not closed, and has this line.
+    Line(LineStatus),
+    /// It is closed and paid on this day, if anything was credited since the last settlement.
+    Close(BusinessDate),
+}
+
+impl SeenMerchant {
+    /// The keys of the records.
+    #[must_use]
+    pub fn keys(tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> [Key; 3] {
+        [
+            Partition::merchant(tenant, merchant).profile(),
+            keys::settling(tenant, merchant),
+            keys::settlement_run_line(tenant, run.id, merchant),
+        ]
+    }
+
+    /// The items of [`SeenMerchant::keys`], as read, in their order.
+    #[must_use]
+    pub fn new(items: Vec<Option<Item>>) -> Self {
+        let mut items = items.into_iter();
+        let mut next = || items.next().flatten();
+        Self { profile: next(), settling: next(), line: next() }
+    }
+
+    /// The number of shards of its records; `None` if its record cannot be read.
+    #[must_use]
+    pub fn shards(&self) -> Option<Shards> {
+        MerchantTerms::read(self.profile.as_ref()?).ok().map(|terms| terms.shards)
+    }
+
+    /// Whether it is paid through the payment provider.
+    #[must_use]
+    pub fn is_paid_by_provider(&self) -> bool {
+        let destination = self.profile.as_ref().map(merchants::destination);
+        matches!(destination, Some(Ok(Some(Destination::Stripe { .. }))))
+    }
+
+    /// Whether it was closed for good.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.profile.as_ref().is_some_and(merchants::is_closed)
+    }
+}
+
+/// Says what is to be done with a merchant. A record that cannot be read has the line `unreadable`.
+#[must_use]
+pub fn verdict(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Verdict {
+    read(run, seen, now).unwrap_or(Verdict::Line(LineStatus::Unreadable))
+}
+
+fn read(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Result<Verdict, ItemError> {
+    if let Some(line) = &seen.line {
+        return Ok(Verdict::Listed(SettlementRunLine::read(line)?.status));
+    }
+    let Some(profile) = &seen.profile else { return Ok(Verdict::NotClosed) };
+    let schedule = match merchants::own_schedule(profile)? {
+        Some(own) => own.days(),
+        None => run.schedule,
+    };
+    let Some(schedule) = schedule.filter(|schedule| schedule.closes_on(run.closing)) else {
+        return Ok(Verdict::NotClosed);
+    };
+    let settling = Settling::read(seen.settling.as_ref())?;
+    let line = |status| Ok(Verdict::Line(status));
+    if settling.last_run.is_some_and(|last| last.closing >= run.closing) {
+        return line(LineStatus::ClosedBefore);
+    }
+    if settling.open.is_some() {
+        return line(LineStatus::SettlementOpen);
+    }
+    let pays_on = schedule.pays_on(run.closing).and_then(|date| {
+        // A run that is late pays as soon as banks are open.
+        if date < now.business_date() { bank_day_from(now.business_date()) } else { Ok(date) }
+    });
+    Ok(pays_on.map_or(Verdict::Line(LineStatus::HolidaysUnknown), Verdict::Close))
+}
+
+/// What keeps a merchant with something to settle from being closed; `None` if nothing is known to.
+///
+/// # Errors
+/// [`ItemError`] if an attribute is missing or malformed.
+fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<LineStatus>, ItemError> {
+    if merchants::is_closed(profile) {
+        return Ok(Some(LineStatus::MerchantClosed));
+    }
+    if profile.named("status", MerchantStatus::parse)? == MerchantStatus::Suspended {
+        return Ok(Some(LineStatus::Suspended));
+    }
+    if merchants::destination(profile)?.is_none() {
+        return Ok(Some(LineStatus::NoDestination));
+    }
+    Ok(merchants::pay_from(profile)?.is_some_and(|from| from > now).then_some(LineStatus::DestinationChanged))
+}
+
+/// Closes a merchant's period, with the run's line: opens its settlement. Fails with `StalePlan` or `AlreadyExists` if the
+/// merchant or the run's line has changed since it was read.
+///
+/// # Errors
+/// The line that the merchant has instead.
+pub fn plan_opening(
+    tenant: &Tenant,
+    run: &SettlementRun,
+    (seen, pay_on): (&SeenMerchant, BusinessDate),
+    (terms, psp): (&TenantTerms, Option<&PspTerms>),
+    cx: &Context,
+) -> Result<Transaction, LineStatus> {
+    let unreadable = |_| LineStatus::Unreadable;
+    let profile = seen.profile.as_ref().ok_or(LineStatus::Unreadable)?;
+    if let Some(status) = obstacle(profile, cx.now).map_err(unreadable)? {
+        return Err(status);
+    }
+    let destination = merchants::destination(profile).map_err(unreadable)?;
+    let open = Open {
+        tenant,
+        merchant: &MerchantTerms::read(profile).map_err(unreadable)?,
+        destination: destination.as_ref(),
+        pay_from: merchants::pay_from(profile).map_err(unreadable)?,
+        psp,
+        settling: &Settling::read(seen.settling.as_ref()).map_err(unreadable)?,
+        staff: run.staff,
+        run: Some(run.of_run()),
+        pay_on: Some(pay_on),
+    };
+    let planned = settlements::plan_open(&open, terms, cx).map_err(|refusal| match refusal {
+        PlanRefusal::Invalid { .. } => LineStatus::NoPayoutAccount,
+        PlanRefusal::Refused(_) => LineStatus::SettlementOpen,
+        PlanRefusal::InState { .. }
+        | PlanRefusal::StillOpen(_)
+        | PlanRefusal::Limit(_)
+        | PlanRefusal::OfPayment { .. }
+        | PlanRefusal::Denied(_)
+        | PlanRefusal::Stored(_)
+        | PlanRefusal::Money(_) => LineStatus::Unreadable,
+    })?;
+    let mut items = planned.draft.items;
+    items.push(line::opened(tenant, run.id, &planned.receipt));
+    // INVARIANT: what the run saw of the merchant is where the money goes.
+    let as_read = vec![merchants::destination_as_read(profile)];
+    items.push(TransactItem::check(Role::Profile, Partition::merchant(tenant, open.merchant.id).profile(), as_read));
+    Transaction::unkeyed(items).map_err(|_| LineStatus::Unreadable)
+}

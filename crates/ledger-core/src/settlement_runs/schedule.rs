@@ -1,0 +1,75 @@
+//! The operator sets the settlement schedule of one merchant, in place of the tenant's.
+
+use super::calendar;
+use crate::audit::Act;
+use crate::calendar::OwnSchedule;
+use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::failure::Failure;
+use crate::ids::{Actor, MerchantId, Tenant};
+use crate::keys::{Partition, attr};
+use crate::merchants::{self, SCHEDULE};
+use crate::operation::Operation;
+use crate::personal::FreeText;
+use crate::plan::{Context, PlanRefusal};
+use crate::time::Timestamp;
+use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+
+/// A change of a merchant's schedule.
+#[derive(Clone, Debug)]
+pub struct MerchantSchedule<'a> {
+    /// The tenant.
+    pub tenant: &'a Tenant,
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The schedule; `None`: the tenant's.
+    pub to: Option<OwnSchedule>,
+    /// Who sets it.
+    pub actor: Actor,
+    /// Why.
+    pub reason: &'a FreeText,
+}
+
+/// What a response says of the change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleReceipt {
+    /// The merchant.
+    pub merchant: MerchantId,
+    /// The schedule; `None`: the tenant's.
+    pub schedule: Option<OwnSchedule>,
+    /// When it was set.
+    pub at: Timestamp,
+}
+
+/// Sets a merchant's schedule. Runs that see the merchant later go by it.
+///
+/// # Errors
+/// [`PlanRefusal`] if the merchant's record cannot be read.
+pub fn plan_schedule(
+    command: &MerchantSchedule<'_>,
+    profile: &Item,
+    cx: &Context,
+) -> Result<Planned<ScheduleReceipt>, PlanRefusal> {
+    let MerchantSchedule { tenant, merchant, to, actor, reason } = command;
+    let seen = merchants::own_schedule(profile)?;
+    let update = match to {
+        Some(schedule) => Update::new().set(SCHEDULE, "schedule", Value::s(schedule)),
+        None => Update::new().remove(SCHEDULE),
+    };
+    let condition = match seen {
+        Some(seen) => Condition::compare(SCHEDULE, Cmp::Eq, "seen_schedule", Value::s(seen)),
+        None => Condition::absent(SCHEDULE),
+    };
+    let as_read = Clause { condition, failure: Failure::StalePlan };
+    let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let key = Partition::merchant(tenant, *merchant).profile();
+    let text = |schedule: Option<OwnSchedule>| schedule.map_or("none".to_owned(), |schedule| schedule.to_string());
+    let act = Act::new(*actor, Operation::SettlementSchedule, format!("merchant:{merchant}"))
+        .because(Some(reason))
+        .with("from", text(seen))
+        .with("to", text(*to));
+    let mut items =
+        vec![TransactItem::update(Role::Profile, key, update, vec![exists(), as_read]), act.record(tenant, cx)];
+    items.extend(to.and_then(OwnSchedule::days).map(|days| calendar::with_own(tenant, days, cx.now)));
+    let receipt = ScheduleReceipt { merchant: *merchant, schedule: *to, at: cx.now };
+    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+}

@@ -1,0 +1,115 @@
+//! A merchant's month, read from the totals of its days and the entries of its settlements.
+
+use super::balances::{closings_between, posted};
+use super::read::Figures;
+use crate::app::App;
+use crate::problem::Problem;
+use ledger_core::dynamo::{Attributes, ItemError};
+use ledger_core::figures::{ChargedFee, PaidOut, StatementSums, Sums, statement};
+use ledger_core::ids::{MerchantId, SettlementId, Tenant, least_born_at};
+use ledger_core::journal::expand;
+use ledger_core::keys::{self, Partition, TotalsOf, attr};
+use ledger_core::money::{Asset, Rate};
+use ledger_core::reads;
+use ledger_core::settlements::Settlement;
+use ledger_core::terms::RegistrationNumber;
+use ledger_core::time::{BusinessDate, BusinessMonth, Timestamp};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::time::Duration;
+
+/// How far the id of an entry may be from its posting day: more than clocks differ, and than an entry waits for its seal.
+const ID_MARGIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// A merchant's month.
+#[derive(Clone, Debug)]
+pub struct MonthStatement {
+    /// Whether its last day is closed, so that it never changes.
+    pub is_closed: bool,
+    /// The last day that it has: that of the month, or today.
+    pub to: BusinessDate,
+    /// The balances and what changed them, by asset.
+    pub sums: BTreeMap<Asset, StatementSums>,
+    /// The fees, in their order. Each is a qualified invoice.
+    pub invoices: Vec<FeeInvoice>,
+    /// What was paid out, in its order.
+    pub payouts: Vec<(BusinessDate, PaidOut)>,
+}
+
+/// The fee of a settlement, as an invoice.
+#[derive(Clone, Debug)]
+pub struct FeeInvoice {
+    /// The day that the fee is posted to.
+    pub date: BusinessDate,
+    /// The fee and its tax.
+    pub charged: ChargedFee,
+    /// The rate of the tax.
+    pub tax_rate: Rate,
+    /// The operator's registration number when the settlement was opened.
+    pub registration: Option<RegistrationNumber>,
+}
+
+/// Reads a merchant's month, up to `today`.
+///
+/// # Errors
+/// 503 if the store cannot be read, or the fold is behind.
+pub async fn month_statement(
+    app: &App,
+    tenant: &Tenant,
+    merchant: MerchantId,
+    (month, today): (BusinessMonth, BusinessDate),
+) -> Result<MonthStatement, Problem> {
+    let (of, from, to) = (TotalsOf::Merchant(merchant), month.first(), month.last().min(today));
+    for _ in 0..Figures::TRIES {
+        let figures = Figures::read(app, tenant, to).await?;
+        let opening = figures.balances_until(of, from.days_before(1)).await?;
+        let closing = figures.balances_until(of, to).await?;
+        let mut sums = Sums::default();
+        for day in figures.totals(of, (from, to)).await?.values() {
+            sums.merge(&day.sums).map_err(|_| Problem::internal())?;
+        }
+        let (invoices, payouts) = own_entries(app, tenant, merchant, (from, to)).await?;
+        if figures.are_unchanged().await? {
+            let sums = statement(&opening, &sums, &closing).map_err(|_| Problem::internal())?;
+            return Ok(MonthStatement { is_closed: figures.is_closed(to), to, sums, invoices, payouts });
+        }
+    }
+    Err(Problem::unavailable())
+}
+
+/// The fees and payouts that are posted to these days.
+async fn own_entries(
+    app: &App,
+    tenant: &Tenant,
+    merchant: MerchantId,
+    (from, to): (BusinessDate, BusinessDate),
+) -> Result<(Vec<FeeInvoice>, Vec<(BusinessDate, PaidOut)>), Problem> {
+    let dynamo = app.dynamo();
+    let days = closings_between(app, tenant, (from.days_before(1), to)).await?;
+    let born = |at: Timestamp| least_born_at(at);
+    let (low, high) = (born(from.bounds().0.minus(ID_MARGIN)), born(to.bounds().1.plus(ID_MARGIN)));
+    let partition = Partition::merchant(tenant, merchant);
+    let entries = dynamo.query(&reads::account_entries_between(&partition, low, high)).await?;
+    let (mut fees, mut payouts) = (Vec::new(), Vec::new());
+    for entry in &entries {
+        let created_at = expand(entry)?.timestamp(attr::CREATED_AT)?;
+        let date = posted(&days, entry, created_at)?.map(|posted| posted.day);
+        let Some(date) = date.filter(|date| (from..=to).contains(date)) else { continue };
+        fees.extend(ChargedFee::read(entry)?.map(|fee| (date, fee)));
+        payouts.extend(PaidOut::read(merchant, entry)?.map(|payout| (date, payout)));
+    }
+    let mut settlements = BTreeMap::<SettlementId, Settlement>::new();
+    for (_, fee) in &fees {
+        if let Entry::Vacant(vacant) = settlements.entry(fee.settlement) {
+            let key = keys::settlement(tenant, merchant, fee.settlement);
+            let item = dynamo.get(&key).await?.ok_or_else(|| ItemError::missing(key.sk()))?;
+            vacant.insert(Settlement::read(&item)?);
+        }
+    }
+    let invoice = |(date, charged): (BusinessDate, ChargedFee)| {
+        let terms = &settlements.get(&charged.settlement)?.terms;
+        let (tax_rate, registration) = (terms.tax_rate, terms.registration.clone());
+        Some(FeeInvoice { date, charged, tax_rate, registration })
+    };
+    Ok((fees.into_iter().filter_map(invoice).collect(), payouts))
+}

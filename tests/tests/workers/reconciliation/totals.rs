@@ -1,0 +1,72 @@
+//! Totals of closed days that are not what their entries come to.
+
+use super::planted::{all, entry, found, remove, roots, with};
+use crate::figures::{Town, today};
+use ledger_core::dynamo::Value;
+use ledger_tests::audit::{n, s};
+use serde_json::json;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn totals_that_differ_from_the_journal_are_found_and_named() {
+    let town = Town::new("planted-totals").await;
+    let world = &town.world;
+    // The days before the first closing are not compared.
+    let _ = world.seal_and_fold().await;
+    let date = today(world);
+    town.trade().await;
+    let _ = world.seal_and_fold().await;
+    town.next_noon();
+    let _ = world.seal_and_fold().await;
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "{report}");
+    let books = world.books().await;
+    let pk = format!("{}#tenant#root", world.tenant);
+    let merchant = format!("merchant:{}", town.merchants[1].id);
+    let totals = |of: &str| books.row(&pk, &format!("JOB#totals#{of}#{date}")).expect("totals");
+    let reported = async |subject: &str, why: &str| {
+        let report = world.reconciled().await;
+        assert_eq!(roots(&report), found("totals_differ", &format!("totals:{subject}:{date}")), "{why}: {report}");
+        report
+    };
+
+    // A sum, a count, and a line that is missing.
+    for (of, name, value) in [
+        (merchant.as_str(), "lines", Value::L(vec![s("pay ECOPAY merchants 1 31 0")])),
+        ("tenant", "entries", Value::M([("pay".to_owned(), n("3"))].into())),
+        (merchant.as_str(), "lines", Value::L(Vec::new())),
+    ] {
+        with(world, totals(of), |row| {
+            row.insert(name.to_owned(), value);
+        })
+        .await;
+        let report = reported(of, name).await;
+        let finding = &report["findings"]["items"][0];
+        assert_ne!(finding["expected"], finding["found"], "{finding}");
+        world.plant(totals(of).clone()).await;
+    }
+
+    // Totals of a merchant that has none.
+    let other = "merchant:01890a5d-ac96-774b-bcce-b302099a8001";
+    with(world, totals(&merchant), |row| {
+        row.insert("type".to_owned(), s(format!("JOB#totals#{other}#{date}")));
+    })
+    .await;
+    let _ = reported(other, "planted").await;
+    world.remove(&pk, &format!("JOB#totals#{other}#{date}")).await;
+
+    // Totals that are gone.
+    remove(world, totals(&merchant)).await;
+    let _ = reported(&merchant, "gone").await;
+    world.plant(totals(&merchant).clone()).await;
+
+    // An entry that is gone: other checks find it too.
+    let (_, entry) = entry(&books, "transfer");
+    remove(world, entry).await;
+    let report = world.reconciled().await;
+    assert!(
+        all(&report, |_| true).contains(&("totals_differ".to_owned(), format!("totals:tenant:{date}"))),
+        "{report}"
+    );
+    world.plant(entry.clone()).await;
+    assert_eq!(world.reconciled().await["status"], json!("clean"));
+}
