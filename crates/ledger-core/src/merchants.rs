@@ -46,6 +46,27 @@ pub fn destination(profile: &Item) -> Result<Option<Destination>, ItemError> {
     profile.opt_map(PAYOUT)?.map(Destination::read).transpose()
 }
 
+/// Where a merchant is paid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Payee {
+    /// To this destination.
+    Paid(Destination),
+    /// To none yet.
+    Missing,
+    /// To none: a part of what is stored is not what a bank file or the payment provider takes.
+    Rejected(ItemError),
+}
+
+/// Where the merchant of a `PROFILE` is paid.
+#[must_use]
+pub fn payee(profile: &Item) -> Payee {
+    match destination(profile) {
+        Ok(Some(destination)) => Payee::Paid(destination),
+        Ok(None) => Payee::Missing,
+        Err(error) => Payee::Rejected(error),
+    }
+}
+
 /// The time from which a merchant may be paid to its destination; `None`: at any time.
 ///
 /// # Errors

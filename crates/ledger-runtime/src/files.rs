@@ -2,6 +2,7 @@
 
 mod customer_data;
 mod history;
+mod payees;
 mod payouts;
 mod statements;
 
@@ -53,6 +54,7 @@ pub async fn make(
     let made = match job.content {
         FileContent::CustomerData(customer) => customer_data::write(app, tenant, customer, progress).await?,
         FileContent::CustomerHistory(customer, days) => history::write(app, tenant, (customer, days), progress).await?,
+        FileContent::Payees => payees::write(app, tenant, progress).await?,
         FileContent::Payouts(days) => payouts::write(app, tenant, days, progress).await?,
         FileContent::Statements(month) => statements::write(app, tenant, month, progress).await?,
     };

@@ -34,8 +34,8 @@ const LINK_VALID: Duration = Duration::from_secs(10 * 60);
 #[schema(example = json!({"kind": "payouts", "from": "2026-11-01", "to": "2026-11-30", "reason": "accounting"}))]
 pub(crate) struct FileBody {
     /// `customer_data`: everything that is stored about a customer, as JSON. The others are CSV: `customer_history`, a
-    /// customer's transactions on some days; `payouts`, the settlements that were opened on some days; `statements`, the month
-    /// of every merchant.
+    /// customer's transactions on some days; `payees`, where each merchant is paid, or why it cannot be; `payouts`, the settlements
+    /// that were opened on some days; `statements`, the month of every merchant.
     #[schema(value_type = words::FileKind)]
     kind: String,
     /// The customer, of `customer_data` and `customer_history`.
@@ -85,8 +85,8 @@ pub(crate) struct FileView {
     created_at: String,
 }
 
-const ABOUT_KINDS: &str = "It also needs what reading the content needs: `customers.read`, `settlements.read` for payouts, or \
-                           `figures.read` for statements.";
+const ABOUT_KINDS: &str = "It also needs what reading the content needs: `customers.read`, `settlements.read` for payees and \
+                           payouts, or `figures.read` for statements.";
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/files")
     .summary("Asks for a file, which is made in the background.")
@@ -180,7 +180,7 @@ pub(crate) async fn get(
 fn needed(content: &FileContent) -> Permission {
     match content {
         FileContent::CustomerData(_) | FileContent::CustomerHistory(..) => Permission::CustomersRead,
-        FileContent::Payouts(_) => Permission::SettlementsRead,
+        FileContent::Payees | FileContent::Payouts(_) => Permission::SettlementsRead,
         FileContent::Statements(_) => Permission::FiguresRead,
     }
 }
@@ -204,10 +204,11 @@ fn content(body: &FileBody) -> Result<FileContent, Problem> {
     let content = match body.kind.as_str() {
         "customer_data" => FileContent::CustomerData(customer()?),
         "customer_history" => FileContent::CustomerHistory(customer()?, days()?),
+        "payees" => FileContent::Payees,
         "payouts" => FileContent::Payouts(days()?),
         "statements" => FileContent::Statements(month()?),
         _ => {
-            let kinds = "must be one of: customer_data, customer_history, payouts, statements";
+            let kinds = "must be one of: customer_data, customer_history, payees, payouts, statements";
             return Err(Problem::invalid_field("kind", kinds));
         }
     };

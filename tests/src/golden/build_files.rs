@@ -39,6 +39,7 @@ pub(super) fn make(world: &World, does: &FileDoes) -> Result<Made, NoPlan> {
                 (Some(customer), Some(days), None) => FileContent::CustomerHistory(customer, days),
                 (None, Some(days), None) => FileContent::Payouts(days),
                 (None, None, Some(month)) => FileContent::Statements(BusinessMonth::parse(month).unwrap()),
+                (None, None, None) => FileContent::Payees,
                 other => panic!("no file has {other:?}"),
             };
             let (staff, reason) = (StaffId::parse(staff).unwrap(), decode::text("asked for by letter"));

@@ -2,8 +2,9 @@
 
 use super::figures::{Town, today};
 use futures::future::join;
+use ledger_core::dynamo::Value as Stored;
 use ledger_core::terms::{RecordVersion, StaffSource};
-use ledger_tests::http::settling::Settling;
+use ledger_tests::http::settling::{Settling, payable};
 use ledger_tests::http::{Call, World, host, staff};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -87,6 +88,28 @@ async fn payouts_and_months_of_all_merchants_are_files() {
     let own = format!("/v1/merchant/statements?month={month}&format=csv");
     let own = world.api.send(&Call::get(&own, &shop.merchant.who)).await.good().body;
     assert_eq!(months, own);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payees_have_each_merchant_and_what_a_bank_file_does_not_take_of_it() {
+    let world = World::with_terms(host::shared(), "files-payees", |_| {}).await;
+    let [paid, misnamed] = [payable(&world).await, payable(&world).await];
+    let nowhere = world.merchant().await;
+    let (pk, books) = (format!("files-payees#merchant#{}", misnamed.id), world.books().await);
+    let mut profile = books.row(&pk, "PROFILE").expect("a profile").clone();
+    let Some(Stored::M(account)) = profile.get_mut("payout") else { panic!("no destination: {profile:?}") };
+    account.insert("account_holder".to_owned(), Stored::s("山田商店"));
+    world.plant(profile).await;
+    let rows = rows(&world.fetched(&json!({"kind": "payees"})).await);
+    assert_eq!(rows[0], ["merchant_id", "merchant", "status", "paid_by", "destination", "problem"]);
+    assert_eq!(rows.len(), 4);
+    for (merchant, paid_by, problem) in
+        [(&paid, "bank_file", ""), (&misnamed, "", "rejected: account_holder"), (&nowhere, "", "no_destination")]
+    {
+        let row = rows.iter().find(|row| row[0] == merchant.id).expect("a row");
+        assert_eq!((row[3].as_str(), row[5].as_str(), row[4].is_empty()), (paid_by, problem, paid_by.is_empty()));
+        assert!(!row[4].contains("1234567"), "the account's number is masked: {row:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

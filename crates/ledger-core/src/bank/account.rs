@@ -83,6 +83,16 @@ pub enum BankError {
     },
 }
 
+impl BankError {
+    /// The name of the part that is wrong.
+    #[must_use]
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Digits { field, .. } | Self::Kana { field, .. } => field,
+        }
+    }
+}
+
 const HOLDER: usize = 30;
 const SENDER: usize = 40;
 const NAME: usize = 15;
@@ -156,7 +166,7 @@ impl BankAccount {
             number: item.text("account_number")?,
             holder: item.text("account_holder")?,
         };
-        Self::held_by(&parts, longest).map_err(|_| ItemError::invalid("account"))
+        Self::held_by(&parts, longest).map_err(|error| ItemError::invalid(error.field()))
     }
 
     /// The attributes that are stored.

@@ -1,4 +1,4 @@
-//! Files that staff ask for and a worker makes: a customer's data or history, payouts, and merchants' months.
+//! Files that staff ask for and a worker makes: a customer's data or history, payees, payouts, and merchants' months.
 //!
 //! A job has one worker at a time, by the time until which it is taken. A worker that stops leaves it, and the next one makes
 //! the file again: nothing but the object of the file is written.
@@ -44,6 +44,8 @@ pub enum FileContent {
     CustomerData(CustomerId),
     /// The entries of a customer on these days, inclusive.
     CustomerHistory(CustomerId, (BusinessDate, BusinessDate)),
+    /// Where each merchant is paid, or why it cannot be.
+    Payees,
     /// What merchants were paid on these days, inclusive.
     Payouts((BusinessDate, BusinessDate)),
     /// The month of every merchant.
@@ -104,6 +106,7 @@ impl FileContent {
         match self {
             Self::CustomerData(_) => "customer_data",
             Self::CustomerHistory(..) => "customer_history",
+            Self::Payees => "payees",
             Self::Payouts(_) => "payouts",
             Self::Statements(_) => "statements",
         }
@@ -114,7 +117,7 @@ impl FileContent {
     pub fn customer(&self) -> Option<CustomerId> {
         match self {
             Self::CustomerData(customer) | Self::CustomerHistory(customer, _) => Some(*customer),
-            Self::Payouts(_) | Self::Statements(_) => None,
+            Self::Payees | Self::Payouts(_) | Self::Statements(_) => None,
         }
     }
 
@@ -123,7 +126,7 @@ impl FileContent {
     pub fn days(&self) -> Option<(BusinessDate, BusinessDate)> {
         match self {
             Self::CustomerHistory(_, days) | Self::Payouts(days) => Some(*days),
-            Self::CustomerData(_) | Self::Statements(_) => None,
+            Self::CustomerData(_) | Self::Payees | Self::Statements(_) => None,
         }
     }
 
@@ -132,7 +135,7 @@ impl FileContent {
     pub fn month(&self) -> Option<BusinessMonth> {
         match self {
             Self::Statements(month) => Some(*month),
-            Self::CustomerData(_) | Self::CustomerHistory(..) | Self::Payouts(_) => None,
+            Self::CustomerData(_) | Self::CustomerHistory(..) | Self::Payees | Self::Payouts(_) => None,
         }
     }
 
@@ -142,6 +145,7 @@ impl FileContent {
         match item.text(KIND)? {
             "customer_data" => Ok(Self::CustomerData(customer()?)),
             "customer_history" => Ok(Self::CustomerHistory(customer()?, days()?)),
+            "payees" => Ok(Self::Payees),
             "payouts" => Ok(Self::Payouts(days()?)),
             "statements" => Ok(Self::Statements(item.parsed(MONTH, BusinessMonth::parse)?)),
             _ => Err(ItemError::invalid(KIND)),

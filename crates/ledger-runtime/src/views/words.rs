@@ -49,7 +49,7 @@ words! {
     /// Whether totals can change.
     TotalsStatus: "provisional" | "closed";
     /// What a file has.
-    FileKind: "customer_data" | "customer_history" | "payouts" | "statements";
+    FileKind: "customer_data" | "customer_history" | "payees" | "payouts" | "statements";
     /// How far a file is.
     FileStatus: "in_progress" | "ready" | "expired" | "failed";
     /// What changed a merchant's balance.

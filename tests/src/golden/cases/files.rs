@@ -74,6 +74,12 @@ fn requests() -> Vec<Case> {
             request(None, days("2026-10-01", "2026-10-31"), None),
             payouts("2026-10-01", "2026-10-31"),
         ),
+        asks(
+            "file_request/payees",
+            "Neither days nor a month.",
+            request(None, None, None),
+            json!({ "kind": "payees", "reason": reason }),
+        ),
         asks("file_request/statements", "A month.", request(None, None, Some("2026-10")), month("2026-10")),
         asks(
             "file_request/days-not-in-order",
