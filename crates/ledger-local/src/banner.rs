@@ -72,6 +72,20 @@ curl -s {url}/v1/merchant/payments/$PAYMENT/refunds -H "Authorization: Bearer $M
     )
 }
 
+/// The lines for a tenant that has played a year: its figures as the operator sees them.
+pub fn figures_text(url: &str, (tenant, owner): (&str, &str), (first, last): (&str, &str)) -> String {
+    format!(
+        r#"
+The tenant `{tenant}` has played {first} to {last}. Its figures, as an owner of the operator:
+
+ADMIN=$(curl -s {url}/dev/token -H 'Content-Type: application/json' -d '{{"tenant":"{tenant}","face":"admin","sub":"{owner}"}}' | sed 's/.*"token":"\([^"]*\)".*/\1/')
+curl -s "{url}/v1/admin/totals?from={last}&to={last}" -H "Authorization: Bearer $ADMIN"; echo
+curl -s "{url}/v1/admin/trial-balance?date={last}" -H "Authorization: Bearer $ADMIN"; echo
+curl -s "{url}/v1/admin/prepaid-report?date={last}&format=csv" -H "Authorization: Bearer $ADMIN"; echo
+"#
+    )
+}
+
 /// The lines for the simulator, where the user pays in place of the payer.
 fn stripe_lines(url: &str) -> String {
     format!(

@@ -12,9 +12,10 @@ use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use crate::token_command::TokenArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use ledger_core::migration::Model;
 use ledger_core::rate::RequestRate;
+use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{self, CallerConfig, ConfigError, StripeConfig};
 use reqwest::Method;
 use std::path::{Path, PathBuf};
@@ -189,6 +190,9 @@ pub struct RunArgs {
     /// Name of the table.
     #[arg(long, default_value = TABLE_DEFAULT)]
     pub table: String,
+    /// Play this before the stack is ready, over HTTP and in memory: year, the fiscal year of a whole programme.
+    #[arg(long, value_name = "NAME", value_enum, conflicts_with_all = ["data", "endpoint_url", "legacy"])]
+    pub demo: Option<DemoChoice>,
     /// Seed the tenant `legacy` with this number of customers in a legacy model.
     #[arg(long, value_name = "CUSTOMERS")]
     pub legacy: Option<u32>,
@@ -198,6 +202,13 @@ pub struct RunArgs {
     /// Redirect URI of an application that signs people in, such as http://localhost:5173/callback; may be repeated.
     #[arg(long, value_name = "URL", value_parser = callback_url)]
     pub callback_url: Vec<String>,
+}
+
+/// What the stack plays before it is ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum DemoChoice {
+    /// A fiscal year of a programme with 200 customers and 20 merchants.
+    Year,
 }
 
 /// The arguments of `terminal`.
@@ -332,20 +343,24 @@ fn place(table: Option<String>, endpoint_url: Option<String>, data: PathBuf) -> 
 }
 
 impl RunArgs {
+    fn is_in_memory(&self) -> bool {
+        self.in_memory || self.demo.is_some()
+    }
+
     /// The configuration of the stack.
     pub fn config(&self) -> StackConfig {
         let directory = directory_of(&self.data);
-        let data = if self.in_memory { Data::Memory } else { Data::File(self.data.clone()) };
+        let data = if self.is_in_memory() { Data::Memory } else { Data::File(self.data.clone()) };
         let store = match &self.endpoint_url {
             Some(url) => Store::Endpoint(url.clone()),
             None => Store::Embedded(EngineConfig { data, port: self.dynamodb_port }),
         };
-        let terminal_file = if self.in_memory { TERMINAL_FILE_IN_MEMORY } else { TERMINAL_FILE };
+        let terminal_file = if self.is_in_memory() { TERMINAL_FILE_IN_MEMORY } else { TERMINAL_FILE };
         StackConfig {
             port: self.port,
             store,
             table: self.table.clone(),
-            state_directory: (!self.in_memory).then(|| directory.clone()),
+            state_directory: (!self.is_in_memory()).then(|| directory.clone()),
             terminal_file: Some(directory.join(terminal_file)),
             stripe: StripeChoice::Simulator,
             tenant_requests: RequestRate::DEFAULT,
@@ -354,6 +369,7 @@ impl RunArgs {
             endpoint_wait: Duration::from_secs(self.endpoint_wait),
             on_wait: |_| {},
             callbacks: self.callback_url.clone(),
+            clock: Clock::system(),
         }
     }
 
@@ -361,7 +377,7 @@ impl RunArgs {
     pub fn data_in_words(&self) -> String {
         match &self.endpoint_url {
             Some(url) => format!("in the DynamoDB at {url}"),
-            None if self.in_memory => "in memory, lost when the stack stops".to_owned(),
+            None if self.is_in_memory() => "in memory, lost when the stack stops".to_owned(),
             None => self.data.display().to_string(),
         }
     }

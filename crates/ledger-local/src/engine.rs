@@ -30,6 +30,8 @@ pub enum Data {
     File(PathBuf),
     /// In memory, lost when the engine stops.
     Memory,
+    /// The same, and items are kept after their `ttl`, for functions whose clock is not the system's.
+    MemoryWithoutExpiry,
 }
 
 /// The configuration of an engine.
@@ -96,8 +98,12 @@ impl Engine {
         let (stop, stopped) = oneshot::channel();
         let activity = Activity::default();
         let router = server::router(database.clone(), activity.clone(), address.port());
+        let swept = match config.data {
+            Data::File(_) | Data::Memory => Some(database),
+            Data::MemoryWithoutExpiry => None,
+        };
         let thread = std::thread::Builder::new().name("dynamodb-engine".to_owned()).spawn(move || {
-            runtime.block_on(serve(listener, database, router, stopped));
+            runtime.block_on(serve(listener, swept, router, stopped));
             runtime.shutdown_timeout(STOP_GRACE);
         })?;
         Ok(Self { address, activity, stop, thread })
@@ -136,7 +142,7 @@ fn listen(port: Option<u16>) -> Result<TcpListener, EngineError> {
 
 fn open(data: &Data) -> Result<Database, EngineError> {
     let (opened, place) = match data {
-        Data::Memory => (Database::memory(), "in memory".to_owned()),
+        Data::Memory | Data::MemoryWithoutExpiry => (Database::memory(), "in memory".to_owned()),
         Data::File(path) => {
             check_writable(path).map_err(|cause| EngineError::Unwritable { path: path.clone(), cause })?;
             let text = path.to_str().ok_or_else(|| EngineError::Unwritable {
@@ -157,7 +163,8 @@ fn check_writable(path: &Path) -> io::Result<()> {
     OpenOptions::new().append(true).create(true).open(path).map(drop)
 }
 
-async fn serve(listener: TcpListener, database: Database, router: Router, stopped: oneshot::Receiver<()>) {
+/// Answers requests until it is stopped, and deletes expired items of the database that is given for that.
+async fn serve(listener: TcpListener, swept: Option<Database>, router: Router, stopped: oneshot::Receiver<()>) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -165,7 +172,7 @@ async fn serve(listener: TcpListener, database: Database, router: Router, stoppe
             return;
         }
     };
-    let sweep = tokio::spawn(sweep_forever(database));
+    let sweep = swept.map(|database| tokio::spawn(sweep_forever(database)));
     let (begin_stop, stopping) = oneshot::channel::<()>();
     let serving = axum::serve(listener, router).with_graceful_shutdown(async {
         // Sent or dropped: both mean stop.
@@ -182,7 +189,9 @@ async fn serve(listener: TcpListener, database: Database, router: Router, stoppe
         },
         () = too_long => tracing::warn!("the embedded DynamoDB closed a connection that had not ended"),
     }
-    sweep.abort();
+    if let Some(sweep) = sweep {
+        sweep.abort();
+    }
 }
 
 async fn sweep_forever(database: Database) {

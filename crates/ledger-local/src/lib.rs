@@ -3,21 +3,24 @@
 //!
 //! The modules in order: each uses only those before it. A test checks this.
 //!
-//! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `pin_keys`, `clock`, `issuer`, `demo`, `legacy`,
-//!    `table`, `terminal_error`, `credential`.
-//! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `downloads`, `settlement`, `worker_failures`,
-//!    `pace`.
+//! 1. Files, clocks and tokens: `problem`, `private_file`, `marker_keys`, `pin_keys`, `clock`, `dice`, `issuer`, `demo`,
+//!    `legacy`, `table`, `terminal_error`, `credential`.
+//! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `downloads`, `settlement`,
+//!    `worker_failures`, `pace`, `backend`, `workers`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
-//! 4. Commands: `token_command`, `terminal_client`, `terminal_command`, `export`, `expand_command`, `operator`, `terms_file`,
-//!    `tenant_command`, `staff_command`, `recover_command`, `audit_command`, `index_command`, `migrate_command`, `cli`.
+//! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `expand_command`, `operator`,
+//!    `terms_file`, `tenant_command`, `staff_command`, `recover_command`, `audit_command`, `index_command`,
+//!    `migrate_command`, `cli`.
 
 pub mod audit_command;
+pub mod backend;
 pub mod banner;
 pub mod cli;
 pub mod clock;
 pub mod credential;
 pub mod demo;
 mod dev;
+pub mod dice;
 pub mod downloads;
 pub mod engine;
 pub mod events;
@@ -55,3 +58,5 @@ pub mod terms_file;
 mod testing;
 pub mod token_command;
 pub mod worker_failures;
+pub mod workers;
+pub mod year;

@@ -5,12 +5,13 @@ use clap::Parser;
 use ledger_core::migration::SETTLES;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
-    self, AuditSub, Cli, Command, IndexArgs, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
+    self, AuditSub, Cli, Command, DemoChoice, IndexArgs, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
     TerminalCommand,
 };
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::token_command::TokenArgs;
+use ledger_local::year::{self, YearError};
 use ledger_local::{
     audit_command, expand_command, faces, index_command, migrate_command, recover_command, seed, staff_command,
     tenant_command, terminal_command, terms_file, token_command, worker_failures,
@@ -74,8 +75,14 @@ async fn run(args: RunArgs) -> ExitCode {
     };
     let config = StackConfig { stripe, tenant_requests, callers, on_wait: print_to_stderr, ..args.config() };
     let table = config.table.clone();
-    let stack = match Stack::start(config).await {
-        Ok(stack) => stack,
+    let started = match args.demo {
+        None => Stack::start(config).await.map(|stack| (stack, None)).map_err(YearError::from),
+        Some(DemoChoice::Year) => {
+            Box::pin(year::start(config, print_to_stderr)).await.map(|(stack, year)| (stack, Some(year)))
+        }
+    };
+    let (stack, year) = match started {
+        Ok(started) => started,
         Err(error) => return failed(&error),
     };
     let url = stack.url();
@@ -93,6 +100,10 @@ async fn run(args: RunArgs) -> ExitCode {
         terminal_options: &args.terminal_options(&url),
         demo: stack.demo(),
     }));
+    if let Some(year) = year {
+        let (owner, days) = (&year.owners[0], [year.days.0, year.days.1].map(|day| day.to_string()));
+        print(&banner::figures_text(&url, (year.tenant.as_str(), owner), (&days[0], &days[1])));
+    }
     if let Err(error) = interrupted().await {
         return failed(&error);
     }

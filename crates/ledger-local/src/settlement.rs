@@ -166,6 +166,24 @@ impl Sagas for LocalSagas {
     }
 }
 
+/// Collects the settlements whose sagas are started, for a caller that runs them in its own task.
+#[derive(Debug, Default)]
+pub(crate) struct CollectedSagas(Mutex<Vec<SettlementRef>>);
+
+impl CollectedSagas {
+    /// The settlements since the last call.
+    pub(crate) fn take(&self) -> Vec<SettlementRef> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Sagas for CollectedSagas {
+    fn start<'a>(&'a self, at: &'a SettlementRef, _: u32) -> BoxFuture<'a, Result<(), String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(at.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

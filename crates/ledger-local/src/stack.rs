@@ -5,11 +5,12 @@ mod error;
 
 pub use error::StackError;
 
+use crate::backend::Backend;
 use crate::demo::Demo;
 use crate::downloads::LocalDownloads;
 use crate::engine::{Activity, Data, Engine, EngineConfig};
 use crate::events::LocalEvents;
-use crate::faces::{self, Backend, MountError, Mounted};
+use crate::faces::{self, MountError, Mounted};
 use crate::gateway::{self, Parts};
 use crate::issuer::Issuer;
 use crate::legacy::Legacy;
@@ -19,11 +20,13 @@ use crate::pin_keys;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use crate::table;
+use crate::workers::Workers;
 use axum::Router;
 use axum::middleware;
 use axum::serve::ListenerExt;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
+use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{CallerConfig, StripeConfig};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -94,6 +97,8 @@ pub struct StackConfig {
     pub on_wait: fn(&str),
     /// Redirect URIs of the issuer's clients, beside the `token` command's.
     pub callbacks: Vec<String>,
+    /// The clock of the functions and of the Stripe simulator. Tokens are issued and verified by the system's.
+    pub clock: Clock,
 }
 
 impl StackConfig {
@@ -112,6 +117,7 @@ impl StackConfig {
             endpoint_wait: Duration::ZERO,
             on_wait: |_| {},
             callbacks: Vec::new(),
+            clock: Clock::system(),
         }
     }
 }
@@ -143,6 +149,14 @@ impl Stack {
         Self::start_with(config, faces::mount).await
     }
 
+    /// Starts the stack with all APIs and the demo data, and returns its workers, which are not started.
+    ///
+    /// # Errors
+    /// [`StackError`] if a part could not start; the engine is then stopped again.
+    pub async fn start_paused(config: StackConfig) -> Result<(Self, Workers), StackError> {
+        Self::start_keeping(config, faces::assemble).await
+    }
+
     /// Starts the stack with other functions or data than [`faces::mount`].
     ///
     /// # Errors
@@ -151,6 +165,15 @@ impl Stack {
     where
         F: FnOnce(Backend) -> Mounting,
         Mounting: Future<Output = Result<Mounted, MountError>>,
+    {
+        let mount = async |backend| mount(backend).await.map(|mounted| (mounted, ()));
+        Self::start_keeping(config, mount).await.map(|(stack, ())| stack)
+    }
+
+    /// Starts the stack with the functions that `mount` returns, and returns what else it returns.
+    async fn start_keeping<F, K>(config: StackConfig, mount: F) -> Result<(Self, K), StackError>
+    where
+        F: AsyncFnOnce(Backend) -> Result<(Mounted, K), MountError>,
     {
         let listener = listen(config.port).await?;
         let address = listener.local_addr().map_err(|cause| StackError::Listen { port: config.port, cause })?;
@@ -175,7 +198,7 @@ impl Stack {
                 kyc,
                 payouts,
                 downloads,
-                mounted: Mounted { faces, declarations, demo, beside },
+                mounted: (Mounted { faces, declarations, demo, beside }, kept),
             }) => {
                 let issuer = Arc::new(issuer);
                 let parts = Parts { faces, declarations, issuer: Arc::clone(&issuer), demo: demo.clone(), callbacks };
@@ -188,7 +211,7 @@ impl Stack {
                 if let Some(simulator) = &simulator {
                     simulator.deliver_to(Some(format!("{url}{WEBHOOK_PATH}")));
                 }
-                Ok(Self {
+                let stack = Self {
                     address,
                     dynamodb_url,
                     table,
@@ -202,7 +225,8 @@ impl Stack {
                     stop,
                     server,
                     engine,
-                })
+                };
+                Ok((stack, kept))
             }
             Err(error) => {
                 if let Some(engine) = engine {
@@ -294,7 +318,7 @@ impl Stack {
     }
 }
 
-struct Prepared {
+struct Prepared<K> {
     issuer: Issuer,
     simulator: Option<Simulator>,
     stripe: StripeConfig,
@@ -302,21 +326,21 @@ struct Prepared {
     kyc: LocalKyc,
     payouts: LocalFiles,
     downloads: LocalDownloads,
-    mounted: Mounted,
+    mounted: (Mounted, K),
 }
 
-async fn prepare<F, Mounting>(
+async fn prepare<F, K>(
     config: StackConfig,
     url: &str,
     dynamodb_url: &str,
     activity: Option<Activity>,
     mount: F,
-) -> Result<Prepared, StackError>
+) -> Result<Prepared<K>, StackError>
 where
-    F: FnOnce(Backend) -> Mounting,
-    Mounting: Future<Output = Result<Mounted, MountError>>,
+    F: AsyncFnOnce(Backend) -> Result<(Mounted, K), MountError>,
 {
-    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, callers, legacy, .. } = config;
+    let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, callers, legacy, clock, .. } =
+        config;
     let (endpoint_wait, on_wait) = (config.endpoint_wait, config.on_wait);
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(url, directory)?,
@@ -335,7 +359,7 @@ where
         None => marker_keys::in_memory(),
     };
     let pin_keys = pin_keys::of_directory(state_directory.as_deref())?;
-    let (simulator, stripe) = simulator(stripe, state_directory.as_deref(), url)?;
+    let (simulator, stripe) = simulator((stripe, clock.clone()), state_directory.as_deref(), url)?;
     let reports = state_directory.as_ref().map(|directory| LocalReports::in_directory(directory.join(REPORTS)));
     let payouts = state_directory.map(|directory| LocalFiles::in_directory(directory.join(PAYOUTS)));
     let (kyc, payouts) = (LocalKyc::default(), payouts.unwrap_or_default());
@@ -357,13 +381,14 @@ where
         downloads: downloads.clone(),
         legacy,
         activity,
+        clock,
     };
     Ok(Prepared { issuer, simulator, stripe, events, kyc, payouts, downloads, mounted: mount(backend).await? })
 }
 
 /// Starts the simulator if it is chosen, and returns how the functions reach their Stripe.
 fn simulator(
-    choice: StripeChoice,
+    (choice, clock): (StripeChoice, Clock),
     state_directory: Option<&Path>,
     url: &str,
 ) -> Result<(Option<Simulator>, StripeConfig), SimulatorError> {
@@ -373,7 +398,8 @@ fn simulator(
             let state_file = state_directory.map(|directory| directory.join(SIMULATOR_FILE));
             let config = SimulatorConfig { state_file, ..SimulatorConfig::default() };
             let access = simulator_access(url, &config);
-            Ok((Some(Simulator::start(config)?), access))
+            let simulator = Simulator::start_with_clock(config, move || clock.now().seconds())?;
+            Ok((Some(simulator), access))
         }
     }
 }

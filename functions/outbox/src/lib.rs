@@ -43,12 +43,7 @@ pub async fn run(app: &App, publisher: Option<&Publisher>, due: &Due) -> Result<
     if !due.changed.is_empty() || !due.named.is_empty() {
         return Ok(Done { events: publish_due(app, publisher, due).await?, ..Done::default() });
     }
-    let pass_and_fold = async {
-        let passed = pass_due(app, publisher, &due.tenant).await?;
-        // After a pass without a failure: a posting day is closed once its entries are sealed.
-        Ok::<_, Problem>((passed, figures::run(app, &due.tenant, FOLD_TIME_MAX).await?))
-    };
-    let (passed, recovered) = tokio::join!(pass_and_fold, run_due(app, &due.tenant));
+    let (passed, recovered) = tokio::join!(pass_and_fold(app, publisher, &due.tenant), run_due(app, &due.tenant));
     let ((Passed { events, sealed }, figures), recovered) = (passed?, recovered?);
     Ok(Done { recovered, events, sealed, figures })
 }
@@ -91,6 +86,20 @@ pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant)
         return Err(no_queue(tenant));
     }
     ended(passed.events).map(|()| passed)
+}
+
+/// Publishes and seals as [`pass_due`] does, and closes and folds the posting days that are over.
+///
+/// # Errors
+/// As [`pass_due`].
+pub async fn pass_and_fold(
+    app: &App,
+    publisher: Option<&Publisher>,
+    tenant: &Tenant,
+) -> Result<(Passed, Folded), Problem> {
+    let passed = pass_due(app, publisher, tenant).await?;
+    // After a pass without a failure: a posting day is closed once its entries are sealed.
+    Ok((passed, figures::run(app, tenant, FOLD_TIME_MAX).await?))
 }
 
 /// A run that leaves events waiting is reported as a failure, so that it is retried soon and an alarm is raised if it

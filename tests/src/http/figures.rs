@@ -2,6 +2,7 @@
 
 use super::World;
 use super::call::Call;
+use crate::audit::Books;
 use crate::cloud::gate;
 use ledger_core::account::Account;
 use ledger_core::dynamo::Value as Stored;
@@ -65,44 +66,52 @@ impl World {
     /// # Panics
     /// When an entry cannot be read.
     pub async fn added_up(&self, is_of: impl Fn(&JournalEntry) -> bool, only: impl Fn(Account) -> bool) -> Lines {
-        let mut lines = Lines::new();
-        for (_, _, row) in self.books().await.under("TXN#") {
-            let entry = JournalEntry::read(row).expect("an entry");
-            if !is_of(&entry) {
+        added_up(&self.books().await, is_of, only)
+    }
+}
+
+/// What the entries of books come to: of those that are chosen by the first function, the accounts that are by the second.
+///
+/// # Panics
+/// When an entry cannot be read.
+pub fn added_up(books: &Books, is_of: impl Fn(&JournalEntry) -> bool, only: impl Fn(Account) -> bool) -> Lines {
+    let mut lines = Lines::new();
+    for (_, _, row) in books.under("TXN#") {
+        let entry = JournalEntry::read(row).expect("an entry");
+        if !is_of(&entry) {
+            continue;
+        }
+        let operation = match row.get("reverses_operation") {
+            Some(Stored::S(reversed)) => format!("{}:{reversed}", entry.operation),
+            _ => entry.operation.clone(),
+        };
+        let mut net = BTreeMap::<(Account, String), Decimal>::new();
+        for posting in &entry.postings {
+            *net.entry((posting.account, posting.delta.asset().to_string())).or_default() += posting.delta.value();
+        }
+        let mut counted = Vec::new();
+        for ((account, asset), change) in net.into_iter().filter(|(_, change)| !change.is_zero()) {
+            if !only(account) {
                 continue;
             }
-            let operation = match row.get("reverses_operation") {
-                Some(Stored::S(reversed)) => format!("{}:{reversed}", entry.operation),
-                _ => entry.operation.clone(),
+            let class = match account {
+                Account::Customer(_) => "customers".to_owned(),
+                Account::Card(_) => "cards".to_owned(),
+                Account::Merchant(_) => "merchants".to_owned(),
+                Account::Tenant(_) => account.to_string(),
             };
-            let mut net = BTreeMap::<(Account, String), Decimal>::new();
-            for posting in &entry.postings {
-                *net.entry((posting.account, posting.delta.asset().to_string())).or_default() += posting.delta.value();
-            }
-            let mut counted = Vec::new();
-            for ((account, asset), change) in net.into_iter().filter(|(_, change)| !change.is_zero()) {
-                if !only(account) {
-                    continue;
-                }
-                let class = match account {
-                    Account::Customer(_) => "customers".to_owned(),
-                    Account::Card(_) => "cards".to_owned(),
-                    Account::Merchant(_) => "merchants".to_owned(),
-                    Account::Tenant(_) => account.to_string(),
-                };
-                let key = (operation.clone(), asset, class);
-                let line = lines.entry(key.clone()).or_default();
-                line.0 += u64::from(!counted.contains(&key));
-                counted.push(key);
-                if change.is_sign_negative() {
-                    line.2 -= change;
-                } else {
-                    line.1 += change;
-                }
+            let key = (operation.clone(), asset, class);
+            let line = lines.entry(key.clone()).or_default();
+            line.0 += u64::from(!counted.contains(&key));
+            counted.push(key);
+            if change.is_sign_negative() {
+                line.2 -= change;
+            } else {
+                line.1 += change;
             }
         }
-        lines
     }
+    lines
 }
 
 /// The lines of totals.

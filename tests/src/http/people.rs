@@ -1,11 +1,12 @@
 //! The callers that tests act as.
 
-use super::world::Tokens;
-use super::{Who, World};
+use super::world::{Tokens, new_key};
+use super::{Call, Who, World};
 use ledger_local::clock;
 use ledger_local::credential::Credential;
 use ledger_local::issuer::{Api, Grant, TOKEN_LIFETIME_S};
-use std::sync::atomic::AtomicU64;
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A member of the operator's staff.
 #[derive(Clone, Debug)]
@@ -56,5 +57,88 @@ impl World {
         let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process issues no token here") };
         let issuer = host.stack().issuer();
         Who::Bearer(issuer.issue_to(client, grant, clock::epoch_s(), TOKEN_LIFETIME_S).expect("a token"))
+    }
+}
+
+impl Customer {
+    /// A payment to a merchant, under a fresh key.
+    #[must_use]
+    pub fn pays(&self, merchant: &Merchant, amount: &str) -> Call {
+        let body = json!({"merchant_id": merchant.id, "amount": amount});
+        Call::post("/v1/me/payments", &self.who, &body).key(new_key())
+    }
+
+    /// A transfer to another customer, under a fresh key.
+    #[must_use]
+    pub fn sends(&self, to: &Customer, amount: &str) -> Call {
+        let body = json!({"to_customer_id": to.id, "amount": amount, "asset": "ECOPAY"});
+        Call::post("/v1/me/transfers", &self.who, &body).key(new_key())
+    }
+
+    /// A request for a one-time payment code, under a fresh key.
+    #[must_use]
+    pub fn requests_code(&self) -> Call {
+        Call::post("/v1/me/payment-code", &self.who, &json!({})).key(new_key())
+    }
+
+    /// A one-time payment code.
+    pub async fn code(&self, world: &World) -> String {
+        world.api.settle(&self.requests_code()).await.good().text("/code")
+    }
+}
+
+impl Merchant {
+    /// A refund of a payment, under a fresh key.
+    #[must_use]
+    pub fn refunds(&self, payment: &str, amount: &str) -> Call {
+        let path = format!("/v1/merchant/payments/{payment}/refunds");
+        Call::post(&path, &self.who, &json!({"amount": amount})).key(new_key())
+    }
+
+    /// A charge of a one-time code, under a fresh key.
+    #[must_use]
+    pub fn charges(&self, code: &str, amount: &str) -> Call {
+        let body = json!({"code": code, "amount": amount});
+        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
+    }
+
+    /// An authorization of a one-time code, under a fresh key.
+    #[must_use]
+    pub fn authorizes(&self, code: &str, amount: &str) -> Call {
+        let body = json!({"code": code, "amount": amount, "capture": false});
+        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
+    }
+
+    /// A capture of a payment, under a fresh key.
+    #[must_use]
+    pub fn captures(&self, payment: &str, amount: Option<&str>) -> Call {
+        let body = amount.map_or_else(|| json!({}), |amount| json!({"amount": amount}));
+        Call::post(&format!("/v1/merchant/payments/{payment}/capture"), &self.who, &body).key(new_key())
+    }
+
+    /// A void of a payment, under a fresh key.
+    #[must_use]
+    pub fn voids(&self, payment: &str) -> Call {
+        Call::post(&format!("/v1/merchant/payments/{payment}/void"), &self.who, &json!({})).key(new_key())
+    }
+}
+
+impl Terminal {
+    /// The next key of this enrolment.
+    pub fn next_key(&self) -> String {
+        let sequence = self.sequence.fetch_add(1, Ordering::SeqCst);
+        format!("{}-{}-{sequence}", self.id, self.credential.epoch)
+    }
+
+    /// A card operation, under the next key.
+    pub fn does(&self, verb: &str, card: &str, body: &Value) -> Call {
+        Call::post(&format!("/v1/terminal/cards/{card}/{verb}"), &self.who, body).key(self.next_key())
+    }
+
+    /// The reversal of an operation of this terminal's, under the next key.
+    pub fn reverses(&self, operation: &str, original: &Call) -> Call {
+        let key = original.key.as_deref().expect("a terminal's operation has a key");
+        let path = format!("/v1/terminal/operations/{operation}/{key}/reverse");
+        Call::post(&path, &self.who, &json!({})).key(self.next_key())
     }
 }

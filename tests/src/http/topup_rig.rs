@@ -19,6 +19,7 @@ use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::terms::TenantTerms;
+pub use ledger_local::clock::MovableClock as TestClock;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::StripeConfig;
@@ -29,7 +30,6 @@ use ledger_runtime::psp::Stripe;
 use ledger_runtime::topups::Recovered;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 use stripe_simulator::Simulator;
 use tokio::task::JoinHandle;
@@ -47,10 +47,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const BODY_BYTES_MAX: usize = 1 << 20;
 const WEBHOOK: &str = "/v1/webhooks/stripe";
-
-/// A clock that the test moves.
-#[derive(Clone, Debug, Default)]
-pub struct TestClock(Arc<AtomicI64>);
 
 /// A table and a Stripe, with their clients.
 #[derive(Clone)]
@@ -100,38 +96,6 @@ pub struct Wallet {
     pub held: String,
     /// The headroom reserved for amounts that may come in.
     pub reserved: String,
-}
-
-impl TestClock {
-    /// Sets the clock this far ahead of the system's.
-    pub fn ahead(&self, by: Duration) {
-        self.0.store(millis(by), Ordering::SeqCst);
-    }
-
-    /// Advances the clock.
-    pub fn forward(&self, by: Duration) {
-        self.0.fetch_add(millis(by), Ordering::SeqCst);
-    }
-
-    /// Sets the clock this many seconds ahead of the system's, or behind it if negative.
-    pub fn skew_s(&self, by: i64) {
-        self.0.store(by * 1000, Ordering::SeqCst);
-    }
-
-    /// The clock.
-    #[must_use]
-    pub fn clock(&self) -> Clock {
-        let (ahead, system) = (Arc::clone(&self.0), Clock::system());
-        Clock::from_fn(move || {
-            let by = ahead.load(Ordering::SeqCst);
-            let by_ms = Duration::from_millis(by.unsigned_abs());
-            if by < 0 { system.now().minus(by_ms) } else { system.now().plus(by_ms) }
-        })
-    }
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).expect("a test's time")
 }
 
 impl Rig {

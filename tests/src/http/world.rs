@@ -27,7 +27,7 @@ use ledger_runtime::execute::ApplyError;
 use ledger_runtime::metrics::Counting;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use stripe_simulator::SimulatorConfig;
 
 /// The lifetime of a test's tokens.
@@ -125,13 +125,16 @@ impl World {
     }
 
     /// The demo tenant of a stack in another process.
-    pub async fn remote(url: &str, (dynamodb_url, table): (&str, &str)) -> Self {
-        let (dynamodb, app, counting) =
-            host::clients((dynamodb_url, table), &simulator_access(url, &SimulatorConfig::default()), Clock::system())
-                .await;
+    pub async fn remote(url: &str, store: (&str, &str)) -> Self {
         let demo = Demo::fixed();
-        let owners = [demo.staff[0].clone(), demo.staff[1].clone()];
-        Self::over((&demo.tenant, table), url, (app, counting), dynamodb, (Tokens::Dev, owners)).await
+        Self::at(url, store, &demo.tenant, [demo.staff[0].clone(), demo.staff[1].clone()]).await
+    }
+
+    /// A tenant of any stack, over its DynamoDB and table, with the ids of two owners of the operator.
+    pub async fn at(url: &str, (dynamodb_url, table): (&str, &str), tenant: &str, owners: [String; 2]) -> Self {
+        let stripe = simulator_access(url, &SimulatorConfig::default());
+        let (dynamodb, app, counting) = host::clients((dynamodb_url, table), &stripe, Clock::system()).await;
+        Self::over((tenant, table), url, (app, counting), dynamodb, (Tokens::Dev, owners)).await
     }
 
     async fn over(
@@ -350,89 +353,6 @@ async fn open(app: &App, tenant: &Tenant, config: &Transaction) {
             Err(ApplyError::Problem(why)) if why.code() == "outcome_unknown" && unknown < 5 => unknown += 1,
             Err(why) => panic!("cannot open the tenant: {why:?}"),
         }
-    }
-}
-
-impl Customer {
-    /// A payment to a merchant, under a fresh key.
-    #[must_use]
-    pub fn pays(&self, merchant: &Merchant, amount: &str) -> Call {
-        let body = json!({"merchant_id": merchant.id, "amount": amount});
-        Call::post("/v1/me/payments", &self.who, &body).key(new_key())
-    }
-
-    /// A transfer to another customer, under a fresh key.
-    #[must_use]
-    pub fn sends(&self, to: &Customer, amount: &str) -> Call {
-        let body = json!({"to_customer_id": to.id, "amount": amount, "asset": "ECOPAY"});
-        Call::post("/v1/me/transfers", &self.who, &body).key(new_key())
-    }
-
-    /// A request for a one-time payment code, under a fresh key.
-    #[must_use]
-    pub fn requests_code(&self) -> Call {
-        Call::post("/v1/me/payment-code", &self.who, &json!({})).key(new_key())
-    }
-
-    /// A one-time payment code.
-    pub async fn code(&self, world: &World) -> String {
-        world.api.settle(&self.requests_code()).await.good().text("/code")
-    }
-}
-
-impl Merchant {
-    /// A refund of a payment, under a fresh key.
-    #[must_use]
-    pub fn refunds(&self, payment: &str, amount: &str) -> Call {
-        let path = format!("/v1/merchant/payments/{payment}/refunds");
-        Call::post(&path, &self.who, &json!({"amount": amount})).key(new_key())
-    }
-
-    /// A charge of a one-time code, under a fresh key.
-    #[must_use]
-    pub fn charges(&self, code: &str, amount: &str) -> Call {
-        let body = json!({"code": code, "amount": amount});
-        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
-    }
-
-    /// An authorization of a one-time code, under a fresh key.
-    #[must_use]
-    pub fn authorizes(&self, code: &str, amount: &str) -> Call {
-        let body = json!({"code": code, "amount": amount, "capture": false});
-        Call::post("/v1/merchant/charges", &self.who, &body).key(new_key())
-    }
-
-    /// A capture of a payment, under a fresh key.
-    #[must_use]
-    pub fn captures(&self, payment: &str, amount: Option<&str>) -> Call {
-        let body = amount.map_or_else(|| json!({}), |amount| json!({"amount": amount}));
-        Call::post(&format!("/v1/merchant/payments/{payment}/capture"), &self.who, &body).key(new_key())
-    }
-
-    /// A void of a payment, under a fresh key.
-    #[must_use]
-    pub fn voids(&self, payment: &str) -> Call {
-        Call::post(&format!("/v1/merchant/payments/{payment}/void"), &self.who, &json!({})).key(new_key())
-    }
-}
-
-impl Terminal {
-    /// The next key of this enrolment.
-    pub fn next_key(&self) -> String {
-        let sequence = self.sequence.fetch_add(1, Ordering::SeqCst);
-        format!("{}-{}-{sequence}", self.id, self.credential.epoch)
-    }
-
-    /// A card operation, under the next key.
-    pub fn does(&self, verb: &str, card: &str, body: &Value) -> Call {
-        Call::post(&format!("/v1/terminal/cards/{card}/{verb}"), &self.who, body).key(self.next_key())
-    }
-
-    /// The reversal of an operation of this terminal's, under the next key.
-    pub fn reverses(&self, operation: &str, original: &Call) -> Call {
-        let key = original.key.as_deref().expect("a terminal's operation has a key");
-        let path = format!("/v1/terminal/operations/{operation}/{key}/reverse");
-        Call::post(&path, &self.who, &json!({})).key(self.next_key())
     }
 }
 

@@ -24,3 +24,4 @@ mod statements;
 mod topup_faults;
 mod volumes;
 mod wind_downs;
+mod year;

@@ -16,6 +16,7 @@ pub struct Activity(Arc<Counts>);
 #[derive(Debug, Default)]
 struct Counts {
     requests: AtomicU64,
+    writes: AtomicU64,
     work: AtomicU64,
 }
 
@@ -24,6 +25,12 @@ impl Activity {
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.0.requests.load(Ordering::SeqCst)
+    }
+
+    /// The number of writes that were applied.
+    #[must_use]
+    pub fn writes(&self) -> u64 {
+        self.0.writes.load(Ordering::SeqCst)
     }
 
     /// Grows with each write, and with each query that finds work that is due now.
@@ -41,13 +48,14 @@ impl Activity {
 
     /// Counts a write.
     pub(super) fn count_write(&self) {
+        self.0.writes.fetch_add(1, Ordering::SeqCst);
         self.0.work.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Counts a query of the index `due` that found these rows.
     pub(super) fn count_due(&self, rows: &[Item], now: Timestamp) {
         if rows.iter().any(|row| is_due(row, now)) {
-            self.count_write();
+            self.0.work.fetch_add(1, Ordering::SeqCst);
         }
     }
 }
