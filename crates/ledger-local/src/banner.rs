@@ -104,6 +104,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn figures_are_asked_as_an_owner_of_the_tenant() {
+        let text = figures_text("http://127.0.0.1:3000", ("year", "owner-1"), ("2025-04-01", "2026-03-31"));
+        for needed in [
+            "`year` has played 2025-04-01 to 2026-03-31",
+            r#"/dev/token -H 'Content-Type: application/json' -d '{"tenant":"year","face":"admin","sub":"owner-1"}'"#,
+            "/v1/admin/totals?from=2026-03-31&to=2026-03-31",
+            "/v1/admin/prepaid-report?date=2026-03-31",
+        ] {
+            assert!(text.contains(needed), "{needed}");
+        }
+    }
+
+    #[test]
     fn text_names_urls_ids_and_commands() {
         let demo = Demo::fixed();
         let banner = Banner {

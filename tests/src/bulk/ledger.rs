@@ -1,6 +1,7 @@
 //! Books of customers who get money, pay three merchants and are partly refunded, and of merchants who are credited.
 
 use super::EACH;
+use super::trail::Sealed;
 use crate::model::Model;
 use ledger_core::account::Account;
 use ledger_core::adjustments::record::ReasonCode;
@@ -47,13 +48,14 @@ pub struct Contact {
 /// The books; holds only the last customer's rows and the merchants' balances.
 #[derive(Debug)]
 pub struct Ledger {
-    model: Model,
-    tenant: Tenant,
+    pub(super) model: Model,
+    pub(super) tenant: Tenant,
     terms: TenantTerms,
     /// The keys of what customers are looked up by; `None` if the records have no lookups.
     lookups: Option<MarkerKeys>,
     merchants: Vec<MerchantTerms>,
-    now: Timestamp,
+    pub(super) now: Timestamp,
+    pub(super) sealed: Sealed,
     ids: u128,
 }
 
@@ -106,7 +108,8 @@ impl Ledger {
 
     fn empty(now: Timestamp) -> Self {
         let tenant = Tenant::parse("bulk").expect("a slug");
-        Self { model: Model::new(), tenant, terms: terms(), lookups: None, merchants: Vec::new(), now, ids: 0 }
+        let (model, sealed, merchants) = (Model::new(), Sealed::default(), Vec::new());
+        Self { model, tenant, terms: terms(), lookups: None, merchants, now, sealed, ids: 0 }
     }
 
     fn add_merchant(&mut self, number: u128) -> MerchantTerms {
@@ -316,7 +319,7 @@ impl Ledger {
         transaction
     }
 
-    fn execute(&mut self, transaction: &Transaction) {
+    pub(super) fn execute(&mut self, transaction: &Transaction) {
         self.model.execute(transaction.items()).unwrap_or_else(|why| panic!("{transaction:?}: {why:?}"));
     }
 

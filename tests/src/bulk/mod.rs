@@ -3,6 +3,7 @@
 
 mod export;
 mod ledger;
+mod trail;
 
 pub use export::Export;
 pub use ledger::{Contact, Ledger};

@@ -5,7 +5,7 @@ use ledger_bench::growth::books::{Facts, Family, fill};
 use ledger_bench::growth::operations::{broken, exceptions};
 use ledger_bench::growth::series::{Measured, Series, collect};
 use ledger_bench::growth::tasks::{self, Task};
-use ledger_bench::growth::{plot, report};
+use ledger_bench::growth::{plot, progress, report};
 use ledger_local::engine::{Data, Engine, EngineConfig};
 use std::error::Error;
 use std::fs;
@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-/// Measures reads, payments and workers as the number of customers, one customer's history, one merchant's payments and
-/// the number of merchants grow. Exits with 1 if calls, items, units or memory grow beyond the declared shape.
+/// Measures reads, payments and workers as the number of customers, one customer's history, one merchant's payments,
+/// the number of merchants and the payments of a year grow. Exits with 1 if calls, items, units or memory grow beyond
+/// the declared shape.
 #[derive(Debug, Parser)]
 #[command(version, after_help = "Example: growth --factor 1,10 --plot growth.svg")]
 struct Args {
@@ -37,6 +38,9 @@ struct Args {
     /// File for the measurements, one JSON object a line
     #[arg(long)]
     json: Option<PathBuf>,
+    /// Continue a run that was stopped: sizes that the file of --json has are not measured again
+    #[arg(long, requires = "json")]
+    resume: bool,
     /// File for a plot, as SVG
     #[arg(long)]
     plot: Option<PathBuf>,
@@ -47,6 +51,11 @@ struct Args {
     #[arg(long, hide = true)]
     endpoint: Option<String>,
 }
+
+/// The payments of a year for each of the size of other books. Each day has some of every merchant.
+const YEAR_PAYMENTS: u64 = 200;
+/// The size of other books up to which CI makes a year.
+const SHORT_YEAR_MAX: u64 = 200;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -75,34 +84,50 @@ fn run(args: &Args) -> Outcome<bool> {
     if base < 20 || factors.contains(&0) || !factors.is_sorted() {
         return Err("give a base of at least 20, and factors above 0 in ascending order".into());
     }
-    let mut all = Vec::new();
+    let mut all = match &args.json {
+        Some(file) if args.resume && file.exists() => {
+            report::read_lines(&fs::read_to_string(file)?).map_err(|error| format!("{}: {error}", file.display()))?
+        }
+        _ => Vec::new(),
+    };
     for (number, family) in Family::ALL.into_iter().enumerate() {
         if !args.family.is_empty() && !args.family.contains(&(number + 1)) {
             continue;
         }
         for factor in factors {
-            if let Some(size) = size(family, base.saturating_mul(*factor)) {
-                grow(&mut all, &args.directory, family, size)?;
+            let Some(size) = size(family, base.saturating_mul(*factor), args.short) else { continue };
+            if has(&all, family, size) {
+                progress(&format!("{} {size}: measured before", family.name()));
+                continue;
+            }
+            grow(&mut all, &args.directory, family, size)?;
+            if let Some(file) = &args.json {
+                fs::write(file, report::json_lines(&all))?;
             }
         }
     }
-    if let Some(file) = &args.json {
-        fs::write(file, report::json_lines(&all))?;
-    }
+    // A run that continues may have added operations to an earlier family.
+    all.sort_by_key(|series| Family::ALL.iter().position(|family| family.name() == series.family));
     if let Some(file) = &args.plot {
         fs::write(file, plot::svg(&all)?)?;
     }
     show(&all)
 }
 
+/// Whether a family was measured at a size.
+fn has(all: &[Series], family: Family, size: u64) -> bool {
+    all.iter().any(|of| of.family == family.name() && of.points.iter().any(|point| point.size == size))
+}
+
 /// The size of a family's books; `None` if it has none this large.
-fn size(family: Family, size: u64) -> Option<u64> {
+fn size(family: Family, size: u64, short: bool) -> Option<u64> {
     match family {
         Family::Customers | Family::History | Family::Payments | Family::Found => Some(size),
         // One wallet at 20 payments a second has 12,000 in ten minutes.
         Family::Burst => (size <= 10_000).then_some(size),
         // At least as many as a page of a list has.
         Family::Merchants => Some((size / 10).max(10)),
+        Family::Year => (!short || size <= SHORT_YEAR_MAX).then(|| size.saturating_mul(YEAR_PAYMENTS)),
     }
 }
 
@@ -155,6 +180,7 @@ fn tasks(family: Family) -> &'static [Task] {
         }
         Family::Burst => &[Task::Sealing],
         Family::Found => &[Task::Finding],
+        Family::Year => &[Task::Folding, Task::Figures],
         Family::Merchants => &[Task::Crediting, Task::Sealing, Task::Reads, Task::Few],
     }
 }
@@ -175,9 +201,4 @@ fn measure_here(task: Task, endpoint: &str, directory: &Path) -> Outcome<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let measured = runtime.block_on(tasks::run(task, endpoint, facts, directory.to_owned()))?;
     Ok(writeln!(io::stdout(), "{}", serde_json::to_string(&measured)?)?)
-}
-
-fn progress(line: &str) {
-    // Progress is for a reader; without one it is lost.
-    let _ = writeln!(io::stderr(), "{line}");
 }

@@ -1,15 +1,13 @@
 //! Fills a table with books of a given size: items that the core's builders make, loaded into the engine's file in this
 //! process.
 
-use dynoxide::{AttributeValue, Database, ImportOptions};
-use ledger_core::dynamo::{Item, Value};
+use super::table::Table;
+use super::year;
 use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{CustomerId, TransactionId};
 use ledger_local::marker_keys;
 use ledger_runtime::clock::Clock;
 use ledger_tests::bulk::{Contact, Ledger};
-use ledger_tests::engine::create_request;
-use ledger_tests::wire::TABLE;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::Duration;
@@ -29,32 +27,34 @@ pub enum Family {
     Merchants,
     /// The number of customers that lists and searches find among.
     Found,
+    /// The payments of a year, by the same customers to the same merchants.
+    Year,
 }
 
 /// The time between two payments.
 const STEP: Duration = Duration::from_secs(10);
 /// The time in which a burst's payments are made.
 const BURST: Duration = Duration::from_secs(9 * 60);
+/// The time in which a year's payments are made.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// A pause longer than any time span that a worker reads again.
 const PAUSE: Duration = Duration::from_secs(60 * 60);
 /// The payments of the observed customer to the observed merchant that books of all sizes begin with: enough for a full
 /// page in every list, so that only what grows differs.
-const FIRST_PAYMENTS: u32 = 120;
+pub(super) const FIRST_PAYMENTS: u32 = 120;
 /// The place, from the oldest, after which a list's last full page begins.
 const LAST_PAGE_AFTER: u64 = 60;
 /// Enough yen for all payments of a customer.
-const GIVEN: u64 = 100_000_000;
+pub(super) const GIVEN: u64 = 100_000_000;
 /// The payments of each customer, if one merchant's payments grow.
 const PAYMENTS_EACH: u64 = 10;
-const MERCHANTS: u128 = 10;
+pub(super) const MERCHANTS: u128 = 10;
 /// The customers that books of all sizes begin with where lists and searches are measured: enough for a full page of each
 /// surname in each shard.
 const FIRST_FOUND: u32 = 1_600;
 /// The number of the observed customer.
 pub const OBSERVED: u64 = 0;
 const SURNAMES: [(&str, &str); 4] = [("山田", "ヤマダ"), ("佐藤", "サトウ"), ("鈴木", "スズキ"), ("田中", "タナカ")];
-/// How many items one import writes.
-const IMPORT_ITEMS: usize = 5_000;
 
 /// What the measuring processes know of the books.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,12 +77,23 @@ pub struct Facts {
     pub of_merchant: u64,
     /// The number of items.
     pub items: u64,
+    /// What is known of the year, if the books are of one.
+    pub year: Option<YearFacts>,
+}
+
+/// What the measuring processes know of a year's books.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct YearFacts {
+    /// A day in the first half of the year, `2026-11-21`. It is closed.
+    pub day: String,
+    /// The entries of the observed customer until the end of that day.
+    pub of_customer: u64,
 }
 
 impl Family {
     /// Every family, in the order of the report.
-    pub const ALL: [Self; 6] =
-        [Self::Customers, Self::History, Self::Payments, Self::Burst, Self::Merchants, Self::Found];
+    pub const ALL: [Self; 7] =
+        [Self::Customers, Self::History, Self::Payments, Self::Burst, Self::Merchants, Self::Found, Self::Year];
 
     /// The name.
     #[must_use]
@@ -94,13 +105,15 @@ impl Family {
             Self::Burst => "one customer's payments within ten minutes",
             Self::Merchants => "merchants",
             Self::Found => "customers to find",
+            Self::Year => "payments of a year",
         }
     }
 
     /// The time between two payments of books of this size.
     fn step(self, size: u64) -> Duration {
         match self {
-            Self::Burst => BURST / u32::try_from(size).unwrap_or(u32::MAX).max(1),
+            Self::Burst => spread(BURST, size),
+            Self::Year => spread(YEAR, size),
             Self::Customers | Self::History | Self::Payments | Self::Merchants | Self::Found => STEP,
         }
     }
@@ -112,6 +125,11 @@ impl Family {
         }
         MarkerKeys::parse(marker_keys::in_memory().expose()).map(Some).map_err(|error| error.to_string())
     }
+}
+
+/// The time between two of `size` payments that are made within `time`.
+fn spread(time: Duration, size: u64) -> Duration {
+    time / u32::try_from(size).unwrap_or(u32::MAX).max(1)
 }
 
 /// Writes books of a size into a new engine's file. They end shortly before the present.
@@ -144,6 +162,10 @@ pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
             Family::History | Family::Burst => pays(&mut ledger, Some(customer), (100.min(size - paid), step), others),
             // Merchants alone grow.
             Family::Merchants => size,
+            Family::Year => {
+                facts.year = Some(year::fill(&mut ledger, &mut table, customer, (size, step))?);
+                size
+            }
             Family::Found => {
                 ledger.wait(step);
                 let _ = ledger.open_as(&contact(u64::from(FIRST_FOUND) + 1 + before));
@@ -154,7 +176,7 @@ pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
     }
     table.load(ledger.take_rest())?;
     let of_growth = match family {
-        Family::Customers | Family::History | Family::Payments | Family::Burst => size,
+        Family::Customers | Family::History | Family::Payments | Family::Burst | Family::Year => size,
         Family::Merchants | Family::Found => 0,
     };
     facts.payments = u64::from(FIRST_PAYMENTS) + of_growth;
@@ -196,6 +218,7 @@ fn first_payments(ledger: &mut Ledger, customer: CustomerId) -> Result<Facts, St
         payments: 0,
         of_merchant: 0,
         items: 0,
+        year: None,
     })
 }
 
@@ -221,58 +244,6 @@ fn pays(
         let _ = ledger.pay(customer, 100 + number % 7, merchant(number));
     }
     payments
-}
-
-/// The table in the engine's file.
-struct Table {
-    database: Database,
-    waiting: Vec<dynoxide::Item>,
-    items: u64,
-}
-
-impl Table {
-    fn create(file: &Path) -> Result<Self, String> {
-        let path = file.to_str().ok_or("the directory's name is not UTF-8")?;
-        let failed = |error: dynoxide::DynoxideError| format!("{path}: {error}");
-        let database = Database::new(path).map_err(failed)?;
-        let request = serde_json::from_value(create_request()).map_err(|error| error.to_string())?;
-        let _ = database.create_table(request).map_err(failed)?;
-        database.enable_bulk_loading().map_err(failed)?;
-        Ok(Self { database, waiting: Vec::new(), items: 0 })
-    }
-
-    fn load(&mut self, items: Vec<Item>) -> Result<(), String> {
-        self.waiting.extend(items.into_iter().map(engine_item));
-        if self.waiting.len() >= IMPORT_ITEMS { self.import() } else { Ok(()) }
-    }
-
-    fn import(&mut self) -> Result<(), String> {
-        let items = std::mem::take(&mut self.waiting);
-        self.items += items.len() as u64;
-        let imported = self.database.import_items(TABLE, items, ImportOptions::default());
-        imported.map(drop).map_err(|error| format!("the items cannot be loaded: {error}"))
-    }
-
-    fn finish(mut self) -> Result<u64, String> {
-        self.import()?;
-        self.database.disable_bulk_loading().map_err(|error| error.to_string())?;
-        Ok(self.items)
-    }
-}
-
-fn engine_item(item: Item) -> dynoxide::Item {
-    item.into_iter().map(|(name, value)| (name, engine_value(value))).collect()
-}
-
-fn engine_value(value: Value) -> AttributeValue {
-    match value {
-        Value::S(text) => AttributeValue::S(text),
-        Value::N(number) => AttributeValue::N(number),
-        Value::Bool(truth) => AttributeValue::BOOL(truth),
-        Value::B(bytes) => AttributeValue::B(bytes),
-        Value::L(list) => AttributeValue::L(list.into_iter().map(engine_value).collect()),
-        Value::M(map) => AttributeValue::M(engine_item(map)),
-    }
 }
 
 #[cfg(test)]
@@ -303,17 +274,22 @@ mod tests {
     }
 
     #[test]
+    fn year_of_payments_is_sealed_and_its_days_are_closed() {
+        let file = std::env::temp_dir().join(format!("ledger-growth-year-{}.db", std::process::id()));
+        let facts = fill(&file, Family::Year, 400).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        let year = facts.year.unwrap();
+        // The observed customer has what it was given, the first payments, and each 200th of the year's first third.
+        assert_eq!((facts.payments, year.of_customer), (520, 1 + 120 + 1), "{year:?}");
+        // Each payment has an entry; each day has a segment and is closed.
+        assert!(facts.items > 520 + 2 * 365, "{}", facts.items);
+    }
+
+    #[test]
     fn contact_of_each_customer_is_its_own_and_surnames_return() {
         let (first, fifth) = (contact(OBSERVED), contact(4));
         assert_eq!((first.name.as_str(), fifth.name.as_str()), ("山田 0", "山田 4"));
         assert_eq!(contact(1_000_000).phone.as_deref(), Some("090-0100-0000"));
         assert_ne!((first.phone, first.email), (fifth.phone, fifth.email));
-    }
-
-    #[test]
-    fn values_keep_their_types_in_the_engine() {
-        let list = Value::L(vec![Value::Bool(true), Value::B(vec![1])]);
-        let expected = AttributeValue::L(vec![AttributeValue::BOOL(true), AttributeValue::B(vec![1])]);
-        assert_eq!(engine_value(list), expected);
     }
 }

@@ -11,6 +11,10 @@ const ALL_BETWEEN: &str = "the trail searches the payer's entries from the payme
 const READ_AGAIN: &str = "the entries that an account wrote in the last ten minutes are read again for each hundred \
                           that are published";
 
+const OF_A_BATCH: &str = "the entries of the batch that an instant is within are read again: those of at most an hour, \
+                          or of 128 segments";
+const NOT_FOLDED: &str = "the entries that are not folded are read: those of at most an hour, or of 32 segments";
+
 /// The shape of an operation while a family grows.
 #[must_use]
 pub fn shape(family: &str, operation: &str) -> Shape {
@@ -20,6 +24,9 @@ pub fn shape(family: &str, operation: &str) -> Shape {
             Shape::linear_because(EVERY_MERCHANT)
         }
         "crediting" | "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
+        "folding" | "customer's balance, end of a day" => Shape::LINEAR,
+        "own account, noon" | "merchant's balance, noon" => Shape::linear_because(OF_A_BATCH),
+        "totals of the open day" => Shape::linear_because(NOT_FOLDED),
         "sealing" if is(Family::Burst) => Shape::quadratic_because(READ_AGAIN),
         // Of one account the due index names the first 100 entries of each shard; a page of later ones is read twice.
         "sealing" => Shape::linear_within(500),
@@ -28,6 +35,8 @@ pub fn shape(family: &str, operation: &str) -> Shape {
         "audit trail of a payment refunded late" if is(Family::History) || is(Family::Burst) => {
             Shape::linear_because(ALL_BETWEEN)
         }
+        // They read many days, whose amounts and counts have a digit more in books of ten times the size.
+        "prepaid report" | "merchant's month" => Shape::flat_within(600),
         _ => Shape::FLAT,
     }
 }

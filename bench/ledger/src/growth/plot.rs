@@ -7,8 +7,9 @@ use plotters::prelude::*;
 
 const WIDTH: u32 = 900;
 const PANEL_HEIGHT: u32 = 340;
-/// The operations that are drawn. Readers with any kind of colour vision can tell the colours apart.
-const LINES: [(&str, RGBColor); 7] = [
+/// The operations that are drawn: first of most families, then of a year's. Readers with any kind of colour vision can
+/// tell the colours apart.
+const LINES: [(&str, RGBColor); 14] = [
     ("customer's balances", RGBColor(86, 180, 233)),
     ("history, last page", RGBColor(0, 114, 178)),
     ("merchant's payments, last page", RGBColor(0, 158, 115)),
@@ -16,6 +17,13 @@ const LINES: [(&str, RGBColor); 7] = [
     ("crediting", RGBColor(230, 159, 0)),
     ("sealing", RGBColor(213, 94, 0)),
     ("reconciliation", RGBColor(153, 153, 153)),
+    ("own account, noon", RGBColor(213, 94, 0)),
+    ("prepaid report", RGBColor(230, 159, 0)),
+    ("merchant's month", RGBColor(0, 158, 115)),
+    ("merchant's balance, end of a day", RGBColor(0, 114, 178)),
+    ("totals of a day", RGBColor(0, 0, 0)),
+    ("folding", RGBColor(153, 153, 153)),
+    ("customer's balance, end of a day", RGBColor(86, 180, 233)),
 ];
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;

@@ -1,7 +1,8 @@
 //! Series as Markdown tables and as JSON lines.
 
 use super::operations::shape;
-use super::series::{Point, Series};
+use super::series::{Measured, Point, Series, collect};
+use serde::Deserialize;
 use serde_json::json;
 use std::fmt::Write;
 
@@ -97,6 +98,29 @@ pub fn json_lines(all: &[Series]) -> String {
     text
 }
 
+/// A measurement as it is read from a line.
+#[derive(Deserialize)]
+struct Line {
+    family: String,
+    size: u64,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
+/// The series of lines that [`json_lines`] wrote.
+///
+/// # Errors
+/// A sentence that names the line that is not one.
+pub fn read_lines(text: &str) -> Result<Vec<Series>, String> {
+    let mut all = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let Line { family, size, measured } =
+            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", number + 1))?;
+        collect(&mut all, &family, size, vec![measured]);
+    }
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,5 +151,16 @@ mod tests {
         let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!((line["kind"].as_str(), line["size"].as_u64()), (Some("growth"), Some(10)));
         assert_eq!(line["counts"]["read_units"], 30);
+    }
+
+    #[test]
+    fn lines_in_any_order_give_the_series_again() {
+        let all = [series("crediting"), series("payment")];
+        let lines = json_lines(&all);
+        let backwards: Vec<&str> = lines.lines().rev().collect();
+        assert_eq!(read_lines(&lines).unwrap(), all);
+        let [payment, crediting] = &read_lines(&backwards.join("\n")).unwrap()[..] else { panic!("two series") };
+        assert_eq!((crediting, payment), (&all[0], &all[1]));
+        assert!(read_lines(&format!("{lines}{{}}")).unwrap_err().starts_with("line 5: "));
     }
 }

@@ -49,7 +49,10 @@ pub fn collect(all: &mut Vec<Series>, family: &str, size: u64, measured: Vec<Mea
     for Measured { operation, work, counts, micros, peak_bytes } in measured {
         let point = Point { size, work, counts, micros, peak_bytes };
         match all.iter_mut().find(|series| series.family == family && series.operation == operation) {
-            Some(series) => series.points.push(point),
+            Some(series) => {
+                series.points.push(point);
+                series.points.sort_by_key(|point| point.size);
+            }
             None => all.push(Series { family: family.to_owned(), operation, points: vec![point] }),
         }
     }

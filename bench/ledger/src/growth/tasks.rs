@@ -1,8 +1,11 @@
 //! What a measuring process does: requests of the API, and the workers until nothing is due.
 
+mod year;
+
 use super::api::{Api, Caller};
 use super::books::{Facts, OBSERVED, contact};
 use super::meter::{Meter, plain_client};
+use super::progress;
 use super::series::Measured;
 use crate::process::peak_bytes;
 use crate::stats::Latencies;
@@ -13,6 +16,7 @@ use ledger_core::ids::{Tenant, TransactionId};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::cursor::Cursor;
+use ledger_runtime::figures;
 use ledger_runtime::metrics::Counting;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{EventSink, Publisher, Sent, SinkError};
@@ -34,6 +38,8 @@ const TIMED: usize = 20;
 const FEW: u64 = 10;
 /// The most entries that the trail of one resource searches.
 const TRAIL_ENTRIES_MAX: u64 = 9_000;
+/// The time after which folding says how far it is.
+const FOLDING_PASS: Duration = Duration::from_secs(60);
 /// The most uncredited records that a merchant's balance sums.
 const UNCREDITED_MAX: u64 = 10_000;
 
@@ -54,6 +60,10 @@ pub enum Task {
     Finding,
     /// Makes a few payments, runs the workers for them, and runs them with nothing due.
     Few,
+    /// Folds all entries into the totals of days.
+    Folding,
+    /// Reads totals, balances at an instant, statements and reports.
+    Figures,
 }
 
 impl Task {
@@ -68,6 +78,8 @@ impl Task {
             Self::Reads => "reads",
             Self::Finding => "finding",
             Self::Few => "few",
+            Self::Folding => "folding",
+            Self::Figures => "figures",
         }
     }
 }
@@ -101,7 +113,8 @@ pub async fn run(task: Task, url: &str, facts: Facts, directory: PathBuf) -> Res
         Task::Reads => bench.reads().await,
         Task::Finding => bench.finding().await,
         Task::Few => bench.few().await,
-        Task::Crediting | Task::Sealing | Task::Reconciliation => {
+        Task::Figures => bench.figures().await,
+        Task::Crediting | Task::Sealing | Task::Reconciliation | Task::Folding => {
             let mut measured = bench.until_nothing_is_due(task).await?;
             measured.peak_bytes = peak_bytes(std::process::id());
             Ok(vec![measured])
@@ -341,7 +354,12 @@ impl Bench {
                 passed.sealed.records
             }
             Task::Reconciliation => self.reconcile().await?,
-            Task::Uncredited | Task::Reads | Task::Finding | Task::Few => 0,
+            Task::Folding => {
+                let folded = figures::run(&self.app, &self.tenant, FOLDING_PASS).await.map_err(failed)?;
+                progress(&format!("{} entries are folded", folded.entries));
+                usize::try_from(folded.entries).unwrap_or(usize::MAX)
+            }
+            Task::Uncredited | Task::Reads | Task::Finding | Task::Few | Task::Figures => 0,
         };
         Ok(done as u64)
     }

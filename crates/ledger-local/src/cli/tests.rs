@@ -38,6 +38,20 @@ fn stack_runs_without_a_sub_command() {
 }
 
 #[test]
+fn demo_year_is_played_in_memory() {
+    let run = parse("--demo year").unwrap().run;
+    let config = run.config();
+    assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::Memory, port: None })));
+    assert_eq!(config.state_directory, None);
+    assert_eq!(run.terminal_options("u"), "--url u --key-file 'target/ecopay/terminal-in-memory.json'");
+    for bad in
+        ["--demo month", "--demo year --data a.db", "--demo year --endpoint-url http://x", "--demo year --legacy 5"]
+    {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
 fn callback_urls_are_absolute_and_without_fragment() {
     let run = parse("--callback-url http://localhost:5173/callback --callback-url com.example.pay:/in").unwrap().run;
     assert_eq!(run.config().callbacks, ["http://localhost:5173/callback", "com.example.pay:/in"]);
