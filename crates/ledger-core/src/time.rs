@@ -150,7 +150,7 @@ impl BusinessDate {
     /// # Errors
     /// [`TimeError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
-        parse_canonical(text).map(Self).ok_or(TimeError)
+        parse_canonical(text).filter(|date: &jiff::civil::Date| date.year() > 0).map(Self).ok_or(TimeError)
     }
 
     /// The first instant of the day, and that of the next day.
@@ -180,7 +180,7 @@ impl BusinessDate {
 
     /// The date this many days earlier, or the first supported date.
     #[must_use]
-    pub fn days_before(self, days: u8) -> Self {
+    pub fn days_before(self, days: u16) -> Self {
         let earlier = self.0.checked_sub(jiff::Span::new().days(days));
         Self(earlier.unwrap_or(jiff::civil::Date::MIN))
     }

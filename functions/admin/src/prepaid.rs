@@ -66,7 +66,7 @@ pub(crate) struct ExcludedAssetView {
     /// `not_paid_for`: it is issued without payment. `not_money`: it is no value in money.
     #[schema(value_type = words::PrepaidExclusion)]
     why: &'static str,
-    /// What customers and cards have of it.
+    /// What customers, cards and the holders of closed accounts have of it.
     unused: String,
 }
 
@@ -112,6 +112,7 @@ const COLUMNS: &[&str] = &[
     "cards",
     "unclaimed",
     "deposit",
+    "status",
 ];
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/prepaid-report")
@@ -155,7 +156,7 @@ pub(crate) async fn get(State(app): State<App>, who: Admin, mut params: Params) 
             let report = PrepaidReport::new(&opening, &sums, &closing).map_err(|_| Problem::internal())?;
             let status = totals_status(figures.is_closed(base.date()));
             return if wants_csv {
-                file(base, &report).map(IntoResponse::into_response)
+                file(base, status, &report).map(IntoResponse::into_response)
             } else {
                 Ok(Json(PrepaidReportView::new(base, status, &report)).into_response())
             };
@@ -165,8 +166,10 @@ pub(crate) async fn get(State(app): State<App>, who: Admin, mut params: Params) 
 }
 
 /// A row for each asset, and one for the sum.
-fn file(base: BaseDate, report: &PrepaidReport) -> Result<CsvFile, Problem> {
+fn file(base: BaseDate, status: &'static str, report: &PrepaidReport) -> Result<CsvFile, Problem> {
     let none = Cell::plain("");
+    // The status is the last column of each row.
+    let width = COLUMNS.len().saturating_sub(1);
     let instrument = |of: &PrepaidInstrument| {
         let PrepaidFlows { issued, granted, taken_over, used, refunded, lapsed, disputed, corrected } = &of.flows;
         let sums = [
@@ -191,14 +194,14 @@ fn file(base: BaseDate, report: &PrepaidReport) -> Result<CsvFile, Problem> {
     };
     let excluded = |of: &ExcludedAsset| {
         let mut row = vec![Cell::plain(base.date()), Cell::plain(&of.asset), Cell::plain(of.why.name())];
-        row.resize(COLUMNS.len(), none.clone());
+        row.resize(width, none.clone());
         if let Some(unused) = row.get_mut(UNUSED_COLUMN) {
             *unused = Cell::plain(of.unused.text());
         }
         row
     };
     let mut sum = vec![Cell::plain(base.date()), Cell::plain("JPY"), Cell::plain("sum")];
-    sum.resize(COLUMNS.len(), none.clone());
+    sum.resize(width, none.clone());
     if let Some(unused) = sum.get_mut(UNUSED_COLUMN) {
         *unused = Cell::plain(report.unused.text());
     }
@@ -206,6 +209,7 @@ fn file(base: BaseDate, report: &PrepaidReport) -> Result<CsvFile, Problem> {
         *last = Cell::plain(deposit.text());
     }
     let rows = report.instruments.iter().map(instrument).chain(report.excluded.iter().map(excluded)).chain([sum]);
+    let rows = rows.map(|row| row.into_iter().chain([Cell::plain(status)]).collect());
     CsvFile::new(&format!("prepaid-{}", base.date()), COLUMNS, rows)
 }
 

@@ -3,6 +3,7 @@
 
 use super::psp_tap::PspTap;
 use super::tap::Tap;
+use super::terms::timed;
 use super::topup_rig::TestClock;
 use super::world::new_key;
 use super::{Answer, Call, Host, Merchant, World, approvals, host};
@@ -144,8 +145,20 @@ impl Settling {
         Self::of(host, world, destination).await
     }
 
+    /// A merchant of a new tenant whose functions and workers go by a clock of the test, paid by bank file.
+    pub async fn timed(tenant: &str) -> (Self, TestClock) {
+        let (world, clock) = timed(tenant, |_| {}).await;
+        let shop = Self::by(clock.clone(), (world.host(), world), destination()).await;
+        (shop, clock)
+    }
+
     async fn of(host: Arc<Host>, world: World, destination: Value) -> Self {
-        let (tap, hand) = (Tap::default(), TestClock::default());
+        Self::by(TestClock::default(), (host, world), destination).await
+    }
+
+    /// With workers that go by a clock.
+    async fn by(hand: TestClock, (host, world): (Arc<Host>, World), destination: Value) -> Self {
+        let tap = Tap::default();
         let stack = host.stack();
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));
         let client = tap.client(stack.dynamodb_url(), true).await;

@@ -177,14 +177,22 @@ impl World {
         }
     }
 
+    /// The stack in this process.
+    ///
+    /// # Panics
+    /// When the stack runs in another process.
+    pub(super) fn host(&self) -> Arc<Host> {
+        let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process") };
+        host.clone()
+    }
+
     /// A token with these claims, issued at `at_s` (Unix seconds) for `lifetime_s` by a stack in this process.
     ///
     /// # Panics
     /// When the stack runs in another process.
     #[must_use]
     pub fn issue(&self, grant: &Grant, at_s: i64, lifetime_s: i64) -> Who {
-        let Tokens::Host(host) = &self.tokens else { panic!("a stack in another process issues no token here") };
-        Who::Bearer(host.stack().issuer().issue(grant, at_s, lifetime_s).expect("a token"))
+        Who::Bearer(self.host().stack().issuer().issue(grant, at_s, lifetime_s).expect("a token"))
     }
 
     /// The claims of a token of this tenant.

@@ -107,6 +107,10 @@ async fn balances_at_every_instant_are_the_sums_of_the_entries_before_it() {
     assert!(journal.accounts().len() > 6, "{:?}", journal.accounts());
     journal.check(world).await;
     let merchant = Account::parse(&format!("merchant:{}", town.merchants[0].id)).expect("an account");
+    // The first closing is that of all earlier days.
+    for account in [customer(&town, 0), merchant] {
+        assert_eq!(shown(world, account, &first.days_before(9).to_string()).await["status"], "closed", "{account}");
+    }
     for (at, status) in [(first, "closed"), (first.next(), "closed")] {
         let shown = shown(world, merchant, &at.to_string()).await;
         assert_eq!((&shown["status"], balances(&shown)), (&status.into(), journal.balances(merchant, at.bounds().1)));
@@ -139,6 +143,26 @@ async fn balances_have_an_entry_that_was_sealed_late_from_its_posting_day_on() {
     assert_eq!(shown(world, customer(&town, 0), &date.to_string()).await, closed);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn balances_have_an_entry_that_was_sealed_after_the_first_closing_from_the_day_after_it_on() {
+    let town = Town::new("balances-first").await;
+    let world = &town.world;
+    let date = today(world);
+    town.trade().await;
+    let _ = world.seal().await.expect("the run succeeds");
+    let before = ids(world).await;
+    let _ = world.api.settle(&town.customers[0].pays(&town.merchants[0], "11")).await.good();
+    town.next_noon();
+    town.next_noon();
+    // The first closing is that of the next day, and the entry is not sealed.
+    assert_eq!(world.fold().await.days, 1);
+    let late: BTreeMap<_, _> = ids(world).await.difference(&before).map(|id| (*id, date.next().next())).collect();
+    let _ = world.seal_and_fold().await;
+    Journal::read(world, &late).await.check(world).await;
+    let at = date.to_string();
+    assert_eq!(shown(world, customer(&town, 0), &at).await["status"], "closed");
+}
+
 fn customer(town: &Town, at: usize) -> Account {
     Account::parse(&format!("customer:{}", town.customers[at].id)).expect("an account")
 }
@@ -151,8 +175,10 @@ async fn ids(world: &World) -> BTreeSet<TransactionId> {
 async fn balances_and_totals_have_the_entries_from_before_the_trail_had_lanes() {
     let town = Town::under("balances-chain", RecordVersion::V1).await;
     let world = &town.world;
-    let refused = Call::get("/v1/admin/totals", &world.operator.who);
-    let _ = world.api.send(&refused).await.problem(400, "wrong_state");
+    let of_customer = format!("{}?at={}", path(&customer(&town, 0).to_string()), today(world).days_before(1));
+    for path in ["/v1/admin/totals", &of_customer] {
+        let _ = world.api.send(&Call::get(path, &world.operator.who)).await.problem(400, "wrong_state");
+    }
     town.trade().await;
     let _ = world.seal().await.expect("the run succeeds");
     town.next_noon();
@@ -178,7 +204,7 @@ async fn balances_are_right_while_a_batch_is_added() {
     loop {
         let _ = shop.take("100").await;
         let _ = world.seal().await.expect("the run succeeds");
-        // A worker dies at this write.
+        // A worker stops at this write.
         shop.hand.forward(HOUR * 24);
         shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(Fault::Refused)]));
         let _ = fold(&shop.app, &tenant).await;

@@ -294,7 +294,19 @@ async fn totals_are_refused_for_days_that_are_not_in_order_and_without_permissio
     for query in ["from=yesterday", "to=2026-02-30", "by=till", "by=merchant&cursor=x", "limit=0", "hello=1"] {
         let _ = world.api.send(&at(query)).await.problem(400, "invalid_request");
     }
-    // The day after today has no totals.
-    let none = world.totals("day", (date.next(), date.next()), 20).await;
-    assert_eq!(none, Vec::<Value>::new());
+    let many = world.api.send(&at(&format!("from={}&to={date}&by=merchant", date.days_before(366)))).await;
+    let many = many.problem(400, "invalid_request");
+    assert_eq!(many.text("/detail"), "from: must be less than 366 days before `to`");
+    assert_eq!(world.totals("merchant", (date.days_before(365), date), 20).await, Vec::<Value>::new());
+    // The day after today has no totals, and a cursor after the last day has none after it.
+    town.trade().await;
+    let _ = world.seal().await.expect("the run succeeds");
+    for by in ["day", "merchant"] {
+        let none = world.totals(by, (date.next(), date.next()), 20).await;
+        assert!(none.iter().all(|item| item["operations"] == json!([])), "{none:?}");
+    }
+    let first = world.api.send(&at(&format!("from={}&to={}&limit=1", date.days_before(1), date))).await.good();
+    let cursor = first.text("/next_cursor");
+    let past = format!("from={0}&to={0}&limit=1&cursor={cursor}", date.days_before(3));
+    assert_eq!(world.api.send(&at(&past)).await.good().json()["items"], json!([]));
 }

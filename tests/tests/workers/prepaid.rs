@@ -19,8 +19,8 @@ fn is_base_date(date: BusinessDate) -> bool {
 }
 
 /// The days since the base date before this date.
-fn days_to_base_date(date: BusinessDate) -> u8 {
-    (1..=u8::MAX).find(|days| is_base_date(date.days_before(*days))).expect("a base date")
+fn days_to_base_date(date: BusinessDate) -> u16 {
+    (1..=u16::MAX).find(|days| is_base_date(date.days_before(*days))).expect("a base date")
 }
 
 /// A clock that shows the day before the last base date, whose next noon is on that date.
@@ -94,6 +94,10 @@ async fn prepaid_report_is_a_file_if_that_is_asked_for() {
     assert_eq!(answer.header("content-type").expect("a type"), "text/csv; charset=utf-8; header=present");
     assert!(answer.header("content-disposition").expect("a name").contains("prepaid-20"));
     assert!(answer.body.starts_with("\u{feff}date,asset,instrument,opening,"), "{}", answer.body);
+    let rows: Vec<&str> = answer.body.trim_end().split("\r\n").collect();
+    assert!(rows[0].ends_with(",deposit,status") && rows[1].ends_with(",,provisional"), "{rows:#?}");
+    let columns = |row: &str| row.split(',').count();
+    assert!(rows.iter().all(|row| columns(row) == columns(rows[0])), "{rows:#?}");
     for query in ["?date=2026-09-29", "?date=x", "?format=pdf", "?hello=1"] {
         let _ = world.api.send(&report(world, query)).await.problem(400, "invalid_request");
     }

@@ -1,10 +1,12 @@
 //! A merchant's month: it adds up, equals the books, and its fees are invoices.
 
 use ledger_core::terms::RecordVersion;
+use ledger_core::time::BusinessMonth;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::{Call, Who};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 fn number(value: &Value) -> Decimal {
     value.as_str().expect("a text").parse().expect("a number")
@@ -62,8 +64,39 @@ async fn statement_adds_up_and_its_invoices_are_the_fees_of_settlements() {
         rows[0].starts_with("month,merchant_id,merchant,row,date,asset,part,count,gained,lost,balance,"),
         "{rows:#?}"
     );
+    assert!(rows[0].ends_with(",status") && rows[1].ends_with(",provisional"), "{rows:#?}");
     let kinds: Vec<&str> = rows[1..].iter().filter_map(|row| row.split(',').nth(3)).collect();
     assert_eq!(kinds, ["opening", "part", "part", "part", "part", "closing", "invoice", "tax_rate", "payout"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payout_that_is_returned_months_later_is_in_the_statement_of_that_month() {
+    let (shop, clock) = Settling::timed("statement-returned").await;
+    let world = &shop.world;
+    let _ = shop.take("3000").await;
+    shop.credit().await;
+    let settlement = shop.close().await;
+    let _ = shop.walk(&settlement).await;
+    let month = world.app.now().business_date().month();
+    clock.forward(Duration::from_secs(70 * 24 * 60 * 60));
+    let request = shop.about(&settlement, "returns", &json!({"note": "the bank returned it"}));
+    let returned = shop.good(&request).await.text("/return_id");
+    let approval = shop.about(&settlement, &format!("returns/{returned}/approve"), &json!({}));
+    let _ = shop.good(&Call { who: world.second.who.clone(), ..approval }).await;
+    let _ = world.seal_and_fold().await;
+    let later = world.app.now().business_date().month();
+    assert_ne!(month, later);
+    let statement = async |month: BusinessMonth| {
+        let path = format!("/v1/merchant/statements?month={month}");
+        let shown = seen(&shop, &path, &shop.merchant.who).await;
+        let amounts = |of: &str, name: &str| -> Decimal {
+            shown[of].as_array().expect("lines").iter().map(|line| number(&line[name])).sum()
+        };
+        (amounts("payouts", "amount"), amounts("invoices", "fee"))
+    };
+    let payable = number(&shop.view(&settlement).await["payable"]);
+    assert_eq!(statement(month).await.0, payable);
+    assert_eq!(statement(later).await, (-payable, Decimal::ZERO));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

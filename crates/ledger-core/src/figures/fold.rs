@@ -1,7 +1,7 @@
 //! How far the sealed entries are folded into the totals of days.
 //!
 //! The fold goes on in batches of whole segments. A batch is planned in one transaction, its totals are written in any
-//! number of others, each of which adds it once, and then it is completed. A worker that dies leaves a plan, which the next
+//! number of others, each of which adds it once, and then it is completed. A worker that stops leaves a plan, which the next
 //! one carries out from the beginning: totals that have the batch are left as they are.
 
 use super::day::{ClosedDay, VERSION, check_version, segments};

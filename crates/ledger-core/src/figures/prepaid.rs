@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The months and days of base dates.
 const BASE_DATES: [(u8, u8); 2] = [(3, 31), (9, 30)];
 /// The most days between two base dates.
-const HALF_YEAR_DAYS_MAX: u8 = 184;
+const HALF_YEAR_DAYS_MAX: u16 = 183;
 /// The most unused balance without a deposit, in yen.
 const WITHOUT_DEPOSIT_MAX_YEN: &str = "10000000";
 
@@ -106,7 +106,7 @@ impl BaseDate {
     /// The last base date before a day.
     #[must_use]
     pub fn before(day: BusinessDate) -> Self {
-        let days = (1..HALF_YEAR_DAYS_MAX).map(|days| day.days_before(days));
+        let days = (1..=HALF_YEAR_DAYS_MAX).map(|days| day.days_before(days));
         days.filter_map(Self::new).next().unwrap_or(Self(day))
     }
 
@@ -199,8 +199,10 @@ impl PrepaidFlows {
         for (line, moved) in sums.lines.iter().filter(|(line, _)| line.asset == *asset) {
             by_operation.entry(&line.operation).or_default().push((line, moved));
         }
-        // What entries move between others changes nothing of what is unused: settlements, for example.
-        by_operation.retain(|_, lines| lines.iter().any(|(line, _)| holds_unused(line.accounts)));
+        // What entries move between others changes nothing of what is unused: settlements, for example. A refund whose holder's
+        // value has lapsed is in two flows, whatever other refunds there are.
+        let is_lapsed = |line: &Line| line.accounts == AccountClass::Tenant(TenantAccount::Breakage);
+        by_operation.retain(|_, lines| lines.iter().any(|(line, _)| holds_unused(line.accounts) || is_lapsed(line)));
         let mut flows = Self::none(asset);
         for (operation, lines) in by_operation {
             // One adjustment corrects a holder and another a merchant, so that only the holders' side says what was corrected.

@@ -1,7 +1,7 @@
 //! A merchant's month: what changed its balance, and the fees that it was charged.
 
 use super::tally::{Moved, Sums};
-use super::totals::Balances;
+use super::totals::{Balances, balances_after};
 use crate::account::{Account, TenantAccount};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{MerchantId, SettlementId};
@@ -97,15 +97,11 @@ impl StatementPart {
     }
 }
 
-/// A merchant's balances over a month, by asset.
+/// A merchant's balances over a month, by asset: those at its beginning, and what changed them.
 ///
 /// # Errors
 /// [`MoneyError`] if a sum does not fit.
-pub fn statement(
-    opening: &Balances,
-    sums: &Sums,
-    closing: &Balances,
-) -> Result<BTreeMap<Asset, StatementSums>, MoneyError> {
+pub fn statement(opening: &Balances, sums: &Sums) -> Result<BTreeMap<Asset, StatementSums>, MoneyError> {
     let mut assets = BTreeMap::<Asset, StatementSums>::new();
     let none = |asset: &Asset| StatementSums {
         opening: Balance::zero(asset.clone()),
@@ -116,7 +112,7 @@ pub fn statement(
         let of = assets.entry(asset.clone()).or_insert_with(|| none(asset));
         of.opening = of.opening.checked_apply(sum)?;
     }
-    for ((_, asset), sum) in closing {
+    for ((_, asset), sum) in &balances_after(opening, sums)? {
         let of = assets.entry(asset.clone()).or_insert_with(|| none(asset));
         of.closing = of.closing.checked_apply(sum)?;
     }

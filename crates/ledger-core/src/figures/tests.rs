@@ -208,10 +208,22 @@ fn each_batch_is_listed_with_its_changes_until_there_are_too_many() {
     // A terminal has no balance.
     let terminal = *day.sums.keys().find(|of| keys::TotalsGroup::Terminals.has(**of)).unwrap();
     assert_eq!(after(terminal, 2).batches, Some(Vec::new()));
-    assert!(after(TotalsOf::Tenant, 1_000).batches.is_some());
-    let many = after(TotalsOf::Tenant, 1_001);
-    assert_eq!(many.batches, None);
-    assert_eq!(many.after(1_002, &day.sums[&TotalsOf::Tenant], day.span).unwrap().batches, None);
+    let merchant = *day.sums.keys().find(|of| keys::TotalsGroup::Merchants.has(**of)).unwrap();
+    for (of, listed, bytes_max) in [(TotalsOf::Tenant, 1_600, 200_000), (merchant, 600, 40_000)] {
+        let item = stored(&after(of, listed).put(&tenant(), None));
+        let texts = item.texts("batches", |text| Ok::<_, ()>(text.len())).unwrap();
+        assert!((bytes_max / 2..=bytes_max).contains(&texts.iter().sum::<usize>()), "{of}: {}", texts.len());
+        let many = after(of, 2 * listed);
+        assert_eq!(many.batches, None, "{of}");
+        assert_eq!(many.after(2 * listed + 1, &day.sums[&of], day.span).unwrap().batches, None);
+    }
+}
+
+#[test]
+fn year_of_a_date_has_four_digits_and_is_after_the_first() {
+    for wrong in ["0000-12-31", "-0001-01-01", "-000001-01-01", "+002026-01-01", "12026-01-01"] {
+        assert!(BusinessDate::parse(wrong).is_err(), "{wrong}");
+    }
 }
 
 #[test]

@@ -21,13 +21,15 @@ const CUSTOMERS: &str = "active_customers";
 const CARDS: &str = "active_cards";
 const NEW_CUSTOMERS: &str = "new_customers";
 const BATCHES: &str = "batches";
-/// The most batches that are listed beside totals, so that their item stays far below 400 KB: of some 12 million entries.
-const BATCHES_MAX: usize = 1_000;
+/// The largest lists of batches beside totals, in bytes: of the tenant some 900 batches, of several million entries. An item
+/// stays far below 400 KB, and a transaction with one of the tenant and others of merchants below 4 MB.
+const TENANT_BATCHES_BYTES_MAX: usize = 200_000;
+const MERCHANT_BATCHES_BYTES_MAX: usize = 40_000;
 
 /// The balance of each class of accounts and asset. One of zero is not in it.
 pub type Balances = BTreeMap<(AccountClass, Asset), Delta>;
 
-/// The totals of a day, of the tenant, a merchant or a terminal.
+/// The totals of a day, of the tenant, a merchant, a shop or a terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayTotals {
     /// What they are of.
@@ -38,7 +40,7 @@ pub struct DayTotals {
     pub batch: u64,
     /// The sums.
     pub sums: Sums,
-    /// What each batch changed, of a tenant's or a merchant's totals; `None` if they are too many to be listed.
+    /// What each batch changed, of a tenant's or a merchant's totals; `None` if the list would be too large.
     pub batches: Option<Vec<BatchChanges>>,
     /// What the tenant's totals have once the day is closed.
     pub closing: Option<ClosingFigures>,
@@ -131,12 +133,16 @@ impl DayTotals {
     /// [`MoneyError`] if a sum does not fit.
     pub fn after(&self, batch: u64, more: &Sums, span: Option<Span>) -> Result<Self, MoneyError> {
         let mut after = Self { batch, ..self.with(more)? };
-        if let (Some(batches), Some(span), TotalsOf::Tenant | TotalsOf::Merchant(_)) =
-            (&mut after.batches, span, self.of)
-        {
+        let bytes_max = match self.of {
+            TotalsOf::Tenant => TENANT_BATCHES_BYTES_MAX,
+            TotalsOf::Merchant(_) => MERCHANT_BATCHES_BYTES_MAX,
+            TotalsOf::Shop(..) | TotalsOf::Terminal(_) => return Ok(after),
+        };
+        if let (Some(batches), Some(span)) = (&mut after.batches, span) {
             batches.push(BatchChanges { batch, span, changes: more.changes()? });
         }
-        after.batches = after.batches.filter(|batches| batches.len() <= BATCHES_MAX);
+        let bytes = |batches: &Vec<BatchChanges>| batches.iter().map(|batch| batch_text(batch).len()).sum::<usize>();
+        after.batches = after.batches.filter(|batches| bytes(batches) <= bytes_max);
         Ok(after)
     }
 

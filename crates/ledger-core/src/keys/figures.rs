@@ -5,8 +5,8 @@ use crate::ids::{MerchantId, ShopId, Tenant, TerminalId};
 use crate::time::BusinessDate;
 use std::fmt;
 
-/// The prefix of closed posting days. This and the other prefixes begin with that of bulk grants: the reconciliation of an
-/// earlier release knows that as work of the tenant, and reports items of unknown kinds.
+/// The prefix of closed posting days. This and the other prefixes begin with that of bulk grants, so that the reconciliation
+/// of an earlier release accepts them: it reports items of other kinds.
 const CLOSED_DAY: &str = "JOB#day#";
 /// The prefix of the totals of a day.
 pub(crate) const DAY_TOTALS: &str = "JOB#totals#";
@@ -159,7 +159,7 @@ pub fn active_on(date: BusinessDate) -> String {
     format!("{ACTIVE}{date}#")
 }
 
-/// The accounts that were active on a day, of those that one batch of the fold met.
+/// The accounts that entries of one batch of the fold changed on a day.
 #[must_use]
 pub fn active(tenant: &Tenant, date: BusinessDate, batch: u64) -> Key {
     Partition::tenant(tenant).item(format!("{}{batch:010}", active_on(date)))

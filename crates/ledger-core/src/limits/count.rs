@@ -19,7 +19,7 @@ const USE: &str = "use_";
 
 /// The days whose counts are removed: those of a machine whose clock is late may still be yesterday's. What is older
 /// stays on an account that was not used for longer.
-const REMOVED_DAYS: std::ops::RangeInclusive<u8> = 2..=32;
+const REMOVED_DAYS: std::ops::RangeInclusive<u16> = 2..=32;
 /// The months whose counts are removed, likewise.
 const REMOVED_MONTHS: std::ops::RangeInclusive<u8> = 2..=4;
 

@@ -237,7 +237,7 @@ impl Leased<Preview> {
 /// # Errors
 /// [`PlanRefusal::Invalid`] if the days are not 1 to [`PREVIEW_DAYS_MAX`].
 pub fn plan(request: &PreviewRequest, cx: &Context) -> Result<Planned<Preview>, PlanRefusal> {
-    let days = u8::try_from(request.days).ok().filter(|days| (1..=PREVIEW_DAYS_MAX).contains(&u32::from(*days)));
+    let days = u16::try_from(request.days).ok().filter(|days| (1..=PREVIEW_DAYS_MAX).contains(&u32::from(*days)));
     let days = days.ok_or(PlanRefusal::Invalid { field: "days", why: "must be 1 to 31" })?;
     let preview = Preview {
         id: PreviewId::new(cx.resource_id),

@@ -18,7 +18,7 @@ const OWN: &str = "own_";
 /// How long after midnight in Japan a closing day's run starts: the last payments of the day are credited.
 const CLOSING_MARGIN: Duration = Duration::from_secs(10 * 60);
 /// The most days for which runs are started late, if no worker ran.
-const DAYS_LATE_MAX: u8 = 31;
+const DAYS_LATE_MAX: u16 = 31;
 
 /// The stored item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

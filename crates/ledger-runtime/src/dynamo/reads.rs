@@ -272,21 +272,40 @@ impl Dynamo {
         Ok(self.rows(query).await?.into_iter().map(convert::kept).collect())
     }
 
+    /// Counts the items of a query. It holds one page of them at a time.
+    ///
+    /// # Errors
+    /// [`ReadError`] if a read fails.
+    pub async fn count(&self, query: &Query) -> Result<usize, ReadError> {
+        let mut count = 0_usize;
+        self.pages(query, |page| count = count.saturating_add(page.len())).await?;
+        Ok(count.min(query.items_max().unwrap_or(usize::MAX)))
+    }
+
     async fn rows(&self, query: &Query) -> Result<Vec<Stored>, ReadError> {
-        let sort_attribute = query.sort_attribute();
         let mut rows = Vec::new();
+        self.pages(query, |page| rows.extend(page)).await?;
+        rows.truncate(query.items_max().unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
+    async fn pages(&self, query: &Query, mut each: impl FnMut(Vec<Stored>) + Send) -> Result<(), ReadError> {
+        let sort_attribute = query.sort_attribute();
+        let mut found = 0_usize;
         let mut request = query.request(0, None);
         while let Some(page) = request.take() {
             let answer = self.ask(page).await?;
-            rows.extend(answer.items.into_iter().flatten().filter(|row| {
+            let mut rows: Vec<Stored> = answer.items.into_iter().flatten().collect();
+            rows.retain(|row| {
                 let sort_key = row.get(sort_attribute).and_then(|key| key.as_s().ok());
                 sort_key.is_none_or(|sort_key| query.includes(sort_key))
-            }));
-            let is_full = query.items_max().is_some_and(|items| rows.len() >= items);
-            request = answer.next.filter(|_| !is_full).and_then(|next| query.request(rows.len(), Some(next)));
+            });
+            found = found.saturating_add(rows.len());
+            each(rows);
+            let is_full = query.items_max().is_some_and(|items| found >= items);
+            request = answer.next.filter(|_| !is_full).and_then(|next| query.request(found, Some(next)));
         }
-        rows.truncate(query.items_max().unwrap_or(usize::MAX));
-        Ok(rows)
+        Ok(())
     }
 }
 

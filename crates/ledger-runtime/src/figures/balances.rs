@@ -5,13 +5,13 @@
 //! sums of their own entries. Only sealed entries count in either, so both agree.
 
 use super::entries::Entries;
-use super::read::Figures;
+use super::read::{Figures, heads};
 use crate::app::App;
 use crate::problem::Problem;
 use ledger_core::account::{Account, net};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::figures::{
-    AccountClass, Balances, BatchSegments, DayTotals, Posted, PostingDays, Sums, TalliedEntry, balances_after, sum_of,
+    AccountClass, Balances, BatchSegments, Posted, PostingDays, Sums, TalliedEntry, balances_after, sum_of,
 };
 use ledger_core::ids::{Tenant, least_born_at};
 use ledger_core::journal::expand;
@@ -67,16 +67,16 @@ impl Figures<'_> {
     async fn balances_before(&self, of: TotalsOf, (day, at): (BusinessDate, Timestamp)) -> Result<Balances, Problem> {
         let mut balances = self.balances_until(of, day.days_before(1)).await?;
         let stored = self.stored(of, day).await?;
-        let has_planned = |totals: &DayTotals| self.planned_batch() == Some(totals.batch);
-        let mut around = Vec::new();
+        let (mut around, mut has_planned) = (Vec::new(), false);
         if let Some(totals) = &stored {
             let too_many =
                 || Problem::invalid_field("at", "is within a day of too many entries: ask for the day's end");
-            // At the end of a day that has no further entries its sums are what its batches come to.
             let batches = match &totals.batches {
                 Some(batches) => batches.as_slice(),
-                None if at == day.bounds().1 && !has_planned(totals) => {
+                // Before the end of the day are all its entries.
+                None if at == day.bounds().1 => {
                     balances = balances_after(&balances, &totals.sums).map_err(|_| Problem::internal())?;
+                    has_planned = self.planned_batch() == Some(totals.batch);
                     &[]
                 }
                 None => return Err(too_many()),
@@ -94,7 +94,7 @@ impl Figures<'_> {
                 balances = balances_after(&balances, &part).map_err(|_| Problem::internal())?;
             }
         }
-        for tally in [&self.planned, &self.tail] {
+        for tally in [Some(&self.planned).filter(|_| !has_planned), Some(&self.tail)].into_iter().flatten() {
             if let Some(more) = tally.0.get(&day).and_then(|tally| tally.sums.get(&of)) {
                 balances = balances_after(&balances, more).map_err(|_| Problem::internal())?;
             }
@@ -132,17 +132,22 @@ impl Figures<'_> {
 
 /// The closings that decide whether an entry is posted to a day, or to an earlier or a later one.
 async fn closings(app: &App, tenant: &Tenant, day: BusinessDate) -> Result<PostingDays, Problem> {
-    closings_between(app, tenant, (day.days_before(1), day)).await
+    closings_of(app, tenant, (day, day)).await
 }
 
-/// The closings of these days, inclusive.
-pub(super) async fn closings_between(
+/// The closings that decide whether an entry is posted to these days, and to which of them: those of the day before and of
+/// each of them. The first closing is that of all earlier days.
+pub(super) async fn closings_of(
     app: &App,
     tenant: &Tenant,
     (from, to): (BusinessDate, BusinessDate),
 ) -> Result<PostingDays, Problem> {
-    let closed = reads::closed_days(tenant, Some(from), Some(to));
-    Ok(PostingDays::read(tenant, &app.dynamo().query(&closed).await?)?)
+    let before = from.days_before(1);
+    let mut closed = app.dynamo().query(&reads::closed_days(tenant, Some(before), Some(to))).await?;
+    if closed.is_empty() {
+        closed = app.dynamo().query(&reads::closed_days(tenant, Some(before), None).limit(1)).await?;
+    }
+    Ok(PostingDays::read(tenant, &closed)?)
 }
 
 /// Where a stored entry is posted; `None` of one that is not sealed.
@@ -165,6 +170,7 @@ async fn own_balance(
     (day, at): (BusinessDate, Timestamp),
 ) -> Result<BalanceAt, Problem> {
     let dynamo = app.dynamo();
+    let _ = heads(app, tenant).await?;
     let days = closings(app, tenant, day).await?;
     let mut balances = BTreeMap::new();
     let Some(partition) = Partition::account(tenant, account) else { return Err(Problem::not_found()) };
@@ -184,7 +190,7 @@ async fn own_balance(
             balances = net(so_far.chain(changes)).map_err(|_| Problem::internal())?;
         }
     }
-    let is_closed = days.of(day).is_some();
+    let is_closed = days.last().is_some_and(|closed| day <= closed.date);
     Ok(BalanceAt { is_closed, balances })
 }
 

@@ -14,11 +14,14 @@ use ledger_core::reads;
 use ledger_core::sealing::lanes::Lanes;
 use ledger_core::time::BusinessDate;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 /// The last days, which every check compares.
-const RECENT_DAYS: u8 = 3;
+const RECENT_DAYS: u16 = 3;
 /// In how many days every earlier day is compared once.
 const TURN_DAYS: i64 = 28;
+/// How far the clock of a writer may be ahead. More than half a day would have another day's segments read.
+const CLOCK_AHEAD_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 /// The totals that are read at once.
 const TOTALS_AT_ONCE: usize = 100;
 
@@ -45,8 +48,10 @@ pub(crate) async fn check(app: &App, tenant: &Tenant, today: BusinessDate) -> Re
     let mut known: Option<Vec<TotalsOf>> = None;
     let all: Vec<&ClosedDay> = days.iter().collect();
     for (place, closed) in all.iter().enumerate().filter(|(place, closed)| *place > 0 && is_due(closed.date)) {
-        // An entry whose clock was ahead is in a segment from before the closing of the day before its own.
-        let after = place.checked_sub(2).and_then(|place| all.get(place)).copied();
+        // Several days may be closed at once, long after their ends, so that segments with entries of this day are from before
+        // the closings of others. An entry whose clock was ahead is in one from before this day began.
+        let began = closed.date.bounds().0.minus(CLOCK_AHEAD_MAX);
+        let after = all.iter().take(place).rev().find(|earlier| earlier.closed_at <= began).copied();
         let tally = match journal(dynamo, tenant, &days, (after, closed)).await {
             Ok(tally) => tally,
             Err(problem) if problem.status() == StatusCode::INTERNAL_SERVER_ERROR => {

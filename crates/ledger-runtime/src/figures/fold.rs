@@ -4,7 +4,7 @@
 //! may carry it out, and each total gets it once.
 
 use super::entries::{Entries, chain_segments};
-use super::read::balances_until;
+use super::read::folded_until;
 use crate::app::App;
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
@@ -33,7 +33,7 @@ const BATCH_SEGMENTS_MIN: u64 = 32;
 /// The time after which a batch is planned for any segments. Each batch writes the totals of every merchant and terminal
 /// that it has an entry of, so that more of them cost more.
 const BATCH_EVERY: Duration = Duration::from_secs(60 * 60);
-/// The most totals in a transaction.
+/// The most totals in a transaction. They are of one day, so that at most one of them is the tenant's, which is the largest.
 const TOTALS_AT_ONCE: usize = 50;
 /// How often totals are read again that another worker has changed meanwhile.
 const TRIES: usize = 4;
@@ -198,16 +198,16 @@ impl<'w> Worker<'w> {
                 let _ = self.is_written(&self.built(Transaction::unkeyed(vec![list]))?).await?;
             }
         }
-        let mut wanted = Vec::new();
         for (date, day) in &tally.0 {
             let of_day = day.sums.iter().filter(|(of, _)| (**of, Some(*date)) != (TotalsOf::Tenant, finishes));
-            wanted.extend(of_day.map(|(of, sums)| Addition { of: *of, date: *date, sums, span: day.span }));
-        }
-        for part in wanted.chunks(TOTALS_AT_ONCE) {
-            self.add(part, fold.batch, None).await?;
+            let wanted = of_day.map(|(of, sums)| Addition { of: *of, date: *date, sums, span: day.span });
+            for part in wanted.collect::<Vec<_>>().chunks(TOTALS_AT_ONCE) {
+                self.add(part, fold.batch, None).await?;
+            }
         }
         let Some((date, closed)) = finishes.and_then(|date| Some((date, days.of(date)?))) else { return Ok(()) };
-        let before = balances_until(self.app.dynamo(), self.tenant, TotalsOf::Tenant, date.days_before(1)).await?;
+        let before =
+            folded_until(self.app.dynamo(), self.tenant, TotalsOf::Tenant, date.days_before(1)).await?.balances;
         let active = reads::active_accounts(self.tenant, date);
         let active = ActiveAccounts::read(&self.app.dynamo().query(&active).await?)?;
         let closing = ClosingFigures {
@@ -283,8 +283,8 @@ pub(super) async fn new_customers(app: &App, tenant: &Tenant, date: BusinessDate
     let times = Times { from: Some(from), until: Some(until), after: None };
     let query = |shard| reads::customers(app.dynamo().owner_index(), tenant, shard, times);
     let shards: Vec<_> = (0..LISTED_SHARDS.count()).map(query).collect();
-    let listed = try_join_all(shards.iter().map(|query| app.dynamo().query(query))).await?;
-    Ok(Some(count(listed.iter().map(Vec::len).fold(0, usize::saturating_add))))
+    let listed = try_join_all(shards.iter().map(|query| app.dynamo().count(query))).await?;
+    Ok(Some(count(listed.into_iter().fold(0, usize::saturating_add))))
 }
 
 fn count(items: usize) -> u64 {

@@ -8,13 +8,15 @@ use crate::dynamo::Dynamo;
 use crate::problem::Problem;
 use crate::sealed_heads;
 use futures::future::try_join_all;
-use ledger_core::dynamo::{Attributes, ItemError};
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::figures::{
-    ActiveAccounts, Balances, ClosingFigures, DayTotals, Fold, PostingDays, Sums, Tally, balances_after,
+    ActiveAccounts, Balances, ClosingFigures, DayTotals, Fold, PostingDays, Sums, Tally, balances_after, sum_of,
 };
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, TotalsGroup, TotalsOf};
 use ledger_core::reads;
+use ledger_core::sealing::lane_segment_of;
+use ledger_core::sealing::lanes::Heads;
 use ledger_core::time::{BusinessDate, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +25,16 @@ const TAIL_SEGMENTS_MAX: u64 = 512;
 /// The number of totals that are read at once.
 const ITEMS_AT_ONCE: usize = 100;
 
+/// The most days whose totals a page of a group sums: a leap year.
+const GROUP_DAYS_MAX: u16 = 366;
+
 /// The figures of a tenant, as of one moment.
 pub struct Figures<'a> {
     pub(super) app: &'a App,
     pub(super) tenant: &'a Tenant,
     fold: Fold,
+    /// The last segment of each lane that they have; `None` if they have all of their days.
+    last: Option<BTreeMap<u32, u64>>,
     /// The entries of the batch that is being folded. Totals that have the batch have them.
     pub(super) planned: Tally,
     /// The entries of the segments after it.
@@ -75,15 +82,12 @@ impl<'a> Figures<'a> {
         // The figures of these days never change.
         let are_final = fold.finished.is_some_and(|finished| to <= finished);
         let (planned, tail) = (Tally::default(), Tally::default());
-        let figures = Self { app, tenant, fold, planned, tail, are_final };
+        let figures = Self { app, tenant, fold, last: None, planned, tail, are_final };
         if are_final {
             return Ok(figures);
         }
-        let Some(heads) = sealed_heads::heads(dynamo, tenant).await? else {
-            let has_lanes = app.terms(tenant).await?.records.has_lanes();
-            let refused =
-                || Problem::not_yet("Figures are made of a trail with lanes: change the version of the records.");
-            return if has_lanes { Ok(figures) } else { Err(refused()) };
+        let Some(heads) = heads(app, tenant).await? else {
+            return Ok(Self { last: Some(BTreeMap::new()), ..figures });
         };
         if figures.fold.finished.is_none() && !chain_segments(dynamo, tenant, figures.fold.chain).await?.is_empty() {
             return Err(behind(tenant));
@@ -104,7 +108,19 @@ impl<'a> Figures<'a> {
             let _ = tail.add((number, middle, last), None).await?;
         }
         let (planned, tail) = (planned.tally, tail.tally);
-        Ok(Self { planned, tail, ..figures })
+        let last = heads.lanes.iter().map(|lane| (lane.link.lane, lane.link.number)).collect();
+        Ok(Self { last: Some(last), planned, tail, ..figures })
+    }
+
+    /// Whether they have an entry of their days, which is sealed.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is malformed.
+    pub(super) fn have(&self, entry: &Item) -> Result<bool, ItemError> {
+        let Some(last) = &self.last else { return Ok(true) };
+        // What has no lane was sealed in the chain of days, which is folded.
+        let place = lane_segment_of(entry)?;
+        Ok(place.is_none_or(|(lane, number)| last.get(&lane).is_some_and(|last| number <= *last)))
     }
 
     /// Whether no batch was planned or completed since they were read.
@@ -139,7 +155,7 @@ impl<'a> Figures<'a> {
         let stored = stored.iter().map(DayTotals::read).collect::<Result<Vec<_>, ItemError>>()?;
         let mut days: BTreeMap<_, _> = stored.into_iter().map(|totals| (totals.date, totals)).collect();
         for (tally, is_planned) in [(&self.planned, true), (&self.tail, false)] {
-            for (date, day) in tally.0.range(from..=to) {
+            for (date, day) in tally.0.iter().filter(|(date, _)| (from..=to).contains(*date)) {
                 let Some(more) = day.sums.get(&of) else { continue };
                 let totals = days.remove(date).unwrap_or_else(|| DayTotals::none(of, *date));
                 let has_it = is_planned && totals.batch == self.fold.batch;
@@ -178,22 +194,18 @@ impl<'a> Figures<'a> {
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn balances_until(&self, of: TotalsOf, date: BusinessDate) -> Result<Balances, Problem> {
-        let mut balances = balances_until(self.app.dynamo(), self.tenant, of, date).await?;
+        let folded = folded_until(self.app.dynamo(), self.tenant, of, date).await?;
+        let mut balances = folded.balances.clone();
         for (tally, is_planned) in [(&self.planned, true), (&self.tail, false)] {
             for (date, day) in tally.0.range(..=date) {
                 let Some(more) = day.sums.get(&of) else { continue };
-                if is_planned && self.has_planned(of, *date).await? {
+                if is_planned && folded.has(*date, self.fold.batch) {
                     continue;
                 }
                 balances = balances_after(&balances, more).map_err(|_| Problem::internal())?;
             }
         }
         Ok(balances)
-    }
-
-    /// Whether the stored totals of a day have the batch that is being folded.
-    async fn has_planned(&self, of: TotalsOf, date: BusinessDate) -> Result<bool, Problem> {
-        Ok(self.stored(of, date).await?.is_some_and(|totals| totals.batch == self.fold.batch))
     }
 
     pub(super) async fn stored(&self, of: TotalsOf, date: BusinessDate) -> Result<Option<DayTotals>, Problem> {
@@ -213,6 +225,9 @@ impl<'a> Figures<'a> {
     ) -> Result<(Vec<DayFigures>, Option<String>), Problem> {
         let after = cursor.map(|cursor| BusinessDate::parse(cursor.place()).map_err(|_| wrong_cursor())).transpose()?;
         let from = after.map_or(from, |after| from.max(after.next()));
+        if from > to {
+            return Ok((Vec::new(), None));
+        }
         let last = (1..limit).fold(from, |date, _| date.next()).min(to);
         let next = (last < to).then(|| PlacedCursor::after(&last.to_string()).to_string());
         Ok((self.days(of, (from, last)).await?, next))
@@ -234,13 +249,16 @@ impl<'a> Figures<'a> {
     /// A page of a group of those that have totals of any day, by id, with those of these days.
     ///
     /// # Errors
-    /// 400 if the cursor is malformed, 503 if the store cannot be read.
+    /// 400 if the cursor is malformed or the days are more than 366, 503 if the store cannot be read.
     pub async fn page(
         &self,
         group: TotalsGroup,
         (limit, cursor): (usize, Option<PlacedCursor>),
         days: (BusinessDate, BusinessDate),
     ) -> Result<(Vec<(TotalsOf, Sums)>, Option<String>), Problem> {
+        if days.0 <= days.1.days_before(GROUP_DAYS_MAX) {
+            return Err(Problem::invalid_field("from", "must be less than 366 days before `to`"));
+        }
         let mut after = cursor.map(|cursor| TotalsOf::parse(cursor.place()).ok_or_else(wrong_cursor)).transpose()?;
         if after.is_some_and(|after| !group.has(after)) {
             return Err(wrong_cursor());
@@ -284,36 +302,61 @@ pub(super) async fn read_fold(app: &App, tenant: &Tenant) -> Result<Fold, Proble
     Ok(stored.as_ref().map_or_else(|| Ok(Fold::new()), Fold::read)?)
 }
 
+/// The heads of the trail; `None` before the first seal.
+///
+/// # Errors
+/// 409 if the tenant's records have no trail with lanes, 503 if the store cannot be read.
+pub(super) async fn heads(app: &App, tenant: &Tenant) -> Result<Option<Heads>, Problem> {
+    let heads = sealed_heads::heads(app.dynamo(), tenant).await?;
+    if heads.is_none() && !app.terms(tenant).await?.records.has_lanes() {
+        return Err(Problem::not_yet("Figures are made of a trail with lanes: change the version of the records."));
+    }
+    Ok(heads)
+}
+
+/// Balances after the totals of days.
+pub(super) struct FoldedBalances {
+    pub(super) balances: Balances,
+    /// The last batch of each day's totals after the closing that they begin with.
+    batches: BTreeMap<BusinessDate, u64>,
+    /// The day of that closing. All entries of it and of the days before are in the balances.
+    closed: Option<BusinessDate>,
+}
+
+impl FoldedBalances {
+    /// Whether the totals of a day had a batch when they were read.
+    fn has(&self, date: BusinessDate, batch: u64) -> bool {
+        self.closed.is_some_and(|closed| date <= closed) || self.batches.get(&date) == Some(&batch)
+    }
+}
+
 /// The balances after the totals of all days up to `date`, as far as they are folded: the tenant's from the last closed day
 /// on, others from the first day.
-pub(super) async fn balances_until(
+pub(super) async fn folded_until(
     dynamo: &Dynamo,
     tenant: &Tenant,
     of: TotalsOf,
     date: BusinessDate,
-) -> Result<Balances, Problem> {
-    let (mut later, mut after) = (Vec::new(), None);
+) -> Result<FoldedBalances, Problem> {
+    let mut folded = FoldedBalances { balances: Balances::new(), batches: BTreeMap::new(), closed: None };
+    let mut after = None;
     loop {
         let query = reads::day_totals(tenant, of, None, date).newest_first().after(after.take());
-        let size = if of == TotalsOf::Tenant && later.is_empty() { 1 } else { ITEMS_AT_ONCE };
+        let size = if of == TotalsOf::Tenant && folded.batches.is_empty() { 1 } else { ITEMS_AT_ONCE };
         let items = dynamo.query(&query.limit(size)).await?;
-        let mut balances = None;
         for item in &items {
             let totals = DayTotals::read(item)?;
-            after = Some(item.text(keys::attr::SK)?.to_owned());
-            balances = totals.closing.as_ref().map(|closing| closing.balances.clone());
-            if balances.is_some() {
-                break;
+            if let Some(closing) = totals.closing {
+                folded.balances = sum_of(&folded.balances, &closing.balances).map_err(|_| Problem::internal())?;
+                folded.closed = Some(totals.date);
+                return Ok(folded);
             }
-            later.push(totals);
+            folded.balances = balances_after(&folded.balances, &totals.sums).map_err(|_| Problem::internal())?;
+            let _ = folded.batches.insert(totals.date, totals.batch);
+            after = Some(item.text(keys::attr::SK)?.to_owned());
         }
-        if balances.is_none() && items.len() == size {
-            continue;
+        if items.len() < size {
+            return Ok(folded);
         }
-        let mut balances = balances.unwrap_or_default();
-        for totals in &later {
-            balances = balances_after(&balances, &totals.sums).map_err(|_| Problem::internal())?;
-        }
-        return Ok(balances);
     }
 }

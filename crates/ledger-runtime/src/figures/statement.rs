@@ -1,6 +1,6 @@
 //! A merchant's month, read from the totals of its days and the entries of its settlements.
 
-use super::balances::{closings_between, posted};
+use super::balances::{closings_of, posted};
 use super::read::Figures;
 use crate::app::App;
 use crate::problem::Problem;
@@ -13,12 +13,13 @@ use ledger_core::money::{Asset, Rate};
 use ledger_core::reads;
 use ledger_core::settlements::Settlement;
 use ledger_core::terms::RegistrationNumber;
-use ledger_core::time::{BusinessDate, BusinessMonth, Timestamp};
+use ledger_core::time::{BusinessDate, BusinessMonth};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
+use uuid::Uuid;
 
-/// How far the id of an entry may be from its posting day: more than clocks differ, and than an entry waits for its seal.
+/// How much later than its posting day the id of an entry may be: more than clocks differ.
 const ID_MARGIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A merchant's month.
@@ -63,41 +64,46 @@ pub async fn month_statement(
     for _ in 0..Figures::TRIES {
         let figures = Figures::read(app, tenant, to).await?;
         let opening = figures.balances_until(of, from.days_before(1)).await?;
-        let closing = figures.balances_until(of, to).await?;
         let mut sums = Sums::default();
         for day in figures.totals(of, (from, to)).await?.values() {
             sums.merge(&day.sums).map_err(|_| Problem::internal())?;
         }
-        let (invoices, payouts) = own_entries(app, tenant, merchant, (from, to)).await?;
+        let (invoices, payouts) = own_entries(&figures, merchant, (from, to)).await?;
         if figures.are_unchanged().await? {
-            let sums = statement(&opening, &sums, &closing).map_err(|_| Problem::internal())?;
+            let sums = statement(&opening, &sums).map_err(|_| Problem::internal())?;
             return Ok(MonthStatement { is_closed: figures.is_closed(to), to, sums, invoices, payouts });
         }
     }
     Err(Problem::unavailable())
 }
 
-/// The fees and payouts that are posted to these days.
+/// The fees and payouts that are posted to these days and that the figures have, by time.
+///
+/// The id of a settlement's entry is of the time at which that was opened, which may be long before a payout is returned. So
+/// all earlier entries of the merchant's own partition are read, where there are none of payments.
 async fn own_entries(
-    app: &App,
-    tenant: &Tenant,
+    figures: &Figures<'_>,
     merchant: MerchantId,
     (from, to): (BusinessDate, BusinessDate),
 ) -> Result<(Vec<FeeInvoice>, Vec<(BusinessDate, PaidOut)>), Problem> {
-    let dynamo = app.dynamo();
-    let days = closings_between(app, tenant, (from.days_before(1), to)).await?;
-    let born = |at: Timestamp| least_born_at(at);
-    let (low, high) = (born(from.bounds().0.minus(ID_MARGIN)), born(to.bounds().1.plus(ID_MARGIN)));
+    let (app, tenant, dynamo) = (figures.app, figures.tenant, figures.app.dynamo());
+    let days = closings_of(app, tenant, (from, to)).await?;
+    let until = least_born_at(to.bounds().1.plus(ID_MARGIN));
     let partition = Partition::merchant(tenant, merchant);
-    let entries = dynamo.query(&reads::account_entries_between(&partition, low, high)).await?;
+    let entries = dynamo.query(&reads::account_entries_between(&partition, Uuid::nil(), until)).await?;
     let (mut fees, mut payouts) = (Vec::new(), Vec::new());
     for entry in &entries {
+        if !figures.have(entry)? {
+            continue;
+        }
         let created_at = expand(entry)?.timestamp(attr::CREATED_AT)?;
         let date = posted(&days, entry, created_at)?.map(|posted| posted.day);
         let Some(date) = date.filter(|date| (from..=to).contains(date)) else { continue };
         fees.extend(ChargedFee::read(entry)?.map(|fee| (date, fee)));
         payouts.extend(PaidOut::read(merchant, entry)?.map(|payout| (date, payout)));
     }
+    fees.sort_by_key(|(date, fee)| (*date, fee.at));
+    payouts.sort_by_key(|(date, payout)| (*date, payout.at));
     let mut settlements = BTreeMap::<SettlementId, Settlement>::new();
     for (_, fee) in &fees {
         if let Entry::Vacant(vacant) = settlements.entry(fee.settlement) {

@@ -124,6 +124,7 @@ impl StatementView {
         "tax_rate",
         "tax",
         "amount",
+        "status",
     ];
 
     /// The statement of a merchant.
@@ -178,6 +179,7 @@ impl StatementView {
                 "merchant_id" => Cell::plain(&self.merchant_id),
                 "merchant" => Cell::Text(self.name.clone()),
                 "row" => Cell::plain(kind),
+                "status" => Cell::plain(self.status),
                 other => Cell::plain(cells.iter().find(|(name, _)| *name == other).map_or("", |(_, value)| value)),
             };
             Self::COLUMNS.iter().map(cell).collect::<Vec<_>>()

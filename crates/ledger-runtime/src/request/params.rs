@@ -264,7 +264,8 @@ impl Params {
         self.take(name)?.map(|day| BusinessDate::parse(&day).map_err(wrong)).transpose()
     }
 
-    /// Takes `from` and `to`, days in Japan up to `today`, which each of them is if absent.
+    /// Takes `from` and `to`, days in Japan up to `today`, which each of them is if absent. A `from` after today gives no days:
+    /// it is after the `to` that is returned.
     ///
     /// # Errors
     /// 400 if one of them is malformed, or `from` is later.

@@ -7,6 +7,22 @@ use ledger_tests::audit::{n, s};
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn days_that_were_closed_at_once_are_compared_with_all_their_entries() {
+    let town = Town::new("closed-at-once").await;
+    let world = &town.world;
+    let _ = world.seal_and_fold().await;
+    // The worker that closes days stops for four days.
+    for _ in 0..4 {
+        town.trade().await;
+        let _ = world.seal().await.expect("the run succeeds");
+        town.next_noon();
+    }
+    assert_eq!(world.fold().await.days, 4);
+    let report = world.reconciled().await;
+    assert_eq!(report["status"], "clean", "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn totals_that_differ_from_the_journal_are_found_and_named() {
     let town = Town::new("planted-totals").await;
     let world = &town.world;

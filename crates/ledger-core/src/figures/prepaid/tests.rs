@@ -123,6 +123,23 @@ fn each_flow_follows_from_the_account_on_the_other_side() {
 }
 
 #[test]
+fn refund_of_a_lapsed_wallet_is_in_the_same_flows_whatever_other_refunds_there_are() {
+    let flows = |to_holders: &str, from_merchants: &str| {
+        let lines = sums(&[
+            ("refund", CUSTOMERS, to_holders, "0"),
+            ("refund", MERCHANTS, "0", from_merchants),
+            ("refund", own(TenantAccount::Breakage), "40", "0"),
+        ]);
+        let none = |(line, moved): &(&Line, &Moved)| line.accounts != CUSTOMERS || moved.gained != yen("0");
+        let lines = lines.lines.iter().filter(none).map(|(line, moved)| (line.clone(), moved.clone())).collect();
+        let flows = PrepaidFlows::of(&Asset::Ecopay, &Sums { lines, ..Sums::default() }).unwrap();
+        (flows.used.text(), flows.lapsed.text())
+    };
+    assert_eq!(flows("0", "40"), ("-40".to_owned(), "40".to_owned()));
+    assert_eq!(flows("60", "100"), ("-100".to_owned(), "40".to_owned()));
+}
+
+#[test]
 fn points_and_carbon_credits_are_no_instruments() {
     let closing = balances(&[(CUSTOMERS, Asset::Point, "70"), (CARDS, Asset::Jcredit, "2.5")]);
     let report = PrepaidReport::new(&Balances::new(), &Sums::default(), &closing).unwrap();
