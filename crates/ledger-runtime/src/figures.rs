@@ -13,6 +13,6 @@ pub use balances::{BalanceAt, balance_at};
 pub(crate) use check::check;
 pub use fold::{Folded, run};
 pub use read::{DayFigures, Figures};
-pub use statement::{FeeInvoice, MonthStatement, month_statement};
+pub use statement::{FeeInvoice, MonthFigures, MonthStatement};
 pub use statement_view::StatementView;
 pub use view::{FiguresView, totals_status};

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
-use ledger_runtime::figures::{StatementView, month_statement};
+use ledger_runtime::figures::{MonthFigures, StatementView};
 use ledger_runtime::identity::{Caller, Merchant};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::Params;
@@ -30,7 +30,7 @@ pub(crate) async fn get(State(app): State<App>, who: Merchant, mut params: Param
     let wants_csv = params.wants_csv()?;
     params.finish()?;
     let terms = app.merchant(who.tenant(), merchant).await?;
-    let statement = month_statement(&app, who.tenant(), merchant, (month, today)).await?;
+    let statement = MonthFigures::read(&app, who.tenant(), (month, today)).await?.statement(merchant).await?;
     let view = StatementView::new((merchant, &terms.name), month, &statement)?;
     Ok(if wants_csv { view.file()?.into_response() } else { Json(view).into_response() })
 }

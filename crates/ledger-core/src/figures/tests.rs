@@ -1,7 +1,7 @@
 //! Tests of the figures.
 
 use super::*;
-use crate::dynamo::{Item, Value};
+use crate::dynamo::{Attributes, Item, Value};
 use crate::ids::Tenant;
 use crate::keys::{self, TotalsOf, attr};
 use crate::time::{BusinessDate, Timestamp};

@@ -50,31 +50,54 @@ pub struct FeeInvoice {
     pub registration: Option<RegistrationNumber>,
 }
 
-/// Reads a merchant's month, up to `today`.
-///
-/// # Errors
-/// 503 if the store cannot be read, or the fold is behind.
-pub async fn month_statement(
-    app: &App,
-    tenant: &Tenant,
-    merchant: MerchantId,
-    (month, today): (BusinessMonth, BusinessDate),
-) -> Result<MonthStatement, Problem> {
-    let (of, from, to) = (TotalsOf::Merchant(merchant), month.first(), month.last().min(today));
-    for _ in 0..Figures::TRIES {
-        let figures = Figures::read(app, tenant, to).await?;
+/// What merchants' statements of a month are made of. The entries that are not folded are read once for all of them.
+pub struct MonthFigures<'a> {
+    figures: Figures<'a>,
+    from: BusinessDate,
+    to: BusinessDate,
+}
+
+impl<'a> MonthFigures<'a> {
+    /// Reads the figures of a month, up to `today`.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read, or the fold is behind.
+    pub async fn read(
+        app: &'a App,
+        tenant: &'a Tenant,
+        (month, today): (BusinessMonth, BusinessDate),
+    ) -> Result<Self, Problem> {
+        let (from, to) = (month.first(), month.last().min(today));
+        Ok(Self { figures: Figures::read(app, tenant, to).await?, from, to })
+    }
+
+    /// Reads a merchant's month.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read, or the fold is behind.
+    pub async fn statement(&mut self, merchant: MerchantId) -> Result<MonthStatement, Problem> {
+        for _ in 0..Figures::TRIES {
+            let statement = self.of(merchant).await?;
+            if self.figures.are_unchanged().await? {
+                return Ok(statement);
+            }
+            self.figures = Figures::read(self.figures.app, self.figures.tenant, self.to).await?;
+        }
+        Err(Problem::unavailable())
+    }
+
+    async fn of(&self, merchant: MerchantId) -> Result<MonthStatement, Problem> {
+        let (figures, from, to) = (&self.figures, self.from, self.to);
+        let of = TotalsOf::Merchant(merchant);
         let opening = figures.balances_until(of, from.days_before(1)).await?;
         let mut sums = Sums::default();
         for day in figures.totals(of, (from, to)).await?.values() {
             sums.merge(&day.sums).map_err(|_| Problem::internal())?;
         }
-        let (invoices, payouts) = own_entries(&figures, merchant, (from, to)).await?;
-        if figures.are_unchanged().await? {
-            let sums = statement(&opening, &sums).map_err(|_| Problem::internal())?;
-            return Ok(MonthStatement { is_closed: figures.is_closed(to), to, sums, invoices, payouts });
-        }
+        let (invoices, payouts) = own_entries(figures, merchant, (from, to)).await?;
+        let sums = statement(&opening, &sums).map_err(|_| Problem::internal())?;
+        Ok(MonthStatement { is_closed: figures.is_closed(to), to, sums, invoices, payouts })
     }
-    Err(Problem::unavailable())
 }
 
 /// The fees and payouts that are posted to these days and that the figures have, by time.

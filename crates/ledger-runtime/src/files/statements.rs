@@ -4,7 +4,7 @@ use super::{FileProgress, Made, PAGE};
 use crate::app::App;
 use crate::csv_file::CsvWriter;
 use crate::cursor::Cursor;
-use crate::figures::{StatementView, month_statement};
+use crate::figures::{MonthFigures, StatementView};
 use crate::problem::Problem;
 use crate::request::Page;
 use ledger_core::ids::Tenant;
@@ -17,14 +17,14 @@ pub(super) async fn write(
     month: BusinessMonth,
     progress: &mut (impl FileProgress + Send),
 ) -> Result<Made, Problem> {
-    let today = app.now().business_date();
+    let mut figures = MonthFigures::read(app, tenant, (month, app.now().business_date())).await?;
     let mut file = CsvWriter::begin(StatementView::COLUMNS)?;
     let mut cursor = None;
     loop {
         let page = Page { limit: PAGE, cursor };
         let page = app.merchants(tenant, page, |item| MerchantTerms::read(item).map(Some)).await?;
         for merchant in &page.items {
-            let statement = month_statement(app, tenant, merchant.id, (month, today)).await?;
+            let statement = figures.statement(merchant.id).await?;
             let view = StatementView::new((merchant.id, &merchant.name), month, &statement)?;
             for row in view.rows() {
                 file.row(&row)?;
