@@ -116,6 +116,13 @@ impl Settler {
         for _ in 0..MOVES_MAX {
             let settlement = self.read(at).await?;
             let now = self.ledger.clock().now();
+            let postponed = rules::postponed(&at.tenant, &settlement, task, now);
+            if let Some(postponed) = postponed.map_err(|error| self.broken(at, &error.to_string()))? {
+                if self.write(at, &postponed).await? {
+                    return Ok(Outcome::Over);
+                }
+                continue;
+            }
             let next = rules::next_move(&at.tenant, &settlement, task, now);
             match next.map_err(|error| self.broken(at, &error.to_string()))? {
                 Move::Ended(outcome) => return Ok(outcome),

@@ -37,7 +37,8 @@ const STATUSES: &[&str] =
 pub(crate) struct SettlementBody {
     /// The merchant whose period is closed.
     merchant_id: String,
-    /// The date on which the merchant is paid, for example `2026-11-30`; today in Japan if absent.
+    /// The date on which the merchant is paid, for example `2026-11-30`; today in Japan if absent. A payout through Stripe is
+    /// made when the date begins.
     pay_on: Option<String>,
 }
 

@@ -30,6 +30,8 @@ use stripe_simulator::Simulator;
 
 /// The most walks that a saga may take when every task can crash.
 const WALKS_MAX: usize = 200;
+/// The payment day of settlements that are paid by bank file.
+const PAY_ON: &str = "2026-11-30";
 
 /// A merchant with what settles it.
 pub struct Settling {
@@ -93,6 +95,19 @@ impl Settling {
         let schedule = schedule.parse().expect("a schedule");
         let change = |terms: &mut TenantTerms| terms.settlement_schedule = Some(schedule);
         Self::of(host.clone(), World::with_terms(host, tenant, change).await, destination()).await
+    }
+
+    /// The same, paid through Stripe, on a stack of its own where only the test delivers events.
+    ///
+    /// # Panics
+    /// When the text is no schedule.
+    pub async fn scheduled_by_stripe(tenant: &str, schedule: &str) -> Self {
+        let host = Host::fresh();
+        let schedule = schedule.parse().expect("a schedule");
+        let change = |terms: &mut TenantTerms| terms.settlement_schedule = Some(schedule);
+        let shop = Self::of(host.clone(), World::with_terms(host, tenant, change).await, registered()).await;
+        shop.world.hold_deliveries().await;
+        shop
     }
 
     /// A merchant of a new tenant whose operator is registered as an issuer of qualified invoices, paid by bank file.
@@ -201,12 +216,17 @@ impl Settling {
     /// The request that closes the merchant's period.
     #[must_use]
     pub fn closing(&self) -> Call {
-        closing(&self.world, &self.merchant)
+        closing(&self.world, &self.merchant, self.pay_on())
     }
 
     /// Closes the merchant's period.
     pub async fn close(&self) -> SettlementRef {
-        opened(&self.world, &self.merchant).await
+        opened_on(&self.world, &self.merchant, self.pay_on()).await
+    }
+
+    /// The payment day of the merchant's settlements. Through Stripe it is the day of closing: a payout waits for its day.
+    fn pay_on(&self) -> Option<&'static str> {
+        (self.destination != registered()).then_some(PAY_ON)
     }
 
     /// The settlement that a response says was opened.
@@ -382,9 +402,15 @@ pub async fn run_task(settler: &Settler, at: &SettlementRef, task: Task) -> Resu
     gate::as_function("settlement", settlement::run(settler, at, task)).await
 }
 
-/// Closes a merchant's period; returns the settlement.
+/// Closes the period of a merchant that is paid by bank file; returns the settlement.
 pub async fn opened(world: &World, merchant: &Merchant) -> SettlementRef {
-    let answer = approvals::approve(world, world.api.settle(&closing(world, merchant)).await.good()).await;
+    opened_on(world, merchant, Some(PAY_ON)).await
+}
+
+/// The same, of any merchant and with another payment day; `None`: the day of closing.
+pub async fn opened_on(world: &World, merchant: &Merchant, pay_on: Option<&str>) -> SettlementRef {
+    let call = closing(world, merchant, pay_on);
+    let answer = approvals::approve(world, world.api.settle(&call).await.good()).await;
     // A settlement that another person approves has the approval's id.
     let id = answer.text(if answer.status == 202 { "/approval_id" } else { "/settlement_id" });
     named(world, merchant, &id)
@@ -398,7 +424,7 @@ fn named(world: &World, merchant: &Merchant, id: &str) -> SettlementRef {
     }
 }
 
-fn closing(world: &World, merchant: &Merchant) -> Call {
-    let body = json!({"merchant_id": merchant.id, "pay_on": "2026-11-30"});
+fn closing(world: &World, merchant: &Merchant, pay_on: Option<&str>) -> Call {
+    let body = json!({"merchant_id": merchant.id, "pay_on": pay_on});
     Call::post("/v1/admin/settlements", &world.operator.who, &body).key(new_key())
 }

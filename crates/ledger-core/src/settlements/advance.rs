@@ -1,6 +1,7 @@
 //! Decides what a task has to do, from its settlement's state. The runtime asks again after every write, so a task
 //! that another worker has done already finds nothing left to do.
 
+use super::destination::Destination;
 use super::record::{Settlement, SettlementState, UndoReason};
 use super::saga::{Compensation, Outcome, Step, Task};
 use super::steps;
@@ -106,16 +107,54 @@ pub fn next_move(tenant: &Tenant, settlement: &Settlement, task: Task, now: Time
     }
 }
 
-/// Records that a settlement's saga was started. It is due again in 25 hours if it is not over.
+/// The write of a task that comes before the payment day of a settlement that the payment provider pays: the settlement is due
+/// at the beginning of that day, and the run ends with [`Outcome::Over`]. `None` if the task has its [`next_move`] now. A bank
+/// file names the day itself, so it waits for none.
+///
+/// # Errors
+/// [`BuildError`], which a transaction of this form never causes.
+pub fn postponed(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    task: Task,
+    now: Timestamp,
+) -> Result<Option<Transaction>, BuildError> {
+    let is_payout = task == Task::Do(Step::Payout) && settlement.state == SettlementState::Charged;
+    let goes_on = settlement.turned_back.is_none() && settlement.payable.is_some();
+    match pays_from(settlement).filter(|from| is_payout && goes_on && now < *from) {
+        Some(from) => run_again(tenant, settlement, from, now).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Records that a settlement's saga was started. If it is not over, it is due again in 25 hours, or before then when the
+/// payment provider may be asked for its payout.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
 pub fn started(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> Result<Transaction, BuildError> {
-    let update = Update::new().add("runs", "one", Value::int(1)).set(
-        attr::DUE_SK,
-        "due_sk",
-        Value::S(keys::due_from(now.plus(RUN_AGAIN), settlement.id)),
-    );
+    let again = now.plus(RUN_AGAIN);
+    let from = pays_from(settlement).filter(|from| now < *from && settlement.state < SettlementState::Paying);
+    run_again(tenant, settlement, from.map_or(again, |from| from.min(again)), now)
+}
+
+/// The beginning of the payment day, if the payment provider pays.
+fn pays_from(settlement: &Settlement) -> Option<Timestamp> {
+    match &settlement.destination {
+        Destination::Stripe { .. } => Some(settlement.pay_on.bounds().0),
+        Destination::Bank(_) => None,
+    }
+}
+
+/// Makes the settlement due at an instant, under another run number: a state machine accepts each run's name once only.
+fn run_again(
+    tenant: &Tenant,
+    settlement: &Settlement,
+    at: Timestamp,
+    now: Timestamp,
+) -> Result<Transaction, BuildError> {
+    let due = Value::S(keys::due_from(at, settlement.id));
+    let update = Update::new().add("runs", "one", Value::int(1)).set(attr::DUE_SK, "due_sk", due);
     Transaction::unkeyed(vec![settlement.changed(tenant, update, now)])
 }
 

@@ -29,7 +29,7 @@ mod steps;
 mod tests;
 mod totals;
 
-pub use advance::{Move, MoveError, next_move, started};
+pub use advance::{Move, MoveError, next_move, postponed, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
 pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, last_batch, read_batch, release_batch};
 pub use coverage::Coverage;

@@ -59,7 +59,7 @@ pub enum Outcome {
     Wait,
     /// The settlement turns back: undo the steps in reverse order.
     Undo,
-    /// The settlement is over, paid or not.
+    /// This run ends: the settlement is over, paid or not, or a later run goes on with it.
     Over,
 }
 

@@ -1,3 +1,4 @@
+mod payout_day;
 mod periods;
 
 use super::record::SettlementState as S;

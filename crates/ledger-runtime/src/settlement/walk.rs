@@ -9,7 +9,7 @@ use std::time::Duration;
 /// How a run of the saga ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The settlement has ended: paid or turned back.
+    /// The settlement has ended, paid or turned back, or its payment day has not begun.
     Over,
     /// The KYC check or the PSP has not decided yet: a later run continues from the start.
     Waiting,
