@@ -124,16 +124,19 @@ impl App {
     }
 
     /// Returns the payment provider, with secrets at most five minutes old; `None` if none is set up.
-    pub async fn provider_if_any(&self) -> Option<Provider> {
+    ///
+    /// # Errors
+    /// 503 if its secret has not been read yet, so that it is not known whether one is set up.
+    pub async fn provider_if_any(&self) -> Result<Option<Provider>, Problem> {
         self.provider.provider().await
     }
 
     /// Returns the payment provider, for requests that cannot do without one.
     ///
     /// # Errors
-    /// 500 if none is set up; nothing has been done.
+    /// 500 if none is set up, 503 if its secret has not been read yet; nothing has been done.
     pub async fn provider(&self) -> Result<Provider, Problem> {
-        self.provider_if_any().await.ok_or_else(|| {
+        self.provider_if_any().await?.ok_or_else(|| {
             tracing::error!("stripe not configured: set its API key and webhook secrets (docs/webhooks.md)");
             Problem::internal()
         })

@@ -84,7 +84,7 @@ impl App {
         if read.any(|account| account.is_none()) {
             return Err(PlanError::Missing);
         }
-        let provider = self.provider_of(&command).await;
+        let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms, psp, items };
         let planned = plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?;
@@ -108,7 +108,7 @@ impl App {
         let mut rest = items.split_off(items.len().min(1));
         self.follow_card((tenant, approval.command.returns_to()), &of_command, &mut rest).await?;
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
-        let provider = self.provider_of(&approval.command).await;
+        let provider = self.provider_of(&approval.command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
@@ -230,7 +230,7 @@ impl App {
     }
 
     /// The payment provider, if the command may need it.
-    async fn provider_of(&self, command: &Command) -> Option<crate::topups::Provider> {
+    async fn provider_of(&self, command: &Command) -> Result<Option<crate::topups::Provider>, Problem> {
         match command {
             Command::SettlementOpen { .. } => self.provider_if_any().await,
             Command::Grant { .. }
@@ -261,7 +261,7 @@ impl App {
             | Command::TermsChange { .. }
             | Command::TermsCancel { .. }
             | Command::AccountLimits { .. }
-            | Command::MerchantOwner { .. } => None,
+            | Command::MerchantOwner { .. } => Ok(None),
         }
     }
 }

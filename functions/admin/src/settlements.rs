@@ -100,7 +100,7 @@ async fn plan_open(
     }
     // Stripe is needed only for a merchant that is paid through it.
     let provider = match &destination {
-        Some(Destination::Stripe { .. }) => app.provider_if_any().await,
+        Some(Destination::Stripe { .. }) => app.provider_if_any().await?,
         Some(Destination::Bank(_)) | None => None,
     };
     let settling = Settling::read(all.next().flatten())?;

@@ -165,7 +165,7 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
         }
         let cx = app.ledger().context(app.now()).map_err(|_| Problem::unavailable())?;
         let terms = app.terms_at(tenant, cx.now).await?;
-        let provider = if seen.is_paid_by_provider() { app.provider_if_any().await } else { None };
+        let provider = if seen.is_paid_by_provider() { app.provider_if_any().await? } else { None };
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let opening = match plan_opening(tenant, run, (&seen, pay_on), (&terms, psp), &cx) {
             Ok(opening) => opening,

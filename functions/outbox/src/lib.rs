@@ -119,16 +119,18 @@ fn seals_late(terms: &TenantTerms) -> bool {
 /// Recovers the operations in flight of a tenant.
 ///
 /// # Errors
-/// 503 if the store did not answer; a later run continues. 500 if there are operations in flight and no PSP is
-/// configured.
+/// 503 if the store did not answer, or there are operations in flight and the PSP's secret has not been read; a later run
+/// continues. 500 if there are operations in flight and no PSP is configured.
 pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Recovered, Problem> {
     let shards = app.terms(tenant).await?.due_shards;
     match app.provider_if_any().await {
-        Some(provider) => provider.psp_executor().recover(tenant, shards).await,
+        Ok(Some(provider)) => provider.psp_executor().recover(tenant, shards).await,
         // A deployment may precede its Stripe account. But removing the account while operations are in flight is an
         // error.
-        None if topups::any_waits(app.dynamo(), tenant, shards).await? => Err(no_provider(tenant)),
-        None => Ok(Recovered::default()),
+        absent if topups::any_waits(app.dynamo(), tenant, shards).await? => {
+            absent.and_then(|_| Err(no_provider(tenant)))
+        }
+        Ok(None) | Err(_) => Ok(Recovered::default()),
     }
 }
 

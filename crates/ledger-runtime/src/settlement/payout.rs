@@ -267,7 +267,7 @@ impl Settler {
     /// The PSP lookup. Fails if Stripe's mode or ledger is not the one with which the settlement was opened: this
     /// settlement's payout could not be found.
     async fn psp_executor(&self, at: &SettlementRef, settlement: &Settlement) -> Result<PspExecutor, Problem> {
-        let provider = self.provider.provider().await;
+        let provider = self.provider.provider().await?;
         let provider =
             provider.ok_or_else(|| self.broken(at, "Stripe is not configured, but a merchant is paid through it"))?;
         let (psp_executor, psp) = (provider.psp_executor().clone(), settlement.psp.as_ref());

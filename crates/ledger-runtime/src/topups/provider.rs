@@ -5,6 +5,7 @@ use super::PspExecutor;
 use crate::config::{KeptStripe, StripeConfig};
 use crate::execute::Ledger;
 use crate::metrics::Metric;
+use crate::problem::Problem;
 use crate::psp::{Psp, Stripe};
 use crate::secrets::{REFUSED_REREAD_AFTER, RETRIED_AFTER, SECRET_KEPT_FOR, SecretSource};
 use ledger_core::personal::Masked;
@@ -62,10 +63,13 @@ pub(crate) enum ProviderAccess {
 
 impl ProviderAccess {
     /// The PSP, with secrets read at most five minutes ago; `None` if none is configured.
-    pub(crate) async fn provider(&self) -> Option<Provider> {
+    ///
+    /// # Errors
+    /// 503 if no usable secret has been read yet, so that it is not known whether one is configured.
+    pub(crate) async fn provider(&self) -> Result<Option<Provider>, Problem> {
         match self {
-            Self::None => None,
-            Self::Given(provider) => Some(provider.clone()),
+            Self::None => Ok(None),
+            Self::Given(provider) => Ok(Some(provider.clone())),
             Self::Kept(keeper) => keeper.provider().await,
         }
     }
@@ -94,11 +98,17 @@ impl Keeper {
     }
 
     /// The PSP, if the secret configures one. If the secret cannot be read, the one before stays.
-    pub(crate) async fn provider(&self) -> Option<Provider> {
+    ///
+    /// # Errors
+    /// 503 if there is none before.
+    pub(crate) async fn provider(&self) -> Result<Option<Provider>, Problem> {
         let mut state = self.state.lock().await;
         let valid_for = if state.last_read.is_some_and(|(_, well)| well) { SECRET_KEPT_FOR } else { RETRIED_AFTER };
         self.refresh(&mut state, valid_for).await;
-        state.provider.clone()
+        if state.text.is_none() {
+            return Err(Problem::unavailable());
+        }
+        Ok(state.provider.clone())
     }
 
     /// The PSP for an event whose signature the present secrets do not verify: read at most ten seconds ago.

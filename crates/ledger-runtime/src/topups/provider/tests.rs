@@ -59,7 +59,7 @@ impl Rig {
     }
 
     async fn secrets(&self) -> Vec<String> {
-        secrets(self.keeper.provider().await)
+        secrets(self.keeper.provider().await.unwrap())
     }
 }
 
@@ -114,7 +114,7 @@ async fn unreadable_or_unusable_secret_keeps_the_one_before() {
 #[tokio::test]
 async fn secret_filled_or_emptied_later_sets_up_or_removes_stripe() {
     let rig = Rig::new(Some(NONE));
-    assert!(rig.keeper.provider().await.is_none());
+    assert!(rig.keeper.provider().await.unwrap().is_none());
     rig.put(Some(ONE));
     rig.later(SECRET_KEPT_FOR);
     assert_eq!(rig.secrets().await, ["whsec_1"]);
@@ -122,14 +122,20 @@ async fn secret_filled_or_emptied_later_sets_up_or_removes_stripe() {
     // An emptied secret removes Stripe: the operator intends that.
     rig.put(Some(NONE));
     rig.later(SECRET_KEPT_FOR);
-    assert!(rig.keeper.provider().await.is_none());
+    assert!(rig.keeper.provider().await.unwrap().is_none());
+    // A secret that cannot be read then leaves it removed.
+    rig.put(None);
+    rig.later(SECRET_KEPT_FOR);
+    assert!(rig.keeper.provider().await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn secret_unreadable_at_the_start_is_read_later() {
-    let rig = Rig::new(None);
-    assert!(rig.keeper.provider().await.is_none());
-    rig.put(Some(ONE));
-    rig.later(RETRIED_AFTER);
-    assert_eq!(rig.secrets().await, ["whsec_1"]);
+async fn secret_unreadable_at_the_start_is_unavailable_until_it_is_read() {
+    for bad in [None, Some("sk_test_2")] {
+        let rig = Rig::new(bad);
+        assert_eq!(rig.keeper.provider().await.unwrap_err(), Problem::unavailable(), "{bad:?}");
+        rig.put(Some(ONE));
+        rig.later(RETRIED_AFTER);
+        assert_eq!(rig.secrets().await, ["whsec_1"]);
+    }
 }
