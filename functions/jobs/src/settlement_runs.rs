@@ -5,20 +5,23 @@
 use futures::future::join_all;
 use ledger_core::calendar;
 use ledger_core::crediting::{LaneCredit, OpenPeriod};
-use ledger_core::dynamo::Attributes;
+use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
-use ledger_core::ids::{JobId, MerchantId, Tenant};
+use ledger_core::ids::{JobId, MerchantId, SettlementId, Tenant};
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::settlement_runs::{
-    ClosingCalendar, EndedDays, LineStatus, SeenMerchant, SettlementRun, SliceOutcome, Verdict, plan_opening, verdict,
+    ClosingCalendar, EndedDays, LineStatus, SeenMerchant, SettlementRun, SliceOutcome, Verdict, is_covered,
+    plan_opening, verdict,
 };
+use ledger_core::settlements::Settlement;
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::{BusinessDate, Timestamp};
 use ledger_runtime::app::App;
+use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::metrics::Metric;
-use ledger_runtime::problem::{Code, Problem};
+use ledger_runtime::problem::Problem;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -47,39 +50,99 @@ enum Closing {
     Not(LineStatus),
 }
 
-/// Starts the runs of closing days that are over, and continues those of a tenant; returns how many merchants this tick closed.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
-    let (began, mut opened) = (Instant::now(), 0_usize);
-    for _ in 0..STARTS_MAX {
-        if !start_ended(app, tenant, terms).await? {
-            break;
-        }
+/// Why a merchant has no outcome.
+enum NotClosed {
+    /// A record of it cannot be read.
+    Unreadable(ItemError),
+    /// The store did not answer or refused, or something other than the merchant cannot be read.
+    Failed(Problem),
+}
+
+impl From<ItemError> for NotClosed {
+    fn from(error: ItemError) -> Self {
+        Self::Unreadable(error)
     }
-    let due = app.dynamo().query(&reads::settlement_runs_to_continue(tenant).limit(RUNS_MAX)).await?;
-    for listed in &due {
-        let id = listed.parsed("settlement_run_id", JobId::parse)?;
-        while began.elapsed() < RUN_TIME_MAX {
-            match advance(app, tenant, id).await? {
-                Some(merchants) => opened = opened.saturating_add(merchants),
-                None => break,
+}
+
+impl From<Problem> for NotClosed {
+    fn from(problem: Problem) -> Self {
+        Self::Failed(problem)
+    }
+}
+
+impl From<ReadError> for NotClosed {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Unreadable(error) => Self::Unreadable(error),
+            ReadError::Throttled | ReadError::Unavailable(_) | ReadError::Refused(_) | ReadError::Unadoptable(_) => {
+                Self::Failed(error.into())
             }
         }
     }
-    Ok(opened)
+}
+
+/// Starts the runs of closing days that are over, and continues those of a tenant; returns how many merchants this tick closed.
+/// One that cannot go on does not stop the others: the first error is returned when they are dealt with.
+pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
+    let (began, mut opened) = (Instant::now(), 0_usize);
+    let mut failed = start_all_ended(app, tenant, terms).await.err();
+    let due = app.dynamo().query(&reads::settlement_runs_to_continue(tenant).limit(RUNS_MAX)).await?;
+    for listed in &due {
+        match continue_run(app, tenant, (listed, began), &mut opened).await {
+            Ok(()) => {}
+            Err(problem) => failed = failed.or(Some(problem)),
+        }
+    }
+    failed.map_or(Ok(opened), Err)
+}
+
+/// Continues a run as long as the tick may, and counts the merchants that it closes.
+async fn continue_run(
+    app: &App,
+    tenant: &Tenant,
+    (listed, began): (&Item, Instant),
+    opened: &mut usize,
+) -> Result<(), Problem> {
+    let id = listed.parsed("settlement_run_id", JobId::parse)?;
+    while began.elapsed() < RUN_TIME_MAX {
+        let Some(merchants) = advance(app, tenant, id).await? else { break };
+        *opened = opened.saturating_add(merchants);
+    }
+    Ok(())
+}
+
+/// Starts the runs of closing days that are over.
+///
+/// # Errors
+/// A problem of the store, or 500 if a merchant's schedule cannot be read: the days of the others are dealt with.
+async fn start_all_ended(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<(), Problem> {
+    let item = app.dynamo().get(&keys::settlement_calendar(tenant)).await?;
+    if item.is_none() && terms.settlement_schedule.is_none() {
+        return Ok(());
+    }
+    let mut calendar = ClosingCalendar::read(item.as_ref())?;
+    let unreadable = calendar.unreadable().cloned();
+    for _ in 0..STARTS_MAX {
+        if !start_ended(app, tenant, &calendar).await? {
+            break;
+        }
+        calendar = ClosingCalendar::read(app.dynamo().get(&keys::settlement_calendar(tenant)).await?.as_ref())?;
+    }
+    unreadable.map_or(Ok(()), |error| Err(error.into()))
 }
 
 /// Deals with the closing days that are over, up to the first on which a schedule closes. `false` if there are no more.
-async fn start_ended(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<bool, Problem> {
-    let item = app.dynamo().get(&keys::settlement_calendar(tenant)).await?;
-    if item.is_none() && terms.settlement_schedule.is_none() {
-        return Ok(false);
-    }
-    let (calendar, now) = (ClosingCalendar::read(item.as_ref())?, app.now());
+async fn start_ended(app: &App, tenant: &Tenant, calendar: &ClosingCalendar) -> Result<bool, Problem> {
+    let now = app.now();
     let (first, last) = match calendar.ended(now) {
         EndedDays::None => return Ok(false),
         EndedDays::Begin(last) => (last.next(), last),
         EndedDays::Days(first, last) => (first, last),
     };
+    if calendar::known_until().is_none_or(|known| known < last.days_after(ANNOUNCED_BEFORE)) {
+        app.metrics().count(Metric::BankHolidaysEnd, tenant, Operation::SettlementRunStart);
+        tracing::warn!(%tenant, "known bank holidays end soon");
+    }
     let mut date = first;
     while date <= last {
         let schedule = app.terms_at(tenant, last_instant(date)).await?.settlement_schedule;
@@ -91,10 +154,6 @@ async fn start_ended(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<
             return Ok(true);
         }
         date = date.next();
-    }
-    if calendar::known_until().is_none_or(|known| known < last.days_after(ANNOUNCED_BEFORE)) {
-        app.metrics().count(Metric::BankHolidaysEnd, tenant, Operation::SettlementRunStart);
-        tracing::warn!(%tenant, "known bank holidays end soon");
     }
     let done = calendar.no_run(tenant, last, now).map_err(|_| Problem::internal())?;
     let _ = app.ledger().apply_as_read(tenant, Operation::SettlementRunStart, &done).await?;
@@ -139,29 +198,30 @@ async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>,
 /// A problem whose outcome is not certain: the merchant is tried again.
 async fn close(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, Problem> {
     match closed(app, tenant, run, merchant).await {
+        Ok(closing) => Ok(closing),
         // Nothing was written, and a retry would end in the same way. It must not keep the others open.
-        Err(problem) if problem.code() == Code::Internal.name() => {
-            tracing::error!(%tenant, run = %run.id, %merchant, "merchant cannot be closed");
+        Err(NotClosed::Unreadable(error)) => {
+            tracing::error!(%tenant, run = %run.id, %merchant, %error, "merchant cannot be closed");
             Ok(Closing::Not(LineStatus::Unreadable))
         }
-        other => other,
+        Err(NotClosed::Failed(problem)) => Err(problem),
     }
 }
 
-async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, Problem> {
+async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: MerchantId) -> Result<Closing, NotClosed> {
     for _ in 0..ROUNDS_MAX {
         let items = app.dynamo().get_many(&SeenMerchant::keys(tenant, run, merchant)).await?;
         let seen = SeenMerchant::new(items);
         let pay_on = match verdict(run, &seen, app.now()) {
             Verdict::Close(pay_on) => pay_on,
+            Verdict::HasOpen(open) => return has_open(app, tenant, run, (&seen, merchant, open)).await,
             Verdict::Listed(LineStatus::Opened) => return Ok(Closing::Opened),
             Verdict::Listed(_) | Verdict::NotClosed => return Ok(Closing::NotClosed),
             Verdict::Line(status) => return Ok(Closing::Not(status)),
         };
         let Some(shards) = seen.shards() else { return Ok(Closing::Not(LineStatus::Unreadable)) };
         if !has_credits(app, tenant, (merchant, shards)).await? {
-            let is_closed = seen.is_closed();
-            return Ok(if is_closed { Closing::NotClosed } else { Closing::Not(LineStatus::NothingToSettle) });
+            return Ok(nothing_to_settle(&seen));
         }
         let cx = app.ledger().context(app.now()).map_err(|_| Problem::unavailable())?;
         let terms = app.terms_at(tenant, cx.now).await?;
@@ -175,14 +235,35 @@ async fn closed(app: &App, tenant: &Tenant, run: &SettlementRun, merchant: Merch
             Ok(()) => return Ok(Closing::Opened),
             // A person or another worker changed it meanwhile, or this one did and had no answer.
             Err(error) if matches!(error.failure(), Some(Failure::StalePlan | Failure::AlreadyExists)) => {}
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(Problem::from(error).into()),
         }
     }
-    Err(Problem::busy())
+    Err(Problem::busy().into())
+}
+
+/// What becomes of a merchant that has an open settlement: it waits for a person if something is to be settled beside it.
+async fn has_open(
+    app: &App,
+    tenant: &Tenant,
+    run: &SettlementRun,
+    (seen, merchant, open): (&SeenMerchant, MerchantId, SettlementId),
+) -> Result<Closing, NotClosed> {
+    let item = app.dynamo().get(&keys::settlement(tenant, merchant, open)).await?;
+    let open = item.as_ref().map(Settlement::read).transpose()?;
+    let Some(shards) = seen.shards() else { return Ok(Closing::Not(LineStatus::Unreadable)) };
+    if open.is_some_and(|open| is_covered(run, &open)) || !has_credits(app, tenant, (merchant, shards)).await? {
+        return Ok(nothing_to_settle(seen));
+    }
+    Ok(Closing::Not(LineStatus::SettlementOpen))
+}
+
+/// A merchant that was closed for good has no line unless something is to be settled.
+fn nothing_to_settle(seen: &SeenMerchant) -> Closing {
+    if seen.is_closed() { Closing::NotClosed } else { Closing::Not(LineStatus::NothingToSettle) }
 }
 
 /// Whether something was credited to a merchant that no settlement has.
-async fn has_credits(app: &App, tenant: &Tenant, (merchant, shards): (MerchantId, Shards)) -> Result<bool, Problem> {
+async fn has_credits(app: &App, tenant: &Tenant, (merchant, shards): (MerchantId, Shards)) -> Result<bool, NotClosed> {
     let lanes = LaneCredit::all(&app.dynamo().query(&reads::lane_credits(tenant, merchant)).await?)?;
     if lanes.iter().any(|lane| !lane.sums.is_empty()) {
         return Ok(true);

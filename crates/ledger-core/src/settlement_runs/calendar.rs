@@ -27,6 +27,8 @@ pub struct ClosingCalendar {
     until: Option<BusinessDate>,
     /// The schedules that merchants have or had of their own.
     own: Vec<SettlementSchedule>,
+    /// Why one of these schedules cannot be read, if one cannot.
+    unreadable: Option<ItemError>,
 }
 
 /// The days that are over and not dealt with, the first one first.
@@ -41,15 +43,28 @@ pub enum EndedDays {
 }
 
 impl ClosingCalendar {
-    /// Reads the item; without an item no day was dealt with.
+    /// Reads the item; without an item no day was dealt with. A merchant's schedule that cannot be read is left out, and is
+    /// [`ClosingCalendar::unreadable`].
     ///
     /// # Errors
-    /// [`ItemError`] if an attribute is malformed.
+    /// [`ItemError`] if the last day that was dealt with is malformed.
     pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
         let Some(item) = item else { return Ok(Self::default()) };
-        let own = item.keys().filter(|name| name.starts_with(OWN));
-        let own = own.map(|name| item.parsed(name, str::parse)).collect::<Result<_, _>>()?;
-        Ok(Self { until: item.opt_parsed(UNTIL, BusinessDate::parse)?, own })
+        let until = item.opt_parsed(UNTIL, BusinessDate::parse)?;
+        let mut calendar = Self { until, ..Self::default() };
+        for name in item.keys().filter(|name| name.starts_with(OWN)) {
+            match item.parsed(name, str::parse) {
+                Ok(schedule) => calendar.own.push(schedule),
+                Err(error) => calendar.unreadable = Some(error),
+            }
+        }
+        Ok(calendar)
+    }
+
+    /// Why one of the merchants' schedules cannot be read, if one cannot: its days may have no run.
+    #[must_use]
+    pub fn unreadable(&self) -> Option<&ItemError> {
+        self.unreadable.as_ref()
     }
 
     /// The days that are over at an instant and not dealt with.

@@ -4,12 +4,12 @@ use super::line::{self, LineStatus, SettlementRunLine};
 use super::record::SettlementRun;
 use crate::calendar::bank_day_from;
 use crate::dynamo::{Attributes, Item, ItemError};
-use crate::ids::{MerchantId, Tenant};
+use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Partition, Shards};
 use crate::merchants::{self, MerchantStatus};
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
-use crate::settlements::{self, Destination, Open, Settling};
+use crate::settlements::{self, Destination, Open, Settlement, Settling};
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -31,6 +31,8 @@ pub enum Verdict {
     Listed(LineStatus),
     /// It is not closed, and has this line.
     Line(LineStatus),
+    /// It is not closed, because this settlement of it is open.
+    HasOpen(SettlementId),
     /// It is closed and paid on this day, if anything was credited since the last settlement.
     Close(BusinessDate),
 }
@@ -97,14 +99,20 @@ fn read(run: &SettlementRun, seen: &SeenMerchant, now: Timestamp) -> Result<Verd
     if settling.last_run.is_some_and(|last| last.closing >= run.closing) {
         return line(LineStatus::ClosedBefore);
     }
-    if settling.open.is_some() {
-        return line(LineStatus::SettlementOpen);
+    if let Some(open) = settling.open {
+        return Ok(Verdict::HasOpen(open));
     }
     let pays_on = schedule.pays_on(run.closing).and_then(|date| {
         // A run that is late pays as soon as banks are open.
         if date < now.business_date() { bank_day_from(now.business_date()) } else { Ok(date) }
     });
     Ok(pays_on.map_or(Verdict::Line(LineStatus::HolidaysUnknown), Verdict::Close))
+}
+
+/// Whether the open settlement of a merchant has all that a run would close: another run opened it when the day was over.
+#[must_use]
+pub fn is_covered(run: &SettlementRun, open: &Settlement) -> bool {
+    open.run.is_some() && open.created_at >= run.closing.bounds().1
 }
 
 /// What keeps a merchant with something to settle from being closed; `None` if nothing is known to.

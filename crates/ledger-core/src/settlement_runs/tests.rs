@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dynamo::{Item, Value};
-use crate::ids::{AuditId, JobId, MerchantId, StaffId, Tenant, TransactionId};
+use crate::ids::{AuditId, JobId, MerchantId, SettlementId, StaffId, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -92,7 +92,8 @@ fn merchant_that_was_closed_or_has_an_open_settlement_is_left() {
         assert_eq!(verdict_on(profile(&[]), last(closed), None), Verdict::Line(LineStatus::ClosedBefore), "{closed}");
     }
     let open = settling(&[("open", Uuid::from_u128(7).to_string())]);
-    assert_eq!(verdict_on(profile(&[]), open, None), Verdict::Line(LineStatus::SettlementOpen));
+    let has_open = Verdict::HasOpen(SettlementId::new(Uuid::from_u128(7)));
+    assert_eq!(verdict_on(profile(&[]), open, None), has_open);
     let line = settling(&[
         ("merchant_id", Uuid::from_u128(5).to_string()),
         ("status", "opened".to_owned()),
@@ -139,6 +140,21 @@ fn ended_days_begin_with_the_first_tick_and_are_caught_up_with() {
     let own = ClosingCalendar::read(own.as_ref()).unwrap();
     assert!(own.closes_on(day(FRIDAY), None) && !own.closes_on(day("2026-11-28"), None));
     assert!(own.closes_on(day("2026-11-28"), "monthly:28 bank_days:1".parse().ok()));
+}
+
+#[test]
+fn schedule_that_cannot_be_read_does_not_hide_the_others() {
+    let own = settling(&[
+        ("own_every_day", "every day".to_owned()),
+        ("own_weekly_friday_bank_days_2", "weekly:friday bank_days:2".to_owned()),
+        ("closed_until", "2026-11-26".to_owned()),
+    ]);
+    let calendar = ClosingCalendar::read(own.as_ref()).unwrap();
+    assert!(calendar.closes_on(day(FRIDAY), None));
+    assert_eq!(calendar.unreadable().map(|error| error.attribute.as_str()), Some("own_every_day"));
+    assert_eq!(calendar.ended(instant("2026-11-27T15:10:00Z")), EndedDays::Days(day(FRIDAY), day(FRIDAY)));
+    let until = settling(&[("closed_until", "Friday".to_owned())]);
+    assert!(ClosingCalendar::read(until.as_ref()).is_err(), "no day is dealt with twice");
 }
 
 #[test]
