@@ -8,7 +8,7 @@ use ledger_core::dynamo::Item;
 use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::reads;
-use ledger_core::settlement_runs::{LineKind, LineStatus, RunSums, SettlementRunLine, ToReview};
+use ledger_core::settlement_runs::{LineKind, LineStatus, RunSums, SettlementRun, SettlementRunLine, ToReview};
 use ledger_core::settlements::Settlement;
 
 /// The lines that are read at once.
@@ -34,7 +34,7 @@ pub struct RunReport {
     pub sums: RunSums,
     /// The merchants to which a person must see, up to a hundred.
     pub to_review: Vec<ToReview>,
-    /// Whether every line was read.
+    /// Whether the run is finished and every line of it was read.
     pub is_complete: bool,
 }
 
@@ -71,12 +71,14 @@ impl App {
         Ok((self.lines_now(tenant, wanted).await?, next))
     }
 
-    /// What became of the merchants of a run.
+    /// What became of the merchants of a run that was read. One that was not finished then may have more lines.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
-    pub async fn settlement_run_report(&self, tenant: &Tenant, run: JobId) -> Result<RunReport, Problem> {
-        let mut report = RunReport { sums: RunSums::none(), to_review: Vec::new(), is_complete: true };
+    pub async fn settlement_run_report(&self, tenant: &Tenant, run: &SettlementRun) -> Result<RunReport, Problem> {
+        let is_complete = run.finished_at.is_some();
+        let mut report = RunReport { sums: RunSums::none(), to_review: Vec::new(), is_complete };
+        let run = run.id;
         let (mut after, mut read) = (None, 0_usize);
         loop {
             let (lines, has_more) = self.lines_after((tenant, run), after.take(), LINES_AT_ONCE).await?;

@@ -136,7 +136,7 @@ pub(crate) struct RunSettlementsView {
     /// The merchants to which a person must see: those that could not be closed, and those whose settlement is stuck or turned
     /// back; up to 100.
     to_review: Vec<ToReviewView>,
-    /// Whether every merchant of the run is in the sums and the list.
+    /// Whether the run is finished, and every merchant of it is in the sums and the list.
     is_complete: bool,
 }
 
@@ -246,9 +246,10 @@ pub(crate) async fn get(
 ) -> Result<Json<SettlementRunView>, Problem> {
     let tenant = who.tenant();
     let item = app.dynamo().get(&keys::settlement_run(tenant, id)).await?.ok_or_else(Problem::not_found)?;
-    let view = SettlementRunView::from(&SettlementRun::read(&item)?);
-    let report = app.settlement_run_report(tenant, id).await?;
-    Ok(Json(SettlementRunView { settlements: Some(RunSettlementsView::from(report)), ..view }))
+    let run = SettlementRun::read(&item)?;
+    let report = app.settlement_run_report(tenant, &run).await?;
+    let settlements = Some(RunSettlementsView::from(report));
+    Ok(Json(SettlementRunView { settlements, ..SettlementRunView::from(&run) }))
 }
 
 pub(crate) const MERCHANTS: Endpoint = Endpoint::get("/v1/admin/settlement-runs/{settlement_run_id}/merchants")
