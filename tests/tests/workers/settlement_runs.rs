@@ -1,6 +1,7 @@
 //! Settlement on schedule: one run closes every merchant, once, whatever fails meanwhile.
 
 use futures::future::join_all;
+use ledger_core::dynamo::Value as Stored;
 use ledger_core::ids::{MerchantId, SettlementId};
 use ledger_core::settlements::Task;
 use ledger_core::time::Timestamp;
@@ -151,7 +152,8 @@ async fn each_merchant_is_closed_once_with_a_fault_at_every_write() {
     let _ = shop.run_jobs().await.expect("the run succeeds");
     at(&shop, "2026-11-30T15:15:00Z");
     let mut weeks = 0;
-    for fault in [Fault::Refused, Fault::AnswerCut] {
+    // What the store refuses is written once it does not: a line that a person must see to would be final.
+    for fault in [Fault::Refused, Fault::AnswerCut, Fault::Error(400, "AccessDeniedException")] {
         for nth in 0.. {
             shop.next_shop().await;
             shop.take("1000").await;
@@ -219,6 +221,11 @@ async fn days_without_a_worker_have_their_runs_and_late_payments_are_made_on_ban
     let runs = shop.world.settlement_runs().await;
     let days: Vec<&str> = runs.iter().map(|run| text(run, "closing_on")).collect();
     assert_eq!(days, ["2026-12-25", "2026-12-18", "2026-12-11"]);
+    for (run, status) in runs.iter().zip(["nothing_to_settle", "nothing_to_settle", "opened"]) {
+        assert_eq!(text(run, "status"), "finished", "{run}");
+        let lines = shop.world.settlement_run_merchants(text(run, "settlement_run_id"), None, 100).await;
+        assert_eq!((lines.len(), text(&lines[0], "status")), (1, status), "{run}");
+    }
     let own = settlements_of(&shop.world, &shop.merchant.id).await;
     assert_eq!((own.len(), text(&own[0], "pay_on")), (1, "2027-01-04"), "{own:?}");
 }
@@ -244,4 +251,68 @@ async fn merchant_whose_payment_day_is_not_known_is_named_and_the_others_are_clo
     assert_eq!(text(line(&shop.merchant.id), "status"), "holidays_unknown");
     assert_eq!(settlements_of(world, &shop.merchant.id).await, Vec::<Value>::new(), "a day was guessed");
     assert!(shop.counting.total(Metric::BankHolidaysEnd) > 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn merchant_paid_through_stripe_is_paid_when_its_payment_day_begins() {
+    let shop = Settling::scheduled_by_stripe("runs-stripe", MONTHLY).await;
+    shop.take("3000").await;
+    shop.credit().await;
+    at(&shop, "2026-11-29T15:20:00Z");
+    let _ = shop.run_jobs().await.expect("the run succeeds");
+    at(&shop, "2026-11-30T15:10:30Z");
+    let run = run_to_the_end(&shop).await;
+    assert_eq!((text(&run, "status"), &run["opened"]), ("finished", &json!(1)), "{run}");
+    let lines = shop.world.settlement_run_merchants(text(&run, "settlement_run_id"), None, 100).await;
+    assert_eq!((lines.len(), text(&lines[0], "pay_on")), (1, "2026-12-10"));
+    let opened = settlement(&shop, &lines[0]);
+    for (early, starts) in [("2026-11-30T15:11:00Z", 1), ("2026-12-05T00:00:00Z", 0), ("2026-12-09T14:59:00Z", 0)] {
+        at(&shop, early);
+        assert_eq!(shop.start().await, starts, "{early}");
+        // A saga that is run nevertheless waits too.
+        assert_eq!(shop.walk(&opened).await, Ended::Over, "{early}");
+        assert_eq!((text(&shop.view(&opened).await, "status"), shop.payouts().len()), ("charged", 0), "{early}");
+    }
+    at(&shop, "2026-12-09T15:00:30Z");
+    assert_eq!(shop.start().await, 1);
+    assert_eq!(shop.walk(&opened).await, Ended::Over);
+    assert_eq!((text(&shop.view(&opened).await, "status"), shop.payouts().len()), ("paid", 1));
+    let started = shop.sagas.started();
+    assert!(started.len() == 2 && started[0].1 < started[1].1, "a run's name is used once: {started:?}");
+    let _ = shop.world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn run_that_cannot_go_on_does_not_stop_the_others() {
+    let shop = Settling::scheduled("runs-broken", "weekly:friday bank_days:2").await;
+    let world = &shop.world;
+    shop.take("1000").await;
+    shop.credit().await;
+    let start = async |day: &str| shop.good(&world.runs_settlements(day)).await.text("/settlement_run_id");
+    let (broken, other) = (start("2026-11-13").await, start("2026-11-20").await);
+    let running = world.settlement_run(&other).await;
+    assert_eq!((text(&running, "status"), &running["settlements"]["is_complete"]), ("running", &json!(false)));
+    let root = format!("{}#tenant#root", world.tenant);
+    let damage = async |key: &str, name: &str, value: &str| {
+        let mut row = world.books().await.row(&root, key).cloned().expect("a row");
+        row.insert(name.to_owned(), Stored::s(value));
+        world.plant(row).await;
+    };
+    damage(&format!("JOB#settlement_run#{broken}"), "closing_on", "Friday").await;
+    let failed = shop.run_jobs().await.expect_err("one run cannot be read");
+    assert_eq!(failed.status(), 500);
+    let view = world.settlement_run(&other).await;
+    assert_eq!((text(&view, "status"), &view["opened"]), ("finished", &json!(1)), "{view}");
+    assert_eq!(view["settlements"]["is_complete"], true);
+    world.remove(&root, &format!("JOB#settlement_run#{broken}")).await;
+
+    // A schedule that this release cannot read does not stop the days of the others.
+    at(&shop, "2026-12-10T15:15:00Z");
+    let _ = shop.run_jobs().await.expect("the run succeeds");
+    damage("JOB#settlement_calendar", "own_every_day", "every day").await;
+    at(&shop, "2026-12-11T15:15:00Z");
+    let failed = shop.run_jobs().await.expect_err("a schedule cannot be read");
+    assert_eq!(failed.status(), 500);
+    let runs = world.settlement_runs().await;
+    assert_eq!((text(&runs[0], "closing_on"), text(&runs[0], "status")), ("2026-12-11", "finished"));
 }
