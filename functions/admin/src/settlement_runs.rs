@@ -5,7 +5,7 @@ use crate::approvals;
 use crate::cards::current_terms;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::Command;
+use ledger_core::approvals::{Command, schedule_seen};
 use ledger_core::calendar::{OwnSchedule, ScheduleError};
 use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::idempotency::Fields;
@@ -207,7 +207,8 @@ pub(crate) async fn start(
         let start = RunStart { tenant: who.tenant(), closing, schedule: terms.settlement_schedule, by };
         let planned = settlement_runs::plan(&start, &cx)?;
         if terms.approvals.are_required() {
-            let command = (Command::SettlementRun { closing }, Some(&reason));
+            let seen = Some(schedule_seen(terms.settlement_schedule));
+            let command = (Command::SettlementRun { closing, seen }, Some(&reason));
             return app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await;
         }
         Ok(Requested::executed(planned))

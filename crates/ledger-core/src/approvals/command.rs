@@ -1,7 +1,7 @@
 //! The closed list of commands that another person must approve.
 
 use crate::account::Account;
-use crate::calendar::OwnSchedule;
+use crate::calendar::{OwnSchedule, SettlementSchedule};
 use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
@@ -126,6 +126,8 @@ pub enum Command {
     SettlementRun {
         /// The closing day.
         closing: BusinessDate,
+        /// The tenant's schedule that was seen, by [`schedule_seen`]; `None` if an earlier release stored the request.
+        seen: Option<String>,
     },
     /// Sets the settlement schedule of a merchant.
     SettlementSchedule {
@@ -393,4 +395,10 @@ impl Command {
 #[must_use]
 pub fn destination_digest(destination: Option<&Destination>) -> Option<String> {
     destination.map(|seen| hex::encode(Sha256::digest(seen.text())))
+}
+
+/// What a command keeps of the tenant's settlement schedule that was seen: its text, or `none`.
+#[must_use]
+pub fn schedule_seen(schedule: Option<SettlementSchedule>) -> String {
+    schedule.map_or_else(|| "none".to_owned(), |schedule| schedule.to_string())
 }

@@ -1,6 +1,6 @@
 //! What a command reads, and the draft of what it does.
 
-use super::command::{Command, destination_digest};
+use super::command::{Command, destination_digest, schedule_seen};
 use crate::asset_budgets::{self, AssetBudget};
 use crate::cards::replace::{self, CardReplacement};
 use crate::cards::reverse_cash::{self, CashReversal};
@@ -219,9 +219,12 @@ impl Command {
             Self::SettlementOpen { merchant, pay_on, seen: before } => {
                 settlement((tenant, by), (*merchant, *pay_on, before.as_ref()), seen, cx)
             }
-            Self::SettlementRun { closing } => {
+            Self::SettlementRun { closing, seen: before } => {
                 let reason = stated(reason)?;
                 let (closing, schedule) = (*closing, seen.terms.settlement_schedule);
+                if before.as_ref().is_some_and(|before| *before != schedule_seen(schedule)) {
+                    return Ok(Drafted::Stale);
+                }
                 let start = RunStart { tenant, closing, schedule, by: Some((by.id, &reason)) };
                 ready(settlement_runs::plan(&start, cx)?.draft)
             }

@@ -13,7 +13,7 @@ mod recorded_decide;
 mod request;
 mod stored;
 
-pub use command::{Command, destination_digest};
+pub use command::{Command, destination_digest, schedule_seen};
 pub use decide::{
     Approve, plan_approve, plan_approve_with_notice, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
 };

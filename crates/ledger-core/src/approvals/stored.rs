@@ -94,7 +94,10 @@ impl Command {
                 item.extend(pay_on.as_ref().map(|day| id("pay_on", day)));
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
             }
-            Self::SettlementRun { closing } => item.extend([id("closing_on", closing)]),
+            Self::SettlementRun { closing, seen } => {
+                item.extend([id("closing_on", closing)]);
+                item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+            }
             Self::SettlementSchedule { merchant, schedule, seen } => {
                 item.extend([id("merchant_id", merchant)]);
                 item.extend(schedule.as_ref().map(|schedule| id("schedule", schedule)));
@@ -224,7 +227,10 @@ impl Command {
                 pay_on: item.opt_parsed("pay_on", BusinessDate::parse)?,
                 seen: digest()?,
             },
-            Kind::SettlementRun => Self::SettlementRun { closing: item.parsed("closing_on", BusinessDate::parse)? },
+            Kind::SettlementRun => Self::SettlementRun {
+                closing: item.parsed("closing_on", BusinessDate::parse)?,
+                seen: item.opt_string(SEEN)?,
+            },
             Kind::SettlementSchedule => Self::SettlementSchedule {
                 merchant: merchant()?,
                 schedule: item.opt_parsed("schedule", str::parse)?,

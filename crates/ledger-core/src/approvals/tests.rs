@@ -1,5 +1,7 @@
 //! Every state under every action, who may act, and the stored form of every command.
 
+mod settlement_run;
+
 use super::*;
 use crate::account::Account;
 use crate::calendar::OwnSchedule;
@@ -357,7 +359,7 @@ fn commands() -> Vec<Command> {
         Command::Destination { merchant, destination, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: None, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: Some(BusinessDate::parse("2026-11-30").unwrap()), seen: digest },
-        Command::SettlementRun { closing: BusinessDate::parse("2026-11-20").unwrap() },
+        Command::SettlementRun { closing: BusinessDate::parse("2026-11-20").unwrap(), seen: None },
         Command::SettlementSchedule { merchant, schedule: None, seen: Some(OwnSchedule::ByHand) },
         Command::SettlementSchedule { merchant, schedule: "weekly:friday bank_days:2".parse().ok(), seen: None },
         Command::EnrolmentCode { terminal, owner },
