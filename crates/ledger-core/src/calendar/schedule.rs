@@ -70,7 +70,8 @@ pub enum OwnSchedule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "must be closing days and a payment rule, for example monthly:month_end next_month:10:next, \
-     twice_a_month:15,month_end bank_days:3 or weekly:friday bank_days:2"
+     twice_a_month:15,month_end bank_days:3 or weekly:friday bank_days:2, where a day is 1 to 28 or month_end, the \
+     earlier one first, and bank_days is 1 to 60"
 )]
 pub struct ScheduleError;
 
