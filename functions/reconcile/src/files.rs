@@ -1,6 +1,6 @@
 //! Files that staff asked for, one after the other. A worker that stops leaves the job, and a later one makes the file again.
 
-use ledger_core::dynamo::Attributes;
+use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::files::FileJob;
 use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys;
@@ -18,21 +18,39 @@ const FILES_MAX: usize = 5;
 /// How often a job's progress is recorded: far more often than its lease ends.
 const PROGRESS_EVERY: Duration = Duration::from_secs(10);
 
-/// Makes the files that are due; returns their number.
-pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
+/// The time that the files of a call have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileTime {
+    /// When the call began.
+    pub(crate) began: Instant,
+    /// After this time no file is begun.
+    pub(crate) begun_within: Duration,
+    /// After this time a file that was begun is given up: a later call makes it again.
+    pub(crate) given_up_after: Duration,
+}
+
+/// Makes the files that are due; returns their number. A file that cannot be made does not stop the others: the first error is
+/// returned when they are made.
+pub(crate) async fn run(app: &App, tenant: &Tenant, time: FileTime) -> Result<usize, Problem> {
     if app.files().is_none() {
         return Ok(0);
     }
-    let mut made = 0_usize;
+    let (mut made, mut failed) = (0_usize, None);
     for listed in app.dynamo().query(&reads::files_to_make(tenant).limit(FILES_MAX)).await? {
-        let id = listed.parsed("file_id", JobId::parse)?;
-        made = made.saturating_add(usize::from(make(app, tenant, id).await?));
+        if time.began.elapsed() >= time.begun_within {
+            break;
+        }
+        match make(app, tenant, &listed, time).await {
+            Ok(is_made) => made = made.saturating_add(usize::from(is_made)),
+            Err(problem) => failed = failed.or(Some(problem)),
+        }
     }
-    Ok(made)
+    failed.map_or(Ok(made), Err)
 }
 
 /// Makes a file; `false` if another worker has it, or it is over.
-async fn make(app: &App, tenant: &Tenant, id: JobId) -> Result<bool, Problem> {
+async fn make(app: &App, tenant: &Tenant, listed: &Item, time: FileTime) -> Result<bool, Problem> {
+    let id = listed.parsed("file_id", JobId::parse)?;
     // The index may be behind, so the job itself is read.
     let Some(item) = app.dynamo().get(&keys::file(tenant, id)).await? else { return Ok(false) };
     let taken = built(FileJob::read(&item)?.take(tenant, app.now()))?;
@@ -44,7 +62,7 @@ async fn make(app: &App, tenant: &Tenant, id: JobId) -> Result<bool, Problem> {
         tracing::error!(%tenant, file = %id, "a file could not be made");
         return Ok(false);
     }
-    let mut progress = Progress { app, tenant, job, last: Instant::now() };
+    let mut progress = Progress { app, tenant, job, last: Instant::now(), time };
     let wanted = progress.job.clone();
     let (file, rows) = files::make(app, tenant, &wanted, &mut progress).await?;
     let Some(store) = app.files() else { return Ok(false) };
@@ -61,6 +79,7 @@ struct Progress<'a> {
     tenant: &'a Tenant,
     job: FileJob,
     last: Instant,
+    time: FileTime,
 }
 
 impl FileProgress for Progress<'_> {
@@ -69,6 +88,10 @@ impl FileProgress for Progress<'_> {
             return Ok(());
         }
         self.last = Instant::now();
+        if self.time.began.elapsed() >= self.time.given_up_after {
+            tracing::warn!(tenant = %self.tenant, file = %self.job.id, rows, "a file took too long and is given up");
+            return Err(Problem::busy());
+        }
         let (job, transaction) = built(self.job.advance(self.tenant, rows, self.app.now()))?;
         if !is_written(self.app, self.tenant, &transaction).await? {
             return Err(Problem::busy());

@@ -6,12 +6,20 @@
 
 mod files;
 
+use files::FileTime;
 use ledger_runtime::app::App;
 use ledger_runtime::previews;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::reconcile::{self, Outlets, Reconciled, Settings};
 use ledger_runtime::worker::Due;
 use serde::Serialize;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The time that a call uses: the function has 900 seconds, and ends its work before then.
+const CALL_TIME_MAX: Duration = Duration::from_secs(880);
+/// A call begins no file after this time: other calls, one a minute, make the others.
+const FILES_BEGUN_WITHIN: Duration = Duration::from_secs(60);
 
 /// The result of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -26,6 +34,7 @@ pub struct Ran {
 }
 
 /// Runs the previews and reconciliations that are due for a tenant, and makes its files. A failure of one does not stop the others.
+/// A call whose other work took long leaves the reconciliations to another one: each has its whole time.
 ///
 /// # Errors
 /// 503 if the store did not answer; a later call starts the run again. 500 if a run cannot be completed.
@@ -38,12 +47,19 @@ pub async fn run(app: &App, outlets: &Outlets, due: &Due) -> Result<Ran, Problem
 /// # Errors
 /// As [`run`].
 pub async fn run_as((app, outlets): (&App, &Outlets), due: &Due, settings: &Settings) -> Result<Ran, Problem> {
+    let began = Instant::now();
     // First: a staff member waits for them.
     let previews = previews::run_due(app, &due.tenant).await;
-    let files = files::run(app, &due.tenant).await;
-    // Without a provider its records are not compared; the books are.
-    let provider = app.provider_if_any().await.unwrap_or_default();
-    let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
-    let reconciled = reconcile::run_due((app, outlets), psp_executor, &due.tenant, settings).await;
+    let time = FileTime { began, begun_within: FILES_BEGUN_WITHIN, given_up_after: CALL_TIME_MAX };
+    let files = files::run(app, &due.tenant, time).await;
+    let reconciled = if CALL_TIME_MAX.saturating_sub(began.elapsed()) < settings.longest {
+        tracing::info!(tenant = %due.tenant, "reconciliations left to another call");
+        Ok(Reconciled::default())
+    } else {
+        // Without a provider its records are not compared; the books are.
+        let provider = app.provider_if_any().await.unwrap_or_default();
+        let psp_executor = provider.as_ref().map(|provider| provider.psp_executor());
+        reconcile::run_due((app, outlets), psp_executor, &due.tenant, settings).await
+    };
     Ok(Ran { reconciled: reconciled?, previews: previews?, files: files? })
 }

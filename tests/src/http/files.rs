@@ -5,6 +5,7 @@ use super::call::Call;
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use crate::cloud::gate;
+use ledger_runtime::problem::Problem;
 use ledger_runtime::worker::Due;
 use serde_json::{Value, json};
 
@@ -28,6 +29,14 @@ impl World {
     /// # Panics
     /// When the worker fails.
     pub async fn make_files(&self) -> usize {
+        self.try_make_files().await.expect("the run succeeds")
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// The worker's errors.
+    pub async fn try_make_files(&self) -> Result<usize, Problem> {
         let due = Due::everything(self.slug());
         let outlets = ledger_runtime::reconcile::Outlets::default();
         let settings = ledger_runtime::reconcile::Settings {
@@ -35,7 +44,7 @@ impl World {
             ..ledger_runtime::reconcile::Settings::of(&self.app)
         };
         let run = reconcile::run_as((&self.app, &outlets), &due, &settings);
-        gate::as_function("reconcile", run).await.expect("the run succeeds").files
+        gate::as_function("reconcile", run).await.map(|ran| ran.files)
     }
 
     /// Asks for a file, makes it, and fetches it by its link.
