@@ -8,6 +8,7 @@ use crate::views::{CardView, Page};
 use futures::future::try_join_all;
 use ledger_core::cards::listing::{self, CardFilter};
 use ledger_core::cards::record::CardRecord;
+use ledger_core::cards::replace::predecessor;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
@@ -85,6 +86,34 @@ impl App {
         let cards = found.iter().flatten().map(CardRecord::read).collect::<Result<Vec<_>, _>>()?;
         // A replacement may be written between the two reads.
         Ok(cards.into_iter().filter(|card| card.owner == Some(owner)).collect())
+    }
+
+    /// The cards that a customer's profile names, and those of the customer that they replaced. A closed card is none of them.
+    ///
+    /// # Errors
+    /// 503 if the store cannot be read.
+    pub(crate) async fn cards_and_replaced(
+        &self,
+        tenant: &Tenant,
+        owner: CustomerId,
+        profile: &Item,
+    ) -> Result<Vec<CardRecord>, Problem> {
+        let (mut next, mut cards) = (listing::cards_of(profile)?, Vec::new());
+        for _ in 0..=REPLACEMENTS_MAX {
+            if next.is_empty() {
+                break;
+            }
+            let keys: Vec<Key> = next.drain(..).map(|card| keys::card(tenant, card)).collect();
+            for item in self.dynamo().get_many(&keys).await?.iter().flatten() {
+                let card = CardRecord::read(item)?;
+                // What an earlier card did before the customer had it is not the customer's.
+                if card.owner == Some(owner) {
+                    next.extend(predecessor(item)?);
+                    cards.push(card);
+                }
+            }
+        }
+        Ok(cards)
     }
 
     /// A page of a tenant's cards, the largest id first. A page of some cards only may be short, and still have a cursor.

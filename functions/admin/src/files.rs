@@ -33,9 +33,10 @@ const LINK_VALID: Duration = Duration::from_secs(10 * 60);
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"kind": "payouts", "from": "2026-11-01", "to": "2026-11-30", "reason": "accounting"}))]
 pub(crate) struct FileBody {
-    /// `customer_data`: everything that is stored about a customer, as JSON. The others are CSV: `customer_history`, a
-    /// customer's transactions on some days; `payees`, where each merchant is paid, or why it cannot be; `payouts`, the settlements
-    /// that were opened on some days; `statements`, the month of every merchant.
+    /// `customer_data`: what is stored about a customer, without cards that were closed, as JSON. The others are CSV:
+    /// `customer_history`, a customer's transactions on some days; `payees`, where each merchant is paid, or why it cannot be;
+    /// `payouts`, the settlements that were opened on some days and are in the list of all merchants' settlements; `statements`,
+    /// the month of every merchant.
     #[schema(value_type = words::FileKind)]
     kind: String,
     /// The customer, of `customer_data` and `customer_history`.

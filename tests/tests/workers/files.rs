@@ -5,6 +5,7 @@ use futures::future::join;
 use ledger_core::dynamo::Value as Stored;
 use ledger_core::terms::{RecordVersion, StaffSource};
 use ledger_tests::http::settling::{Settling, payable};
+use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World, host, staff};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -57,11 +58,22 @@ async fn data_of_a_customer_has_profile_balances_cards_and_transactions() {
     let path = format!("/v1/admin/cards/{}/transactions?limit=100", town.card);
     let shown = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
     assert_eq!(file["cards"][0]["transactions"], shown["items"]);
+    // A card that was replaced is the customer's too, and one that had another owner before is not.
+    let fresh = world.card(None, "0").await;
+    let body = json!({"new_card_id": fresh, "reason": "lost"});
+    let replace = Call::post(&format!("/v1/admin/cards/{}/replace", town.card), &world.operator.who, &body);
+    let _ = world.api.settle(&replace.key(new_key())).await.good();
+    let replaced: Value = serde_json::from_str(&world.fetched(&content).await).expect("JSON");
+    let cards: Vec<_> = replaced["cards"].as_array().expect("cards").iter().map(|of| &of["card"]).collect();
+    let shown: Vec<_> = cards.iter().map(|card| (card["card_id"].as_str(), card["status"].as_str())).collect();
+    assert_eq!(shown, [(Some(&*fresh), Some("active")), (Some(&*town.card), Some("replaced"))], "{replaced:#}");
+    let entries = |of: &Value| of["transactions"].as_array().expect("transactions").len();
+    assert_eq!(entries(&replaced["cards"][1]), entries(&file["cards"][0]) + 1);
     assert!(file["balances"].as_array().is_some_and(|balances| !balances.is_empty()), "{file:#}");
     // Each link to a customer's data is on the audit trail.
     let act = |action: &str, trail: &Value| trail.to_string().matches(&format!(r#""{action}""#)).count();
     let trail = world.api.send(&Call::get("/v1/admin/audit?limit=100", &world.operator.who)).await.good().json();
-    assert_eq!(act("file_request", &trail), 1, "{trail}");
+    assert_eq!(act("file_request", &trail), 2, "{trail}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -110,6 +122,24 @@ async fn payees_have_each_merchant_and_what_a_bank_file_does_not_take_of_it() {
         assert_eq!((row[3].as_str(), row[5].as_str(), row[4].is_empty()), (paid_by, problem, paid_by.is_empty()));
         assert!(!row[4].contains("1234567"), "the account's number is masked: {row:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn file_that_cannot_be_made_does_not_delay_the_others() {
+    let world = World::with_terms(host::shared(), "files-broken", |_| {}).await;
+    let (merchant, customer) = (world.merchant().await, world.customer().await);
+    let ask = async |content: &Value| world.api.settle(&world.asks_for(content)).await.good().text("/file_id");
+    let broken = ask(&json!({"kind": "payees"})).await;
+    let other = ask(&json!({"kind": "customer_data", "customer_id": customer.id})).await;
+    let (pk, books) = (format!("files-broken#merchant#{}", merchant.id), world.books().await);
+    let whole = books.row(&pk, "PROFILE").expect("a profile").clone();
+    let mut damaged = whole.clone();
+    damaged.remove("name");
+    world.plant(damaged).await;
+    assert_eq!(world.try_make_files().await.expect_err("one file cannot be made").status(), 500);
+    world.plant(whole).await;
+    assert_eq!(world.file(&broken).await["status"], "in_progress");
+    assert_eq!(world.file(&other).await["status"], "ready");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,7 @@ use super::listing;
 use super::record::{CardRecord, REPLACEMENTS};
 use crate::account::{Account, Posting};
 use crate::audit::Act;
-use crate::dynamo::{Cmp, Condition, Item, Update, Value};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, CardId, CustomerId, Tenant, TransactionId};
@@ -60,6 +60,14 @@ pub struct CardReplacementReceipt {
     pub amount: Option<Amount>,
     /// When it was replaced.
     pub created_at: Timestamp,
+}
+
+/// The card that the card of an item replaced; `None` if it replaced none.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is malformed.
+pub fn predecessor(card: &Item) -> Result<Option<CardId>, ItemError> {
+    card.opt_parsed(REPLACES, CardId::parse)
 }
 
 impl ReplacedCard {

@@ -40,7 +40,8 @@ const FAILED_AT: &str = "failed_at";
 /// What a file has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileContent {
-    /// Everything that is stored about a customer: profile, cards, limits, balances, history and top-ups.
+    /// What is stored about a customer: profile, cards that are not closed and those that they replaced, limits, balances, history
+    /// and top-ups.
     CustomerData(CustomerId),
     /// The entries of a customer on these days, inclusive.
     CustomerHistory(CustomerId, (BusinessDate, BusinessDate)),

@@ -1,6 +1,7 @@
-//! A customer's own data as one file of JSON: everything that is stored about the customer, as the API shows it.
+//! A customer's own data as one file of JSON: what is stored about the customer, as the API shows it.
 //!
-//! What staff did, and why, is not in it: it has data of the staff.
+//! A card that was closed is not in it: nothing of the customer names it. What staff did, and why, is not in it either: it has
+//! data of the staff.
 
 use super::{FileProgress, Made, PAGE};
 use crate::app::App;
@@ -44,7 +45,7 @@ pub(super) async fn write(
     let balances = app.dynamo().balances(&partition).await?;
     let mut rows = 0;
     let mut cards = Vec::new();
-    for card in app.cards_named(tenant, customer, &profile).await? {
+    for card in app.cards_and_replaced(tenant, customer, &profile).await? {
         let transactions = transactions(app, card_party(tenant, card.id), &mut rows, progress).await?;
         cards.push(CardData { card: CardView::at(&card, now), transactions });
     }
