@@ -147,6 +147,7 @@ fn approves(id: &'static str, why: &'static str, command: &Json) -> Case {
 
 fn approved() -> Vec<Case> {
     let run = json!({ "kind": s("settlement_run_start"), "closing_on": s(FRIDAY) });
+    let [seen, other] = [WEEKLY, "none"].map(|schedule| with(run.clone(), "seen", s(schedule)));
     let set = json!({ "kind": s("settlement_schedule"), "merchant_id": s(MERCHANT), "schedule": s(WEEKLY) });
     let cleared = json!({ "kind": s("settlement_schedule"), "merchant_id": s(MERCHANT), "seen": s(WEEKLY) });
     let own = |text: &str| with(merchant(), "settlement_schedule", s(text));
@@ -159,6 +160,12 @@ fn approved() -> Vec<Case> {
             run.clone(),
         ),
         requests(
+            "approval_request/settlement-run-seen",
+            "The tenant's schedule that was seen is a part of it.",
+            ("settlement_run_start", "/v1/admin/settlement-runs"),
+            seen.clone(),
+        ),
+        requests(
             "approval_request/settlement-schedule",
             "The schedule that was seen is a part of it.",
             ("settlement_schedule", &path),
@@ -166,6 +173,8 @@ fn approved() -> Vec<Case> {
         )
         .on([own(WEEKLY)]),
         approves("approval_approve/settlement-run", "The run has the approval's id.", &run).precedence(),
+        approves("approval_approve/settlement-run-seen", "The tenant has the schedule that was seen.", &seen),
+        approves("approval_approve/settlement-run-stale", "The tenant had no schedule.", &other),
         approves("approval_approve/settlement-schedule", "The first of its own.", &set).on([merchant()]).precedence(),
         approves("approval_approve/settlement-schedule-cleared", "The tenant's holds.", &cleared).on([own(WEEKLY)]),
     ]
