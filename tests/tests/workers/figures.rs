@@ -303,7 +303,7 @@ async fn totals_are_refused_for_days_that_are_not_in_order_and_without_permissio
     let _ = world.seal().await.expect("the run succeeds");
     for by in ["day", "merchant"] {
         let none = world.totals(by, (date.next(), date.next()), 20).await;
-        assert!(none.iter().all(|item| item["operations"] == json!([])), "{none:?}");
+        assert!(none.iter().all(|item| lines(item).is_empty()), "{none:?}");
     }
     let first = world.api.send(&at(&format!("from={}&to={}&limit=1", date.days_before(1), date))).await.good();
     let cursor = first.text("/next_cursor");
