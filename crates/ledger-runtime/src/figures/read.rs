@@ -305,7 +305,7 @@ pub(super) async fn read_fold(app: &App, tenant: &Tenant) -> Result<Fold, Proble
 /// The heads of the trail; `None` before the first seal.
 ///
 /// # Errors
-/// 409 if the tenant's records have no trail with lanes, 503 if the store cannot be read.
+/// 400 if the tenant's records have no trail with lanes, 503 if the store cannot be read.
 pub(super) async fn heads(app: &App, tenant: &Tenant) -> Result<Option<Heads>, Problem> {
     let heads = sealed_heads::heads(app.dynamo(), tenant).await?;
     if heads.is_none() && !app.terms(tenant).await?.records.has_lanes() {
