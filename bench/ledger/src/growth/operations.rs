@@ -13,6 +13,8 @@ const READ_AGAIN: &str = "the entries that an account wrote in the last ten minu
 
 const OF_A_BATCH: &str = "the entries of the batch that an instant is within are read again: those of at most an hour, \
                           or of 128 segments";
+const BATCHES_LISTED: &str = "the totals of each day list its batches, one for each 32 to 128 segments: at most 40 KB of a \
+                              merchant, and 200 KB of the tenant";
 const NOT_FOLDED: &str = "the entries that are not folded are read: those of at most an hour, or of 32 segments";
 
 /// The shape of an operation while a family grows.
@@ -35,8 +37,9 @@ pub fn shape(family: &str, operation: &str) -> Shape {
         "audit trail of a payment refunded late" if is(Family::History) || is(Family::Burst) => {
             Shape::linear_because(ALL_BETWEEN)
         }
-        // They read many days, whose amounts and counts have a digit more in books of ten times the size.
-        "prepaid report" | "merchant's month" => Shape::flat_within(600),
+        "totals of a month" | "merchant's balance, end of a day" | "prepaid report" | "merchant's month" => {
+            Shape::linear_because(BATCHES_LISTED)
+        }
         _ => Shape::FLAT,
     }
 }
