@@ -21,7 +21,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/totals")
     .about(
         "A day is that of the entry's time in Japan, or a later one if the entry was sealed after its day was closed. A day is \
          closed about 15 minutes after its end, and its totals never change again; those of an open day are at most a minute \
-         late. By merchant, by shop and by terminal, each item has the totals of all days from `from` to `to`, at most 366; one without entries on \
+         late. By merchant, by shop and by terminal, each item has the totals of all days from `from` to `to`, at most 400; one without entries on \
          these days may be listed with no totals.",
     )
     .permission(Permission::FiguresRead)

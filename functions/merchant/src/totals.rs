@@ -21,7 +21,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/merchant/totals")
     .summary("Lists the totals of posting days: what their entries changed of the merchant's balance, by operation and asset.")
     .about(
         "A day is closed about 15 minutes after its end in Japan, and its totals never change again; those of an open day are at \
-         most a minute late. By shop, each item has the totals of all days from `from` to `to`, at most 366; one without entries on these \
+         most a minute late. By shop, each item has the totals of all days from `from` to `to`, at most 400; one without entries on these \
          days may be listed with no totals.",
     )
     .permission(Permission::ShopRead)

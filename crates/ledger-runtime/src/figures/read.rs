@@ -25,8 +25,8 @@ const TAIL_SEGMENTS_MAX: u64 = 512;
 /// The number of totals that are read at once.
 const ITEMS_AT_ONCE: usize = 100;
 
-/// The most days whose totals a page of a group sums: a leap year.
-const GROUP_DAYS_MAX: u16 = 366;
+/// The most days whose totals a page of a group sums: a year and what follows its end.
+const GROUP_DAYS_MAX: u16 = 400;
 
 /// The figures of a tenant, as of one moment.
 pub struct Figures<'a> {
@@ -249,7 +249,7 @@ impl<'a> Figures<'a> {
     /// A page of a group of those that have totals of any day, by id, with those of these days.
     ///
     /// # Errors
-    /// 400 if the cursor is malformed or the days are more than 366, 503 if the store cannot be read.
+    /// 400 if the cursor is malformed or the days are more than 400, 503 if the store cannot be read.
     pub async fn page(
         &self,
         group: TotalsGroup,
@@ -257,7 +257,7 @@ impl<'a> Figures<'a> {
         days: (BusinessDate, BusinessDate),
     ) -> Result<(Vec<(TotalsOf, Sums)>, Option<String>), Problem> {
         if days.0 <= days.1.days_before(GROUP_DAYS_MAX) {
-            return Err(Problem::invalid_field("from", "must be less than 366 days before `to`"));
+            return Err(Problem::invalid_field("from", "must be less than 400 days before `to`"));
         }
         let mut after = cursor.map(|cursor| TotalsOf::parse(cursor.place()).ok_or_else(wrong_cursor)).transpose()?;
         if after.is_some_and(|after| !group.has(after)) {
