@@ -43,7 +43,7 @@ fn demo_year_is_played_in_memory() {
     let config = run.config();
     assert!(matches!(config.store, Store::Embedded(EngineConfig { data: Data::Memory, port: None })));
     assert_eq!(config.state_directory, None);
-    assert_eq!(run.terminal_options("u"), "--url u --key-file 'target/ecopay/terminal-in-memory.json'");
+    assert_eq!(run.terminal_options("u"), "--key-file 'target/ecopay/terminal-in-memory.json'");
     for bad in
         ["--demo month", "--demo year --data a.db", "--demo year --endpoint-url http://x", "--demo year --legacy 5"]
     {
