@@ -378,4 +378,11 @@ mod tests {
             assert_eq!((BusinessDate::from_digits(wrong), BusinessMonth::from_digits(wrong)), (None, None), "{wrong}");
         }
     }
+
+    #[test]
+    fn year_of_a_date_has_four_digits_and_is_after_the_first() {
+        for wrong in ["0000-12-31", "-0001-01-01", "-000001-01-01", "+002026-01-01", "12026-01-01"] {
+            assert!(BusinessDate::parse(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -220,13 +220,6 @@ fn each_batch_is_listed_with_its_changes_until_there_are_too_many() {
 }
 
 #[test]
-fn year_of_a_date_has_four_digits_and_is_after_the_first() {
-    for wrong in ["0000-12-31", "-0001-01-01", "-000001-01-01", "+002026-01-01", "12026-01-01"] {
-        assert!(BusinessDate::parse(wrong).is_err(), "{wrong}");
-    }
-}
-
-#[test]
 fn active_accounts_are_united_over_batches() {
     let tally = tally();
     let day = &tally.0[&date("2026-11-27")];
