@@ -11,6 +11,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::reads;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
+use ledger_runtime::figures;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::Publisher;
 use ledger_runtime::reconcile::{Outlets, Settings};
@@ -134,6 +135,8 @@ impl Workers {
         for _ in 0..ROUNDS_MAX {
             let passed = outbox::pass_and_fold(&self.app, Some(&self.publisher), tenant).await;
             passed.map_err(failed("publishing, sealing and folding"))?;
+            // A pass folds for a limited time.
+            let _ = figures::run(&self.app, tenant, Duration::MAX).await.map_err(failed("folding"))?;
             // What the others write is published in the next round.
             let before = activity.writes();
             outbox::run_due(&self.app, tenant).await.map_err(failed("recovery"))?;
