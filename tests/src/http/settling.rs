@@ -3,7 +3,7 @@
 
 use super::psp_tap::PspTap;
 use super::tap::Tap;
-use super::terms::timed;
+use super::terms::{timed, timed_with};
 use super::topup_rig::TestClock;
 use super::world::new_key;
 use super::{Answer, Call, Host, Merchant, World, approvals, host};
@@ -17,6 +17,7 @@ use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{
     CashBonusTerms, CashTerms, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, TenantTerms,
 };
+use ledger_core::time::Timestamp;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
 use ledger_runtime::metrics::Counting;
@@ -32,6 +33,8 @@ use stripe_simulator::Simulator;
 const WALKS_MAX: usize = 200;
 /// The payment day of settlements that are paid by bank file.
 const PAY_ON: &str = "2026-11-30";
+/// The time at which tenants with a schedule begin.
+const SCHEDULED_FROM: &str = "2026-11-28T03:00:00Z";
 
 /// A merchant with what settles it.
 pub struct Settling {
@@ -86,15 +89,16 @@ impl Settling {
         shop
     }
 
-    /// A merchant of a new tenant whose terms have a settlement schedule, paid by bank file.
+    /// A merchant of a new tenant whose terms have a settlement schedule, paid by bank file. Functions and workers go by the
+    /// worker's clock, which begins at noon in Japan on 28 November 2026, whenever the test is run.
     ///
     /// # Panics
     /// When the text is no schedule.
     pub async fn scheduled(tenant: &str, schedule: &str) -> Self {
-        let host = host::shared();
-        let schedule = schedule.parse().expect("a schedule");
-        let change = |terms: &mut TenantTerms| terms.settlement_schedule = Some(schedule);
-        Self::of(host.clone(), World::with_terms(host, tenant, change).await, destination()).await
+        let (schedule, clock) = (schedule.parse().expect("a schedule"), TestClock::default());
+        clock.set(Timestamp::parse(SCHEDULED_FROM).expect("an instant"));
+        let (world, clock) = timed_with(clock, tenant, |terms| terms.settlement_schedule = Some(schedule)).await;
+        Self::by(clock, (world.host(), world), destination()).await
     }
 
     /// The same, paid through Stripe, on a stack of its own where only the test delivers events.

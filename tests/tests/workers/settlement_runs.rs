@@ -18,8 +18,7 @@ const WEEK: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Sets the worker's clock to an instant.
 fn at(shop: &Settling, instant: &str) {
-    let (wanted, now) = (Timestamp::parse(instant).expect("an instant"), shop.world.app.now());
-    shop.hand.skew_s(wanted.seconds() - now.seconds());
+    shop.hand.set(Timestamp::parse(instant).expect("an instant"));
 }
 
 /// Runs the worker until no run goes on; returns the newest run.

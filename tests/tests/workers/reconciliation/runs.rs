@@ -58,6 +58,21 @@ async fn nightly_run_is_run_once_and_writes_a_jsonl_report() {
     assert!(lines.iter().any(|line| line["kind"] == "negative_balance"), "{lines:?}");
 }
 
+#[tokio::test]
+async fn call_that_has_too_little_time_for_a_reconciliation_leaves_it_to_another() {
+    const FUNCTION_TIME: Duration = Duration::from_secs(15 * 60);
+    let world = World::alone("late").await;
+    let _ = world.operator("/v1/admin/reconciliation/runs", &json!({})).await;
+    let (outlets, due) = (Outlets::default(), Due::everything(Tenant::parse("late").expect("a slug")));
+    let run = async |settings: Settings| {
+        gate::as_function("reconcile", reconcile::run_as((&world.app, &outlets), &due, &settings)).await
+    };
+    let late = run(Settings { longest: FUNCTION_TIME, ..Settings::of(&world.app) }).await;
+    assert_eq!(late.expect("the reconciliation is left").reconciled.runs, 0);
+    let done = run(Settings { units_per_second: 1_000_000, ..Settings::of(&world.app) }).await;
+    assert!(done.expect("the run succeeds").reconciled.runs >= 1);
+}
+
 /// The nightly runs of all tenants have one id.
 #[tokio::test]
 async fn nightly_runs_of_two_tenants_at_once_are_both_clean() {
