@@ -6,6 +6,7 @@ use super::{Stage, TENANT};
 use crate::dice::Dice;
 use crate::seed;
 use ledger_core::ids::{StaffId, Tenant};
+use ledger_core::keys::Shards;
 use ledger_core::migration;
 use ledger_core::money::Rate;
 use ledger_core::operation::Operation;
@@ -26,6 +27,8 @@ const CASH_CEILING: &str = "5000000";
 const CASH_ROOM: &str = "4000000";
 /// The ceiling of a merchant's refunds, in yen.
 const REFUND_CEILING: &str = "1000000";
+/// One shop in so many has several index shards for its payments. Each shard is one more query of every sweep of the workers.
+const SHOPS_PER_BUSY_ONE: usize = 10;
 /// The number of cards without owner or money, for replacements.
 const BLANK_CARDS: usize = 5;
 /// When merchants are paid that have a schedule of their own; the first merchants are among them.
@@ -109,7 +112,9 @@ impl Town {
     async fn open_merchant(&mut self, stage: &Stage, at: usize) -> Result<Merchant, YearError> {
         let (id, owner) = (self.api.id()?, self.api.id()?);
         let number = at.saturating_add(1);
-        self.operate("/v1/admin/merchants", &json!({"merchant_id": id, "name": format!("Shop {number}")})).await?;
+        let shards = if at.is_multiple_of(SHOPS_PER_BUSY_ONE) { 4 } else { 1 };
+        let body = json!({"merchant_id": id, "name": format!("Shop {number}"), "shards": shards});
+        self.operate("/v1/admin/merchants", &body).await?;
         let body = json!({"email": format!("shop-{number}@example.com"), "staff_id": owner});
         self.operate(&format!("/v1/admin/merchants/{id}/staff"), &body).await?;
         let destination = json!({"payout_destination": {
@@ -201,6 +206,8 @@ fn terms() -> Result<TenantTerms, YearError> {
     let registration = RegistrationNumber::parse("T1234567890123");
     Ok(TenantTerms {
         records: RecordVersion::NEWEST,
+        // One process does the due work, so more partitions of it would only be more queries.
+        due_shards: Shards::ONE,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
         rooms: RoomTerms::Settled,
