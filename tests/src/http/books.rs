@@ -2,6 +2,7 @@
 
 use super::World;
 use crate::audit::{Books, n, s, text};
+use crate::engine::other;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -20,13 +21,27 @@ const NS: &str = "#NS";
 /// The same for a set of bytes.
 const BS: &str = "#BS";
 
-/// Reads every row of a tenant by a scan.
+/// The rows that one page of a bounded scan reads.
+const PAGE_ROWS: i32 = 400;
+
+/// Reads every row of a tenant by a scan. The embedded engine scans in the order of keys, so there the scan begins where the
+/// tenant's rows begin and ends after them; other engines hash the key, and are scanned from end to end.
 ///
 /// # Panics
 /// When the table cannot be read.
 pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
+    read_by(client, table, tenant, other::given_url().is_none()).await
+}
+
+/// The same: in the order of keys, or by every row of the table.
+///
+/// # Panics
+/// When the table cannot be read.
+pub async fn read_by(client: &Client, table: &str, tenant: &str, in_order: bool) -> Books {
+    let prefix = format!("{tenant}#");
     let mut rows = BTreeMap::new();
-    let mut start = None;
+    // No row has a tenant alone as its key, and it sorts before the tenant's own.
+    let mut start = in_order.then(|| to_sdk([("uuid".to_owned(), s(tenant)), ("type".to_owned(), s("0"))].into()));
     loop {
         let page = client
             .scan()
@@ -34,7 +49,8 @@ pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
             .consistent_read(true)
             .filter_expression("begins_with(#pk, :tenant)")
             .expression_attribute_names("#pk", "uuid")
-            .expression_attribute_values(":tenant", AttributeValue::S(format!("{tenant}#")))
+            .expression_attribute_values(":tenant", AttributeValue::S(prefix.clone()))
+            .set_limit(in_order.then_some(PAGE_ROWS))
             .set_exclusive_start_key(start)
             .send()
             .await
@@ -44,7 +60,8 @@ pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
             rows.insert((text(&row, "uuid").to_owned(), text(&row, "type").to_owned()), row);
         }
         start = page.last_evaluated_key;
-        if start.is_none() {
+        let is_past = |key: &SdkRow| key["uuid"].as_s().is_ok_and(|pk| !pk.starts_with(&prefix));
+        if start.as_ref().is_none_or(|key| in_order && is_past(key)) {
             return Books::of(tenant, rows);
         }
     }

@@ -8,6 +8,7 @@ mod approvals_recorded;
 mod assets;
 mod attention;
 mod audit;
+mod books;
 mod callers;
 mod card_pins;
 mod cards;
