@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::identity::Caller;
 use crate::problem::{Code, Problem};
 use crate::request::RequestKey;
-use access::{Access, Checked, Limited};
+use access::{Access, Checked, Erased, Limited};
 use axum::handler::Handler;
 use axum::routing::MethodRouter;
 use ledger_core::idempotency::{Admission, CanonicalRequest, Claim, Fields};
@@ -324,10 +324,10 @@ impl Endpoint {
 
     /// Returns the route of a handler.
     pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> Route {
-        self.route(handler, None)
+        self.route(Erased::new(handler), None)
     }
 
-    fn route<H: Handler<T, App>, T: 'static>(&self, handler: H, operation: Option<Operation>) -> Route {
+    fn route(&self, handler: Erased, operation: Option<Operation>) -> Route {
         let (filter, routes) = (self.method.filter(), MethodRouter::new());
         let routes = match self.access {
             Access::Permission(permission) => {
@@ -365,7 +365,7 @@ impl Keyed {
 
     /// Returns the route of a handler.
     pub fn on<H: Handler<T, App>, T: 'static>(&self, handler: H) -> Route {
-        self.endpoint.route(handler, Some(self.operation))
+        self.endpoint.route(Erased::new(handler), Some(self.operation))
     }
 
     /// Builds a caller's claim as [`App::claim`].

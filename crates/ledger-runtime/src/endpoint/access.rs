@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use ledger_core::ids::ShopId;
 use ledger_core::permission::Permission;
 use std::pin::Pin;
+use std::sync::Arc;
 
 /// The state of an endpoint that says who may call it.
 #[derive(Clone, Copy, Debug)]
@@ -31,20 +32,41 @@ pub(super) enum Access {
     Anonymous,
 }
 
+type Answer = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// A handler whose type is erased, so that what wraps it, and the service that axum makes of it, are compiled once
+/// instead of once for each endpoint.
+#[derive(Clone)]
+pub(super) struct Erased(Arc<dyn Fn(Request, App) -> Answer + Send + Sync>);
+
+impl Erased {
+    pub(super) fn new<H: Handler<T, App>, T: 'static>(handler: H) -> Self {
+        Self(Arc::new(move |request, app| Box::pin(handler.clone().call(request, app))))
+    }
+}
+
+impl Handler<(), App> for Erased {
+    type Future = Answer;
+
+    fn call(self, request: Request, app: App) -> Answer {
+        (self.0)(request, app)
+    }
+}
+
 /// A handler that is called only if the caller has a permission.
 // INVARIANT: the check comes before the request is read, so before a stored response is looked for.
-#[derive(Clone, Debug)]
-pub(super) struct Checked<H> {
-    pub(super) handler: H,
+#[derive(Clone)]
+pub(super) struct Checked {
+    pub(super) handler: Erased,
     pub(super) permission: Permission,
     /// Whether members of one shop may call it, for their shop.
     pub(super) is_of_shops: bool,
 }
 
-impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Checked<H> {
-    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+impl Handler<(), App> for Checked {
+    type Future = Answer;
 
-    fn call(self, mut request: Request, app: App) -> Self::Future {
+    fn call(self, mut request: Request, app: App) -> Answer {
         Box::pin(async move {
             let caller = permission::caller(request.extensions(), self.permission);
             match self.permitted(caller, &app).await {
@@ -60,7 +82,7 @@ impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Checked<H> {
     }
 }
 
-impl<H> Checked<H> {
+impl Checked {
     /// Returns the shop that the caller is limited to. An endpoint that is not for members of one shop is denied to them.
     async fn permitted(&self, caller: Result<Member, Problem>, app: &App) -> Result<Option<ShopId>, Problem> {
         let caller = caller?;
@@ -73,13 +95,13 @@ impl<H> Checked<H> {
 
 /// A handler that is called only while the request's source has not reached its rate.
 // INVARIANT: the check comes before the request is read and before the store is asked.
-#[derive(Clone, Debug)]
-pub(super) struct Limited<H>(pub(super) H);
+#[derive(Clone)]
+pub(super) struct Limited(pub(super) Erased);
 
-impl<H: Handler<T, App>, T: 'static> Handler<T, App> for Limited<H> {
-    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+impl Handler<(), App> for Limited {
+    type Future = Answer;
 
-    fn call(self, request: Request, app: App) -> Self::Future {
+    fn call(self, request: Request, app: App) -> Answer {
         Box::pin(async move {
             match app.limiter().check_source(request.extensions().get::<SourceAddress>().cloned()) {
                 Ok(()) => self.0.call(request, app).await,
