@@ -14,7 +14,7 @@ use ledger_core::transaction::{Reason, ReasonCode, TransactItem};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 
 /// The operations that golden vectors need of an engine.
@@ -69,9 +69,15 @@ pub struct Refused {
     pub reasons: Option<Vec<Json>>,
 }
 
-/// The embedded engine, with a new table for each state.
+/// The embedded engine, with a new table for each state; none before the first.
 #[derive(Default)]
-pub struct Embedded(RefCell<Table>);
+pub struct Embedded(RefCell<Option<Table>>);
+
+impl Embedded {
+    fn table(&self) -> Ref<'_, Table> {
+        Ref::map(self.0.borrow(), |table| table.as_ref().expect("a state is held"))
+    }
+}
 
 /// An item's primary key: `uuid` and `type`.
 pub type PrimaryKey = (String, String);
@@ -270,19 +276,19 @@ impl Engine for Embedded {
         for item in items {
             table.put(item);
         }
-        self.0.replace(table);
+        self.0.replace(Some(table));
     }
 
     fn write(&self, actions: &[Json]) -> Result<(), Refused> {
-        self.0.borrow().request("TransactWriteItems", &json!({ "TransactItems": actions })).map(drop)
+        self.table().request("TransactWriteItems", &json!({ "TransactItems": actions })).map(drop)
     }
 
     fn stored(&self) -> Vec<Json> {
-        self.0.borrow().stored()
+        self.table().stored()
     }
 
     fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused> {
-        self.0.borrow().request(operation, request)
+        self.table().request(operation, request)
     }
 }
 

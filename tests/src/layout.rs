@@ -47,6 +47,40 @@ pub fn flat(json: &Json) -> String {
     }
 }
 
+/// Appends the text of a value on one line; false as soon as it is longer than `room` characters.
+fn flat_within(json: &Json, room: usize, out: &mut String) -> bool {
+    let is_within = |out: &str| out.len() <= room || out.chars().count() <= room;
+    match json {
+        Json::Object(map) if map.is_empty() => out.push_str("{}"),
+        Json::Object(_) => {
+            for (at, (name, value)) in members(json).into_iter().enumerate() {
+                out.push_str(if at == 0 { "{ " } else { ", " });
+                out.push_str(&label(name));
+                if !flat_within(value, room, out) {
+                    return false;
+                }
+            }
+            out.push_str(" }");
+        }
+        Json::Array(list) => {
+            out.push('[');
+            for (at, value) in list.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                if !flat_within(value, room, out) {
+                    return false;
+                }
+            }
+            out.push(']');
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            out.push_str(&json.to_string());
+        }
+    }
+    is_within(out)
+}
+
 /// Panics at the first line where a file's text differs from its content in this layout.
 pub fn assert_laid_out(file: &str, text: &str, laid_out: &str) {
     assert_same(&format!("{file} is in another layout"), text, laid_out);
@@ -66,9 +100,9 @@ pub fn assert_same(what: &str, got: &str, want: &str) {
 
 /// Writes `json` after `indent` columns; `taken` counts the characters that share its first line.
 fn write(json: &Json, indent: usize, taken: usize, out: &mut String) {
-    let flat = flat(json);
-    if indent + taken + flat.chars().count() < WIDTH {
-        out.push_str(&flat);
+    let mut line = String::new();
+    if (indent + taken < WIDTH) && flat_within(json, WIDTH - indent - taken - 1, &mut line) {
+        out.push_str(&line);
         return;
     }
     match json {
@@ -91,7 +125,7 @@ fn write(json: &Json, indent: usize, taken: usize, out: &mut String) {
             });
             block(('[', ']'), parts, indent, out);
         }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => out.push_str(&flat),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => out.push_str(&json.to_string()),
     }
 }
 

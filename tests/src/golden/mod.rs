@@ -30,6 +30,7 @@ mod build_topup;
 pub mod build_trail;
 pub mod build_wind_downs;
 pub mod cases;
+pub mod changed;
 pub mod command;
 pub mod command_hold;
 pub mod command_job;

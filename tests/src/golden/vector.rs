@@ -4,8 +4,9 @@
 
 use super::command::Command;
 use serde_json::Value as Json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::{LazyLock, OnceLock};
 
 /// The change of each account, by asset: signed decimal strings.
 pub type Effects = BTreeMap<String, BTreeMap<String, String>>;
@@ -61,25 +62,66 @@ pub struct ReasonJson {
 /// The versions of vectors, oldest first.
 pub const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
 
-/// The file text of the current vectors: the newest of each id.
-#[must_use]
-pub fn current() -> BTreeMap<String, String> {
-    VERSIONS.into_iter().flat_map(files).collect()
+/// A file of the versions' folders. Its text is read strictly once in a process.
+#[derive(Debug)]
+pub struct GoldenFile {
+    /// The version, a folder of `golden`.
+    pub version: &'static str,
+    /// `<operation>/<case>`.
+    pub id: String,
+    /// The file's text.
+    pub text: String,
+    /// Whether no later version has this id.
+    pub is_current: bool,
+    vector: OnceLock<Vector>,
 }
 
-/// The superseded vectors, by version and id. Items in their form are stored and stay valid.
-#[must_use]
-pub fn superseded() -> Vec<(&'static str, String, String)> {
-    let mut newer = BTreeSet::new();
-    let mut found = Vec::new();
-    for version in VERSIONS.into_iter().rev() {
+impl GoldenFile {
+    /// The vector.
+    ///
+    /// # Panics
+    /// As [`Vector::read`].
+    pub fn vector(&self) -> &Vector {
+        self.vector.get_or_init(|| Vector::read(&self.id, &self.text))
+    }
+
+    /// `<version>/<operation>/<case>`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.version, self.id)
+    }
+}
+
+static ALL: LazyLock<Vec<GoldenFile>> = LazyLock::new(|| {
+    let mut newest = BTreeMap::new();
+    let mut all = Vec::new();
+    for version in VERSIONS {
         for (id, text) in files(version) {
-            if !newer.insert(id.clone()) {
-                found.push((version, id, text));
-            }
+            newest.insert(id.clone(), version);
+            all.push(GoldenFile { version, id, text, is_current: false, vector: OnceLock::new() });
         }
     }
-    found
+    all.iter_mut().for_each(|file| file.is_current = newest[&file.id] == file.version);
+    all
+});
+
+/// Every file: by version, the oldest first, and then by id.
+#[must_use]
+pub fn all() -> &'static [GoldenFile] {
+    &ALL
+}
+
+/// The current vectors, the newest of each id, by id.
+#[must_use]
+pub fn current() -> Vec<&'static GoldenFile> {
+    let mut current: Vec<_> = all().iter().filter(|file| file.is_current).collect();
+    current.sort_by(|a, b| a.id.cmp(&b.id));
+    current
+}
+
+/// The superseded vectors. Items in their form are stored and stay valid.
+pub fn superseded() -> impl Iterator<Item = &'static GoldenFile> {
+    all().iter().filter(|file| !file.is_current)
 }
 
 /// A folder or file of `golden`, for example that of a version.

@@ -5,7 +5,7 @@ use ledger_core::crediting::Uncredited;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, INDEX_DUE, attr};
 use ledger_tests::cloud::Template;
-use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::golden::vector;
 use ledger_tests::http::host;
 use ledger_tests::wire;
 use serde_json::{Value, json};
@@ -217,8 +217,8 @@ fn crediting_stream_filter_matches_uncredited_records() {
     let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
     let demo = Tenant::parse("demo").expect("a slug");
     let (mut matched, mut unmatched) = (0, 0);
-    for (id, text) in vector::current() {
-        let vector = Vector::read(&id, &text);
+    for file in vector::current() {
+        let (id, vector) = (&file.id, file.vector());
         let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for image in written.chain(&vector.given.state) {
             let keys = json!({"uuid": image["uuid"], "type": image["type"]});

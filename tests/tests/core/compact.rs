@@ -10,7 +10,7 @@ use ledger_core::keys::{Key, attr, sk, tenant_of};
 use ledger_core::reconcile::{Limits, of_item};
 use ledger_core::time::Timestamp;
 use ledger_tests::audit;
-use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::golden::vector;
 use ledger_tests::{rules, wire};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,8 +47,8 @@ impl Line {
 /// Every entry and reference that a builder made, in the writes and states of golden vectors.
 fn lines() -> Vec<Line> {
     let mut found = Vec::new();
-    for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
-        let vector = Vector::read(&id, &text);
+    for file in vector::all() {
+        let (id, vector) = (&file.id, file.vector());
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for item in put.chain(&vector.given.state).map(wire::item_from_json) {
             let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());

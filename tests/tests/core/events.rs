@@ -83,8 +83,8 @@ fn close(schema: &mut Json) {
 /// Every journal entry in the writes and states of golden vectors: the vector's id, the key and the item.
 fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
     let mut found = Vec::new();
-    for (id, text) in vector::VERSIONS.into_iter().flat_map(vector::files) {
-        let vector = vector::Vector::read(&id, &text);
+    for file in vector::all() {
+        let (id, vector) = (&file.id, file.vector());
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
         for item in put.chain(&vector.given.state).map(wire::item_from_json) {
             let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());

@@ -1,6 +1,8 @@
 //! Every golden vector is read strictly, built, compared byte for byte, executed on the embedded engine and judged.
 //! No file is written here.
 
+use ledger_tests::golden::changed::Changed;
+use ledger_tests::golden::vector::GoldenFile;
 use ledger_tests::golden::{cases, create, judge, manifest, patch, reads, vector, world};
 use ledger_tests::{layout, rules, wire};
 use serde_json::json;
@@ -20,13 +22,16 @@ fn each<T>(of: impl IntoIterator<Item = (String, T)>, check: impl Fn(&str, T)) {
 
 #[test]
 fn every_current_vector_is_built_executed_and_judged() {
-    each(vector::current(), |id, text| judge::check(&vector::Vector::read(id, &text)));
+    each(named(vector::current()), |_, file| judge::check(file.vector()));
 }
 
 #[test]
 fn every_superseded_vector_still_has_its_effect() {
-    let all = vector::superseded().into_iter().map(|(version, id, text)| (format!("{version}/{id}"), (id, text)));
-    each(all, |_, (id, text)| judge::check_superseded(&vector::Vector::read(&id, &text)));
+    each(named(vector::superseded()), |_, file| judge::check_superseded(file.vector()));
+}
+
+fn named(files: impl IntoIterator<Item = &'static GoldenFile>) -> impl Iterator<Item = (String, &'static GoldenFile)> {
+    files.into_iter().map(|file| (file.name(), file))
 }
 
 /// On the engine at `LEDGER_ENGINE_URL`; without it, on the embedded one over the network.
@@ -35,8 +40,8 @@ mod on_another_engine {
     use super::*;
     use ledger_tests::engine::other::OtherEngine;
     use ledger_tests::engine::{Embedded, Engine, deviations};
-    use ledger_tests::golden::vector::Vector;
     use ledger_tests::golden::{compare, compare_reads};
+    use ledger_tests::share;
     use serde_json::Value as Json;
     use std::time::Duration;
 
@@ -44,7 +49,9 @@ mod on_another_engine {
     const RANGES_FROM_AN_EMPTY_KEY: &str = include_str!("../../engines/empty-key-ranges.json");
 
     /// Without another engine the transport alone is under test: every so many vectors are enough.
-    const EMBEDDED_STEP: usize = 8;
+    const EMBEDDED_STEP: usize = 20;
+    /// By default another engine executes every so many vectors, beside those that have changed.
+    const STEP: usize = 20;
     const INDEX_LOOKS_MAX: u32 = 20;
     const INDEX_PAUSE: Duration = Duration::from_millis(250);
 
@@ -52,15 +59,17 @@ mod on_another_engine {
     fn every_vector_has_the_same_result_on_both_engines() {
         let (other, embedded) = (OtherEngine::judged(), Embedded::default());
         let (known, mut differs, mut ran) = (deviations::known("writes/"), BTreeSet::new(), 0_usize);
-        let current = vector::current().into_iter().map(|(id, text)| (id.clone(), id, text, true));
-        let before = vector::superseded().into_iter();
-        let before = before.map(|(version, id, text)| (format!("{version}/{id}"), id, text, false));
-        let (step, least) = if other.is_embedded() { (EMBEDDED_STEP, 1_500 / EMBEDDED_STEP) } else { (1, 1_500) };
-        for (case, id, text, is_current) in current.chain(before).step_by(step) {
-            let vector = Vector::read(&id, &text);
-            let judging = || match is_current {
-                true => judge::check_on(&other, &vector),
-                false => judge::check_superseded_on(&other, &vector),
+        let (step, changed) = match other.is_embedded() {
+            true => (EMBEDDED_STEP, Changed::none()),
+            false => (share::step(STEP), Changed::given()),
+        };
+        let all = vector::current().into_iter().chain(vector::superseded()).enumerate();
+        let chosen = |at: usize, file: &GoldenFile| share::is_chosen(at, step) || changed.has(file);
+        for (_, file) in all.filter(|(at, file)| chosen(*at, file)) {
+            let (case, vector) = (if file.is_current { file.id.clone() } else { file.name() }, file.vector());
+            let judging = || match file.is_current {
+                true => judge::check_on(&other, vector),
+                false => judge::check_superseded_on(&other, vector),
             };
             if catch_unwind(AssertUnwindSafe(judging)).is_err() {
                 differs.insert(format!("writes/{case} judged"));
@@ -68,7 +77,7 @@ mod on_another_engine {
             if vector.items.is_empty() {
                 continue;
             }
-            let (there, here) = (compare::runs(&vector, &other), compare::runs(&vector, &embedded));
+            let (there, here) = (compare::runs(vector, &other), compare::runs(vector, &embedded));
             for (run, (there, here)) in compare::RUNS.into_iter().zip(there.iter().zip(&here)) {
                 ran += 1;
                 if there != here {
@@ -83,7 +92,7 @@ mod on_another_engine {
         println!("{ran} requests were executed on both engines, {} differ", differs.len());
         drop(other);
         deviations::check(&known, &differs);
-        assert!(ran > least, "{ran}");
+        assert!(ran > 1_500 / step, "{ran}");
     }
 
     #[test]
@@ -134,14 +143,20 @@ mod on_another_engine {
     }
 }
 
+#[test]
+fn vector_has_changed_with_its_file_its_world_or_the_defaults() {
+    let file = &vector::all()[0];
+    let has = |path: &str| Changed::listed(&format!("reads/v1/x.json\n{path}\n")).has(file);
+    assert!(has(&format!("{}.json", file.name())) && has("defaults.json"));
+    assert!(has(&format!("worlds/{}.json", file.vector().world)));
+    assert!(!has("worlds/of-another.json") && !Changed::none().has(file));
+}
+
 /// Checks the requests and items as plain data, before any engine sees them.
 #[test]
 fn every_request_of_every_vector_obeys_dynamodbs_rules() {
-    let all = vector::VERSIONS.into_iter().flat_map(|version| {
-        vector::files(version).into_iter().map(move |(id, text)| (format!("{version}/{id}"), (id, text)))
-    });
-    each(all, |_, (id, text)| {
-        let vector = vector::Vector::read(&id, &text);
+    each(named(vector::all()), |_, file| {
+        let vector = file.vector();
         if !vector.items.is_empty() {
             let request = json!({ "TransactItems": vector.items });
             assert_eq!(rules::check("TransactWriteItems", &request), Ok(()));
@@ -167,14 +182,13 @@ fn every_golden_file_has_one_case() {
     let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
     assert_eq!(ids.len(), all.len(), "case ids are unique");
     let wanted: BTreeSet<(&str, &str)> = all.iter().map(|case| (case.version, case.id)).collect();
-    let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
-    let newest: BTreeMap<&str, &str> =
-        versions.iter().flat_map(|(version, files)| files.keys().map(|id| (id.as_str(), *version))).collect();
-    let files: BTreeSet<(&str, &str)> = newest.iter().map(|(id, version)| (*version, *id)).collect();
+    let files: BTreeSet<(&str, &str)> =
+        vector::current().into_iter().map(|file| (file.version, file.id.as_str())).collect();
     let missing: Vec<_> = wanted.difference(&files).collect();
     assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
     let orphans: Vec<_> = files.difference(&wanted).collect();
     assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
+    let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
     let newer = versions.iter().zip(&versions[1..]);
     let without_predecessor: Vec<_> = newer
         .flat_map(|((_, before), (version, files))| {
@@ -189,12 +203,13 @@ fn every_golden_file_has_one_case() {
 
 #[test]
 fn every_case_still_builds_its_file() {
-    let files = vector::current();
+    let files: BTreeMap<&str, &GoldenFile> =
+        vector::current().into_iter().map(|file| (file.id.as_str(), file)).collect();
     each(cases::all().into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
         // A vector never changes: neither the case nor what is built from it. A world added later may be a closer
         // match.
-        let world = vector::Vector::read(id, &files[id]).world;
-        layout::assert_same(id, &create::vector(&case, Some(world)).text(), &files[id]);
+        let world = files[id].vector().world.clone();
+        layout::assert_same(id, &create::vector(&case, Some(world)).text(), &files[id].text);
     });
 }
 

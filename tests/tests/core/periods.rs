@@ -18,6 +18,7 @@ use ledger_core::transaction::{Rejection, Transaction, Verdict};
 use ledger_tests::audit::{Audit, number, opt_text};
 use ledger_tests::chance::Dice;
 use ledger_tests::model::Model;
+use ledger_tests::share;
 use ledger_tests::wire;
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -310,7 +311,8 @@ impl World {
 #[test]
 fn each_record_is_settled_once_in_any_order_of_steps_and_crashes() {
     let mut seen = [0; 5];
-    for history in 0..HISTORIES {
+    let histories = share::seeds(HISTORIES, share::FAMILY_STEP);
+    for history in histories.clone() {
         let (mut chance, mut world) = (Dice::new(history), World::new());
         for step in 0..STEPS {
             world.now = world.now.plus(STEP);
@@ -342,5 +344,6 @@ fn each_record_is_settled_once_in_any_order_of_steps_and_crashes() {
         }
     }
     let often = [Seen::PeriodClosed, Seen::ClosedLate, Seen::Closed, Seen::GivenBack, Seen::TakenAgain];
-    assert!(often.iter().all(|what| seen[*what as usize] > 50), "what the histories reach: {seen:?}");
+    let least = (histories.end - histories.start) / 10;
+    assert!(often.iter().all(|what| seen[*what as usize] > least), "what the histories reach: {seen:?}");
 }

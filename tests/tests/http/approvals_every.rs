@@ -12,6 +12,7 @@ use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, World, account_limits, assets, host, settling, sign_ins, staff, terms};
 use ledger_tests::limits::overridable;
+use ledger_tests::share;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -157,7 +158,8 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
 /// In every phase of a migration a request and a command are approved once by 16 at once, by both endpoints.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn approvals_in_every_phase_of_a_migration_execute_once() {
-    for (at, phase) in [Model::GodRecord, Model::HalfWay].into_iter().flat_map(Phase::all).enumerate() {
+    let phases = [Model::GodRecord, Model::HalfWay].into_iter().flat_map(Phase::all).enumerate();
+    for (at, phase) in share::of_family(phases) {
         let world = World::migrating_by_two(&format!("approvals-phase-{at}"), phase).await;
         let customer = world.customer().await;
         let owner = &world.operator.who;

@@ -272,7 +272,8 @@ async fn kept_legacy_attributes_survive_the_whole_migration() {
     let migrating = Migrating::start("legacy-types-all", Model::GodRecord, 0).await;
     let world = &migrating.world;
     let mut customers = Vec::new();
-    for case in legacy_types::cases().into_iter().filter(|case| case.is_kept && case.attribute != "loyalty_tier") {
+    let cases = legacy_types::cases().into_iter().filter(|case| case.is_kept && case.attribute != "loyalty_tier");
+    for case in share::of_family(cases) {
         let (customer, _) = case.customer(world).await;
         customers.push((format!("{case:?}"), customer));
     }

@@ -22,7 +22,7 @@ fn api() -> BTreeMap<String, String> {
 
 #[test]
 fn cargo_lambda_watch_routes_each_path_to_its_function() {
-    let cargo = std::env::var_os("CARGO").unwrap();
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let metadata = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
     let output = Command::new(cargo).args(metadata).current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

@@ -8,6 +8,7 @@ use ledger_tests::audit::{n, opt_text, s, text};
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::{Answer, Call, Terminal, World};
+use ledger_tests::share;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -129,7 +130,7 @@ async fn merchant_that_pays_itself_gets_no_bonus_before_a_settlement_pays() {
 async fn bonus_is_granted_once_with_a_fault_at_every_write() {
     let mut shop = Settling::with_bonuses("bonus-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             let till = shop.world.till(&shop.merchant, "10000").await;
             let cards = [shop.world.card(None, "0").await, shop.world.card(None, "0").await];

@@ -10,6 +10,7 @@ use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Terminal, World, host};
+use ledger_tests::share;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
@@ -135,7 +136,7 @@ async fn settlement_that_turns_back_gives_cash_and_its_fee_base_back() {
 async fn settlement_with_cash_survives_a_fault_at_every_write() {
     let mut shop = Settling::owing_cash("cash-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             let till = shop.world.till(&shop.merchant, "10000").await;
             let card = shop.world.card(None, "0").await;

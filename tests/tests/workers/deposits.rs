@@ -11,6 +11,7 @@ use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Merchant, World, host};
+use ledger_tests::share;
 use serde_json::{Value, json};
 
 fn reversal(world: &World, path: &str) -> Call {
@@ -134,7 +135,7 @@ async fn reversed_deposit_that_was_paid_out_is_netted() {
 async fn reversal_survives_a_fault_at_every_write() {
     let mut shop = Settling::with_rooms("deposit-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             let path = shop.world.reversal_of(&shop.merchant.id, "700").await;
             shop.take("1000").await;

@@ -12,6 +12,7 @@ use ledger_tests::http::tap::Fault;
 use ledger_tests::http::terms::timed_with;
 use ledger_tests::http::topup_rig::TestClock;
 use ledger_tests::http::{Call, Customer, Merchant, Terminal, World};
+use ledger_tests::share;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -260,7 +261,7 @@ async fn each_entry_is_added_once_with_a_fault_at_every_write() {
     shop.hand.skew_s(-60 * 24 * 60 * 60);
     let mut writes = 0;
     for (fault, round) in [Fault::Refused, Fault::AnswerCut].into_iter().zip(1_u32..) {
-        for nth in 0.. {
+        for nth in share::writes() {
             let _ = shop.take("100").await;
             let _ = world.seal().await.expect("the run succeeds");
             // A day has ended for the worker: it is closed and finished.

@@ -8,6 +8,7 @@ use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Merchant, World};
+use ledger_tests::share;
 use serde_json::{Value, json};
 
 fn code(answer: &Answer) -> (u16, String) {
@@ -192,7 +193,7 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
 async fn rooms_are_returned_once_with_a_fault_at_every_write() {
     let mut shop = Settling::with_rooms("rooms-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             let till = shop.world.till(&shop.merchant, "10000").await;
             let _ = shop.world.refund_ceiling(&shop.merchant.id, "1000").await.good();

@@ -10,6 +10,7 @@ use ledger_runtime::settlement::{Ended, SettlementRef};
 use ledger_tests::http::settling::{Settling, payable};
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::{Call, Merchant, World};
+use ledger_tests::share;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -153,7 +154,7 @@ async fn each_merchant_is_closed_once_with_a_fault_at_every_write() {
     let mut weeks = 0;
     // What the store refuses is written once it does not: a line that a person must see to would be final.
     for fault in [Fault::Refused, Fault::AnswerCut, Fault::Error(400, "AccessDeniedException")] {
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             shop.take("1000").await;
             shop.credit().await;

@@ -3,6 +3,7 @@
 use ledger_core::terms::RecordVersion;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
+use ledger_tests::share;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -11,7 +12,7 @@ async fn each_account_is_closed_once_with_a_fault_at_every_write() {
     let world = &shop.world;
     let mut unclaimed = 0;
     for fault in [Fault::Refused, Fault::AnswerCut] {
-        for nth in 0.. {
+        for nth in share::writes() {
             let owner = world.customer_with("300").await;
             let card = world.card(Some(&owner), "50").await;
             let job = world.api.settle(&world.winds_down()).await.good().text("/wind_down_id");

@@ -6,7 +6,7 @@ use ledger_core::terms::RecordVersion;
 use ledger_core::transaction::{BuildError, RenderedAction, TransactItem, Transaction};
 use ledger_tests::engine::{Contents, Table, primary_key};
 use ledger_tests::golden::build::{Built, build};
-use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::golden::vector;
 use ledger_tests::legacy;
 use ledger_tests::model::Model;
 use ledger_tests::share;
@@ -17,8 +17,8 @@ const STEP: usize = 11;
 
 /// Every vector's transaction, and the items that it starts from, of tenants that write this version of the records.
 fn transactions(records: RecordVersion) -> impl Iterator<Item = (String, Transaction, Contents)> {
-    vector::current().into_iter().filter_map(move |(id, text)| {
-        let vector = Vector::read(&id, &text);
+    vector::current().into_iter().filter_map(move |file| {
+        let (id, vector) = (file.id.clone(), file.vector());
         let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
         let state: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
         let version = state.iter().find(|((_, sk), _)| sk == "CONFIG").and_then(|(_, config)| config.get("records"));

@@ -9,6 +9,7 @@ use ledger_tests::chance::Dice;
 use ledger_tests::legacy::{self, Kinds};
 use ledger_tests::model::Model;
 use ledger_tests::share;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Two phases that are in use at the same time.
@@ -98,20 +99,23 @@ fn to_the_end<S: Store>(store: S, model: Legacy, seed: u64, kinds: Kinds) -> Res
     play.finish()
 }
 
-/// Runs `seeds` histories on all processors; returns the first failure.
-pub(crate) fn run(seeds: u64, one: impl Fn(u64) -> Result<Figures, Broken> + Sync) -> Result<Figures, (u64, Broken)> {
-    let (next, one) = (AtomicU64::new(0), &one);
+/// Runs the histories of these seeds on all processors; returns the first failure.
+pub(crate) fn run(
+    seeds: Range<u64>,
+    one: impl Fn(u64) -> Result<Figures, Broken> + Sync,
+) -> Result<Figures, (u64, Broken)> {
+    let (next, one) = (AtomicU64::new(seeds.start), &one);
     let part = || {
         let mut figures = Figures::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= seeds {
+            if seed >= seeds.end {
                 return Ok(figures);
             }
             match one(seed) {
                 Ok(more) => figures = figures.plus(more),
                 Err(broken) => {
-                    next.store(seeds, Ordering::Relaxed);
+                    next.store(seeds.end, Ordering::Relaxed);
                     return Err((seed, broken));
                 }
             }
@@ -139,32 +143,35 @@ pub(crate) fn whole(figures: Result<Figures, (u64, Broken)>) -> Figures {
 #[test]
 fn two_adjacent_phases_at_once_keep_every_customer_right() {
     let pairs = adjacent();
-    let seeds = share::count(20, 7) * pairs.len() as u64 * times();
-    let figures = run(seeds, |seed| {
+    let seeds = share::seeds(20 * pairs.len() as u64 * times(), 20);
+    let figures = run(seeds.clone(), |seed| {
         let pair = pairs[usize::try_from(seed % pairs.len() as u64).unwrap()];
         play(Model::new(), pair, seed, Fault::None, Kinds::Core)
     });
     let figures = whole(figures);
     println!("{} pairs: {figures:?}", pairs.len());
+    let seeds = seeds.end - seeds.start;
     assert!(figures.histories == seeds && figures.applied > 5 * seeds && figures.crashes > seeds, "{figures:?}");
 }
 
 #[test]
 fn two_phases_at_once_keep_every_customer_right() {
-    let seeds = share::count(600, 4) * times();
-    let figures = whole(run(seeds, |seed| play(Model::new(), any(seed), seed, Fault::None, Kinds::Core)));
+    let seeds = share::seeds(600 * times(), 12);
+    let figures = whole(run(seeds.clone(), |seed| play(Model::new(), any(seed), seed, Fault::None, Kinds::Core)));
     println!("{figures:?}");
+    let seeds = seeds.end - seeds.start;
     assert!(figures.histories == seeds && figures.applied > 5 * seeds, "{figures:?}");
 }
 
 #[test]
 fn god_records_are_emptied_while_some_environments_are_behind() {
-    let seeds = share::count(200, 4) * times();
-    let figures = whole(run(seeds, |seed| {
+    let seeds = share::seeds(200 * times(), 12);
+    let figures = whole(run(seeds.clone(), |seed| {
         let model = Legacy::ALL[usize::try_from(seed % 2).unwrap()];
         to_the_end(Model::new(), model, seed, Kinds::Core)
     }));
     println!("{figures:?}");
+    let seeds = seeds.end - seeds.start;
     assert!(figures.histories == seeds && figures.applied > 5 * seeds, "{figures:?}");
 }
 

@@ -4,7 +4,7 @@ use ledger_core::dynamo::Item;
 use ledger_core::transaction::TransactItem;
 use ledger_tests::engine::{Contents, Table, primary_key};
 use ledger_tests::golden::build::build;
-use ledger_tests::golden::vector::{self, Vector};
+use ledger_tests::golden::vector;
 use ledger_tests::golden::written::Written;
 use ledger_tests::model::Model;
 use ledger_tests::share;
@@ -29,8 +29,8 @@ fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
 #[test]
 fn model_executes_golden_transactions_as_the_engine_does() {
     let mut runs = 0;
-    for (id, text) in share::of(vector::current(), STEP) {
-        let vector = Vector::read(&id, &text);
+    for file in share::of(vector::current(), STEP) {
+        let (id, vector) = (&file.id, file.vector());
         let built = build(&vector.given);
         let written = Written::of(&vector.given, &built);
         if written.items().is_empty() {
@@ -38,7 +38,7 @@ fn model_executes_golden_transactions_as_the_engine_does() {
         }
         let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
         let given: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
-        agree(&id, &given, written.items());
+        agree(id, &given, written.items());
         runs += 1;
         // The states in which a guard fails.
         for row in vector.verdicts.iter().filter(|row| !row.reasons.is_empty()) {

@@ -3,6 +3,7 @@ use ledger_core::terms::RecordVersion;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
+use ledger_tests::share;
 
 /// Runs a settlement whose `n`th write meets the fault, then from the start again, for each write of the saga.
 /// Every task is run twice.
@@ -21,7 +22,7 @@ async fn at_every_write_under(
     (fault, kyc): (Fault, KycAnswer),
     expected: &str,
 ) {
-    for nth in 0.. {
+    for nth in share::writes() {
         shop.next_shop().await;
         let payment = shop.take("3000").await;
         credit(shop, records, RecordVersion::V2).await;

@@ -5,6 +5,7 @@ use ledger_tests::http::settling::{self, Settling};
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World};
+use ledger_tests::share;
 use serde_json::json;
 use std::time::Duration;
 use stripe_simulator::{Fault as StripeFault, FaultKind};
@@ -85,7 +86,7 @@ async fn scenario_6_is_paid_through_stripe() {
 async fn crash_around_any_write_still_pays_once() {
     for (fault, tenant) in [(Fault::Refused, "stripe-before"), (Fault::AnswerCut, "stripe-after")] {
         let mut shop = Settling::by_stripe(tenant).await;
-        for nth in 0.. {
+        for nth in share::writes() {
             shop.next_shop().await;
             shop.take("3000").await;
             shop.credit().await;
