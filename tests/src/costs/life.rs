@@ -10,7 +10,7 @@ use super::units::Units;
 use super::workers::{Shop, Workers, is_credited};
 use crate::http::endpoints::Stage;
 use crate::http::settling::payable;
-use crate::http::tap::{Seen, Tap};
+use crate::http::tap::{Attempts, Seen, Tap};
 use crate::http::{Host, World};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
@@ -80,7 +80,9 @@ async fn measure_some(subjects: &'static [Subject], records: RecordVersion) -> V
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
-        of_app.app((&backend.dynamodb_url, &backend.table), false, even(Clock::system()), &backend.stripe).await
+        of_app
+            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, even(Clock::system()), &backend.stripe)
+            .await
     });
     tap.meter();
     let workers = Workers::over(&host).await;

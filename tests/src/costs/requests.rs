@@ -7,7 +7,7 @@ use super::units::Units;
 use crate::http::books::from_sdk;
 use crate::http::endpoints::{Endpoint, Stage};
 use crate::http::stripe::signed;
-use crate::http::tap::{Seen, Tap};
+use crate::http::tap::{Attempts, Seen, Tap};
 use crate::http::world::{new_id, new_key};
 use crate::http::{Call, Host, World};
 use crate::limits::limits;
@@ -31,7 +31,9 @@ pub async fn tapped_with(tenant: &str, change: impl FnOnce(&mut TenantTerms)) ->
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
-        of_app.app((&backend.dynamodb_url, &backend.table), false, even(Clock::system()), &backend.stripe).await
+        of_app
+            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, even(Clock::system()), &backend.stripe)
+            .await
     });
     // Shards of one digit, so that each index key is as long as the others.
     let terms = |terms: &mut TenantTerms| {

@@ -5,7 +5,7 @@ use super::units::Units;
 use crate::cloud::gate;
 use crate::http::event_tap::EventTap;
 use crate::http::settling::{local_settler, opened, run_task};
-use crate::http::tap::{Seen, Tap};
+use crate::http::tap::{Attempts, Seen, Tap};
 use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
 use ledger_core::crediting::{LaneCredit, OpenPeriod};
@@ -44,7 +44,7 @@ impl Workers {
         let (tap, clock, stack) = (Tap::default(), TestClock::default(), host.stack());
         clock.ahead(AHEAD);
         let store = (stack.dynamodb_url(), stack.table());
-        let (app, _) = tap.app(store, false, even(clock.clock()), stack.stripe()).await;
+        let (app, _) = tap.app(store, Attempts::Retried, even(clock.clock()), stack.stripe()).await;
         tap.meter();
         let publisher = Publisher::new(&app, Arc::new(EventTap::default()));
         let settler = local_settler(&app);

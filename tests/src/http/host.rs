@@ -5,6 +5,7 @@
 use crate::cloud::gate;
 use crate::engine::other;
 use aws_sdk_dynamodb::Client;
+use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_local::backend::Backend;
@@ -25,6 +26,7 @@ use ledger_runtime::readback::MetricSource;
 use serde_json::json;
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// A running stack.
@@ -51,9 +53,21 @@ pub(super) fn is_shared(host: &Arc<Host>) -> bool {
     SHARED.get().is_some_and(|shared| Arc::ptr_eq(shared, host))
 }
 
-/// A client of the table for the test itself, with the timeouts and retries of production.
+/// The limit of one attempt of a call, so that no test depends on the speed of its machine; and of all of them.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+const OPERATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The timeouts of every client but in tests of timeouts.
+#[must_use]
+pub fn timeouts() -> TimeoutConfig {
+    let attempt = TimeoutConfig::builder().connect_timeout(ATTEMPT_TIMEOUT).operation_attempt_timeout(ATTEMPT_TIMEOUT);
+    attempt.operation_timeout(OPERATION_TIMEOUT).build()
+}
+
+/// A client of the table for the test itself, with the retries of production.
 pub async fn client(url: &str) -> Client {
-    dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url))
+    let client = dynamo::client(&dynamo::sdk_config(Some(url)).await, Some(url));
+    Client::from_conf(client.config().to_builder().timeout_config(timeouts()).build())
 }
 
 /// The same for functions: each call is checked against the role of the calling function.

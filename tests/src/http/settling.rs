@@ -2,7 +2,7 @@
 //! fail.
 
 use super::psp_tap::PspTap;
-use super::tap::Tap;
+use super::tap::{Attempts, Tap};
 use super::terms::{timed, timed_with};
 use super::topup_rig::TestClock;
 use super::world::new_key;
@@ -180,7 +180,7 @@ impl Settling {
         let tap = Tap::default();
         let stack = host.stack();
         let psp = PspTap::over(Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe"));
-        let client = tap.client(stack.dynamodb_url(), true).await;
+        let client = tap.client(stack.dynamodb_url(), Attempts::One).await;
         let (app, counting) = host::app_with((client, stack.table()), hand.clock(), stack.stripe(), psp.clone());
         let (kyc, files) = (LocalKyc::default(), stack.payouts().clone());
         let sagas = RecordedSagas::default();

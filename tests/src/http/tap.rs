@@ -26,7 +26,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 const WRITE: &str = "TransactWriteItems";
-const QUICK_ATTEMPT: Duration = Duration::from_secs(1);
+const SHORT_ATTEMPT: Duration = Duration::from_secs(1);
+
+/// How a function's client waits for the store, and how often it tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attempts {
+    /// The retries of production, each attempt with the time that a busy machine needs.
+    Retried,
+    /// The retries and the timeouts of production: for tests of these.
+    AsDeployed,
+    /// One attempt, with the time that a busy machine needs.
+    One,
+    /// One attempt without a timeout, so that only the planned faults affect it.
+    OneUnlimited,
+    /// One attempt of a second at most: for tests of timeouts.
+    OneShort,
+}
 
 /// A fault of a call.
 #[derive(Clone, Debug)]
@@ -150,21 +165,24 @@ impl Tap {
         self.state().metered = true;
     }
 
-    /// A function's client of the table at `url` over this connection, with the timeouts and retries of production;
-    /// `hasty` has one short attempt instead, so that a test need not wait for all of them.
-    pub async fn client(&self, url: &str, hasty: bool) -> Client {
+    /// A function's client of the table at `url` over this connection.
+    pub async fn client(&self, url: &str, attempts: Attempts) -> Client {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         let tap = self.clone();
         let http = http_client_fn(move |settings, components| {
             let connector = inner.http_connector(settings, components);
             SharedHttpConnector::new(Connector { inner: connector, tap: tap.clone() })
         });
-        let mut config =
+        let config =
             Builder::from(&dynamo::sdk_config(Some(url)).await).endpoint_url(url).http_client(gate::over(http));
-        if hasty {
-            let timeouts = TimeoutConfig::builder().operation_attempt_timeout(QUICK_ATTEMPT);
-            config = config.retry_config(RetryConfig::disabled()).timeout_config(timeouts.build());
-        }
+        let one = |timeouts| config.clone().retry_config(RetryConfig::disabled()).timeout_config(timeouts);
+        let config = match attempts {
+            Attempts::AsDeployed => config,
+            Attempts::Retried => config.timeout_config(host::timeouts()),
+            Attempts::One => one(host::timeouts()),
+            Attempts::OneUnlimited => one(TimeoutConfig::disabled()),
+            Attempts::OneShort => one(TimeoutConfig::builder().operation_attempt_timeout(SHORT_ATTEMPT).build()),
+        };
         Client::from_conf(config.build())
     }
 
@@ -172,11 +190,11 @@ impl Tap {
     pub async fn app(
         &self,
         (url, table): (&str, &str),
-        hasty: bool,
+        attempts: Attempts,
         clock: Clock,
         stripe: &StripeConfig,
     ) -> (App, Counting) {
-        host::app((self.client(url, hasty).await, table), clock, stripe)
+        host::app((self.client(url, attempts).await, table), clock, stripe)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -4,14 +4,13 @@
 use super::Customer;
 use super::books::{from_sdk, to_sdk};
 use super::psp_tap::PspTap;
-use super::tap::Tap;
+use super::tap::{Attempts, Tap};
 use super::world::{World, new_id};
 use super::{Answer, Call, Host, Who, host};
 use crate::audit::{opt_number, opt_text, s};
 use crate::chance::Dice;
 use crate::cloud::gate;
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use axum::Router;
 use axum::body::Body;
 use futures::future::join_all;
@@ -116,34 +115,35 @@ impl Rig {
 
     /// A new process.
     pub async fn actor(&self) -> Actor {
-        self.actor_with(self.stripe.clone(), false, None).await
+        self.actor_with(self.stripe.clone(), Attempts::Retried, None).await
     }
 
     /// A new process whose secret of marker keys has another text.
     pub async fn actor_with_marker_keys(&self, text: &str) -> Actor {
-        self.actor_with(self.stripe.clone(), false, Some(text)).await
+        self.actor_with(self.stripe.clone(), Attempts::Retried, Some(text)).await
     }
 
     /// A process that makes each call of the table once and without a timeout, so that only the planned faults affect
     /// it.
     pub async fn victim(&self) -> Actor {
-        self.actor_with(self.stripe.clone(), true, None).await
+        self.actor_with(self.stripe.clone(), Attempts::OneUnlimited, None).await
     }
 
     /// A new process with an API key that Stripe rejects.
     pub async fn actor_with_a_wrong_key(&self) -> Actor {
         let known = self.host.stack().stripe();
         let config = StripeConfig { api_key: Masked::new("sk_test_wrong".to_owned()), ..known.clone() };
-        self.actor_with(Stripe::new(&config, self.host.stack().table()).expect("a client of Stripe"), false, None).await
+        self.actor_with(
+            Stripe::new(&config, self.host.stack().table()).expect("a client of Stripe"),
+            Attempts::Retried,
+            None,
+        )
+        .await
     }
 
-    async fn actor_with(&self, stripe: Stripe, patient: bool, marker_keys: Option<&str>) -> Actor {
+    async fn actor_with(&self, stripe: Stripe, attempts: Attempts, marker_keys: Option<&str>) -> Actor {
         let (clock, psp, tap, stack) = (TestClock::default(), PspTap::over(stripe), Tap::default(), self.host.stack());
-        let mut client = tap.client(stack.dynamodb_url(), patient).await;
-        if patient {
-            let config = client.config().to_builder().timeout_config(TimeoutConfig::disabled());
-            client = Client::from_conf(config.build());
-        }
+        let client = tap.client(stack.dynamodb_url(), attempts).await;
         let (mut app, counting) = host::app_with((client, stack.table()), clock.clock(), stack.stripe(), psp.clone());
         if let Some(text) = marker_keys {
             let ledger = app.ledger().clone().with_marker_keys(Masked::new(text.to_owned()));

@@ -5,7 +5,7 @@ use ledger_runtime::callers::{FRONT_END_SECRET, VIEWER_ADDRESS};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::{CallerConfig, SecretDigest};
 use ledger_runtime::metrics::{Counting, Metric};
-use ledger_tests::http::tap::Tap;
+use ledger_tests::http::tap::{Attempts, Tap};
 use ledger_tests::http::world::new_id;
 use ledger_tests::http::{Answer, Call, Host, Who, World, host};
 use serde_json::json;
@@ -29,7 +29,7 @@ impl Rig {
         let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, counts, now) = (tap.clone(), Arc::clone(&counting), Clock::system().now());
         let host = Host::with_app(move |backend| async move {
-            let client = wire.client(&backend.dynamodb_url, false).await;
+            let client = wire.client(&backend.dynamodb_url, Attempts::Retried).await;
             let (app, counting) = host::bare_limited((client, &backend.table), Clock::from_fn(move || now), callers);
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)

@@ -9,7 +9,7 @@ use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::secrets::{SecretError, SecretSource};
 use ledger_tests::http::endpoints::Stage;
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Customer, Host, World, host};
 use serde_json::{Value as Json, json};
@@ -256,7 +256,7 @@ async fn retry_after_a_crash_at_each_write_counts_once() {
     let tap = Tap::default();
     let wire = tap.clone();
     let host = Host::with_app(move |backend| async move {
-        wire.app((&backend.dynamodb_url, &backend.table), true, Clock::system(), &backend.stripe).await
+        wire.app((&backend.dynamodb_url, &backend.table), Attempts::One, Clock::system(), &backend.stripe).await
     });
     let rig = Rig::with_pin(host, "pin-crash").await;
     let api = &rig.stage.world.api;
@@ -298,7 +298,7 @@ async fn other_pin_after_a_crash_is_another_request() {
     let tap = Tap::default();
     let wire = tap.clone();
     let host = Host::with_app(move |backend| async move {
-        wire.app((&backend.dynamodb_url, &backend.table), true, Clock::system(), &backend.stripe).await
+        wire.app((&backend.dynamodb_url, &backend.table), Attempts::One, Clock::system(), &backend.stripe).await
     });
     let rig = Rig::with_pin(host, "pin-crash-other").await;
     let wrong = rig.pays("1001", Some("441100"));

@@ -4,8 +4,9 @@ use futures::future::join_all;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_tests::http::endpoints::{Endpoint, Stage};
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::{Answer, Host, World};
+use ledger_tests::share;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -20,13 +21,12 @@ struct Rig {
 }
 
 impl Rig {
-    /// `hasty`: without the SDK's own retries.
-    async fn new(tenant: &str, hasty: bool) -> Self {
+    async fn new(tenant: &str, attempts: Attempts) -> Self {
         let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, counts) = (tap.clone(), Arc::clone(&counting));
         let host = Host::with_app(move |backend| async move {
             let (app, counting) =
-                wire.app((&backend.dynamodb_url, &backend.table), hasty, Clock::system(), &backend.stripe).await;
+                wire.app((&backend.dynamodb_url, &backend.table), attempts, Clock::system(), &backend.stripe).await;
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });
@@ -56,9 +56,10 @@ fn assert_unknown(answer: Answer, code: &str) -> Answer {
 /// On every wallet endpoint: after the effect the client gets `outcome_unknown`, and its retry the stored response.
 #[tokio::test]
 async fn retry_after_lost_answer_gets_the_stored_response() {
-    let rig = Rig::new("lost", true).await;
+    let rig = Rig::new("lost", Attempts::One).await;
     let world = &rig.stage.world;
-    for endpoint in Endpoint::wallet() {
+    let endpoints = share::of_family(Endpoint::wallet());
+    for endpoint in &endpoints {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         rig.tap.next_writes([Some(Fault::AnswerCut)]);
@@ -72,15 +73,15 @@ async fn retry_after_lost_answer_gets_the_stored_response() {
         world.books().await.unchanged_since(&after, "a retry moved something");
     }
     assert_eq!(rig.tap.faults_left(), 0);
-    assert_eq!(rig.counted(Metric::OutcomeUnknown), Endpoint::wallet().count() as u64);
+    assert_eq!(rig.counted(Metric::OutcomeUnknown), endpoints.len() as u64);
 }
 
 /// On every wallet endpoint: nothing is done, the client gets `outcome_unknown`, and its retry executes the request.
 #[tokio::test]
 async fn retry_after_failed_write_is_executed() {
-    let rig = Rig::new("refused", true).await;
+    let rig = Rig::new("refused", Attempts::One).await;
     let world = &rig.stage.world;
-    for endpoint in Endpoint::wallet() {
+    for endpoint in share::of_family(Endpoint::wallet()) {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]
@@ -98,7 +99,7 @@ async fn retry_after_failed_write_is_executed() {
 /// After three retries the client gets `busy`.
 #[tokio::test]
 async fn conflicts_are_retried_three_times() {
-    let rig = Rig::new("conflict", true).await;
+    let rig = Rig::new("conflict", Attempts::One).await;
     let world = &rig.stage.world;
     let conflict = |at| Some(Fault::Cancelled(at, "TransactionConflict"));
     for endpoint in [Endpoint::Pay, Endpoint::Refund, Endpoint::CardTopup, Endpoint::CustomerPatch] {
@@ -130,7 +131,7 @@ async fn conflicts_are_retried_three_times() {
 /// After the last conflict the key is looked up once: another request may have stored its response.
 #[tokio::test]
 async fn conflicting_retry_gets_the_stored_response() {
-    let rig = Rig::new("conflict-self", true).await;
+    let rig = Rig::new("conflict-self", Attempts::One).await;
     let world = &rig.stage.world;
     for endpoint in [Endpoint::Pay, Endpoint::Transfer, Endpoint::CardPay] {
         let prepared = endpoint.prepare(&rig.stage).await;
@@ -146,7 +147,7 @@ async fn conflicting_retry_gets_the_stored_response() {
 /// Neither as a cancellation's reason nor as the call's own error.
 #[tokio::test]
 async fn throttling_is_not_retried() {
-    let rig = Rig::new("throttled", true).await;
+    let rig = Rig::new("throttled", Attempts::One).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;
     let faults = [
@@ -172,7 +173,7 @@ async fn throttling_is_not_retried() {
 /// An unexpected error is a 500 with a constant body, is not retried, and leaves the key usable.
 #[tokio::test]
 async fn unexpected_store_error_is_a_500_without_detail() {
-    let rig = Rig::new("broken", true).await;
+    let rig = Rig::new("broken", Attempts::One).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;
     let faults = [
@@ -203,7 +204,7 @@ async fn unexpected_store_error_is_a_500_without_detail() {
 /// The store is down: writes and reads get 503. Once it is back, each retry is executed once.
 #[tokio::test]
 async fn unavailable_store_gives_503_and_retries_apply_once() {
-    let rig = Rig::new("down", true).await;
+    let rig = Rig::new("down", Attempts::One).await;
     let (world, merchant) = (&rig.stage.world, &rig.stage.merchant);
     let (customer, payment) = rig.stage.paid("1000").await;
     let rich = world.customer_with("1000").await;
@@ -231,7 +232,7 @@ async fn unavailable_store_gives_503_and_retries_apply_once() {
 /// The refusal is stored, but the write's answer is lost.
 #[tokio::test]
 async fn stored_refusal_is_replayed_after_lost_answer() {
-    let rig = Rig::new("lost-refusal", true).await;
+    let rig = Rig::new("lost-refusal", Attempts::One).await;
     let world = &rig.stage.world;
     let poor = world.customer_with("10").await;
     let call = poor.pays(&rig.stage.merchant, "11");
@@ -248,7 +249,7 @@ async fn stored_refusal_is_replayed_after_lost_answer() {
 /// client gets the response. Each attempt of the ledger has a new token.
 #[tokio::test]
 async fn sdk_retry_keeps_its_token_and_ledger_retry_does_not() {
-    let rig = Rig::new("tokens", false).await;
+    let rig = Rig::new("tokens", Attempts::AsDeployed).await;
     let world = &rig.stage.world;
     let customer = world.customer_with("1000").await;
     let tokens = || -> Vec<String> {

@@ -2,7 +2,7 @@
 //! Totals are exact, nothing is doubled, and payments of two customers share no item.
 use futures::future::join_all;
 use ledger_runtime::clock::Clock;
-use ledger_tests::http::tap::Tap;
+use ledger_tests::http::tap::{Attempts, Tap};
 use ledger_tests::http::{Answer, Call, Customer, Host, World};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ async fn thousand_repeated_payments_are_each_applied_once() {
     let tap = Tap::default();
     let wire = tap.clone();
     let host = Host::with_app(|backend| async move {
-        wire.app((&backend.dynamodb_url, &backend.table), false, Clock::system(), &backend.stripe).await
+        wire.app((&backend.dynamodb_url, &backend.table), Attempts::Retried, Clock::system(), &backend.stripe).await
     });
     let world = World::with_terms(host, "load", |_| {}).await;
     let merchant = world.merchant().await;

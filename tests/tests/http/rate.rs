@@ -9,7 +9,7 @@ use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_tests::audit::{Books, number};
 use ledger_tests::http::stripe::{delivery, signature, signed};
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Api, Call, Host, Who, World, host};
 use reqwest::Method;
@@ -34,13 +34,13 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(hasty: bool) -> Self {
+    fn new(attempts: Attempts) -> Self {
         let (tap, counting, ahead_ms) = (Tap::default(), Arc::new(OnceLock::new()), Arc::new(AtomicU64::new(0)));
         let start = RateWindow::of(Clock::system().now()).starts_at();
         let (wire, counts, clock) = (tap.clone(), Arc::clone(&counting), clock(start, &ahead_ms));
         let host = Host::with_app(move |backend| async move {
             let (app, counting) =
-                wire.app((&backend.dynamodb_url, &backend.table), hasty, clock, &backend.stripe).await;
+                wire.app((&backend.dynamodb_url, &backend.table), attempts, clock, &backend.stripe).await;
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });
@@ -108,7 +108,7 @@ fn balances(who: &Who) -> Call {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn exact_number_of_requests_pass_and_others_leave_no_trace() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let (slow, other) = (rig.tenant("rate-slow", Some(SLOW)).await, rig.tenant("rate-other", None).await);
     let (customer, merchant) = (slow.customer_with("1000").await, slow.merchant().await);
     let busy = other.customer_with("1000").await;
@@ -150,7 +150,7 @@ async fn exact_number_of_requests_pass_and_others_leave_no_trace() {
 
 #[tokio::test]
 async fn replays_and_all_apis_count_towards_the_limit() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-faces", Some(SLOW)).await;
     let merchant = world.merchant().await;
     let (customer, terminal) = (world.customer_with("1000").await, world.terminal(&merchant).await);
@@ -186,7 +186,7 @@ async fn replays_and_all_apis_count_towards_the_limit() {
 /// Two environments on one table, each with its own memory.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_environments_share_one_budget() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-shared", Some(10)).await;
     let customer = world.customer().await;
     let clock = clock(rig.start, &rig.ahead_ms);
@@ -222,7 +222,7 @@ async fn two_environments_share_one_budget() {
 /// If the store is unavailable, throttled or in conflict, requests are not limited.
 #[tokio::test]
 async fn unavailable_store_lets_requests_pass() {
-    let rig = Rig::new(true);
+    let rig = Rig::new(Attempts::One);
     let world = rig.tenant("rate-away", Some(SLOW)).await;
     let (customer, merchant) = (world.customer_with("1000").await, world.merchant().await);
     let pay = async || world.api.send(&customer.pays(&merchant, "10")).await;
@@ -268,7 +268,7 @@ async fn unavailable_store_lets_requests_pass() {
 /// Unauthenticated requests and unknown paths do not use any budget.
 #[tokio::test]
 async fn unauthenticated_requests_do_not_count() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-forged", Some(SLOW)).await;
     let merchant = world.merchant().await;
     let (customer, terminal) = (world.customer().await, world.terminal(&merchant).await);
@@ -310,7 +310,7 @@ async fn unauthenticated_requests_do_not_count() {
 /// Stripe's events are accepted whatever the tenant has used up: Stripe would only send them again.
 #[tokio::test]
 async fn stripe_events_are_not_limited() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-stripe", Some(SLOW)).await;
     world.hold_deliveries().await;
     let topup = world.topup(&world.customer().await, "300").await;
@@ -327,7 +327,7 @@ async fn stripe_events_are_not_limited() {
 /// Requests of an unknown tenant are refused as such, not limited.
 #[tokio::test]
 async fn unknown_tenant_is_refused_and_not_limited() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-known", Some(SLOW)).await;
     let mut grant = world.grant_of("customer", &new_id(), None);
     "rate-unknown".clone_into(&mut grant.tenant);
@@ -343,7 +343,7 @@ async fn unknown_tenant_is_refused_and_not_limited() {
 /// A lease costs two write units and covers a fiftieth of the budget. The first is taken after half as many requests.
 #[tokio::test]
 async fn lease_of_a_fiftieth_of_the_budget_costs_two_units() {
-    let rig = Rig::new(false);
+    let rig = Rig::new(Attempts::Retried);
     let world = rig.tenant("rate-costs", Some(200)).await;
     let customer = world.customer().await;
     rig.tap.meter();

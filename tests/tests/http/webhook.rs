@@ -4,7 +4,7 @@ use futures::future::join_all;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_tests::http::stripe::signed;
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Api, Call, Host, Who, World, host};
 use serde_json::{Value, json};
@@ -27,8 +27,9 @@ impl Rig {
         let (tap, counters) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, of_app) = (tap.clone(), Arc::clone(&counters));
         let host = Host::with_app(move |backend| async move {
-            let (app, counting) =
-                wire.app((&backend.dynamodb_url, &backend.table), true, Clock::system(), &backend.stripe).await;
+            let (app, counting) = wire
+                .app((&backend.dynamodb_url, &backend.table), Attempts::One, Clock::system(), &backend.stripe)
+                .await;
             assert!(of_app.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });

@@ -12,7 +12,7 @@ use ledger_tests::cloud::gate;
 use ledger_tests::golden::build::{Built, build};
 use ledger_tests::golden::vector::{self, Vector};
 use ledger_tests::http::books::to_sdk;
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::wire;
 
 const CONFIG: &str = "CONFIG";
@@ -34,13 +34,13 @@ async fn every_golden_transaction_is_sent_unchanged() {
     let (url, tap) = (engine.url(), Tap::default());
     let own = table::client(&url).await;
     table::ensure(&own, &url, wire::TABLE).await.unwrap();
-    let client = tap.client(&url, true).await;
+    let client = tap.client(&url, Attempts::One).await;
     let mut tokens = std::collections::BTreeSet::new();
     let mut sent = 0;
-    for (id, text) in vector::current() {
-        let vector = Vector::read(&id, &text);
+    for file in vector::current() {
+        let (id, vector) = (&file.id, file.vector());
         let Built::Transaction(transaction, ..) = build(&vector.given) else { continue };
-        configure(&own, &vector).await;
+        configure(&own, vector).await;
         // A new store for each vector, since a configuration is cached for a minute.
         let dynamo = Dynamo::from_client(client.clone(), wire::TABLE, Entropy::system());
         // The request fails; only what was sent is compared.

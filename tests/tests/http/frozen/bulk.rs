@@ -8,7 +8,7 @@ use ledger_runtime::clock::Clock;
 use ledger_tests::audit::{n, s};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::migrating::last;
-use ledger_tests::http::tap::{Fault, Tap};
+use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Host, World};
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ async fn throttled_grant_is_retried_and_not_failed() {
     let world = World::with_terms(host.clone(), "bulk-throttle", |_| {}).await;
     let tap = Tap::default();
     let (stack, clock) = (host.stack(), Clock::system());
-    let (worker, _) = tap.app((stack.dynamodb_url(), stack.table()), true, clock, stack.stripe()).await;
+    let (worker, _) = tap.app((stack.dynamodb_url(), stack.table()), Attempts::OneShort, clock, stack.stripe()).await;
     let run = async || {
         let tenant = Tenant::parse(&world.tenant).expect("a slug");
         gate::as_function("jobs", jobs::run_due(&worker, &tenant)).await
