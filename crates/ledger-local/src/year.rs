@@ -1,8 +1,8 @@
 //! A year of a whole programme, played over HTTP with the clock as an argument.
 //!
 //! 200 customers pay 20 merchants in yen, points and a regional currency from 1 April 2023 to the fiscal year's end on 31
-//! March 2024, and the settlements of the last month are paid in the days after. What happens is the same each time,
-//! only ids and keys differ. Every request is one that a client of the API can send; what Stripe, a bank and the workers
+//! March 2024, or in its last three months alone, and the settlements of the last month are paid in the days after. What
+//! happens is the same each time, only ids and keys differ. Every request is one that a client of the API can send; what Stripe, a bank and the workers
 //! do is done by the local stack's parts.
 
 mod api;
@@ -26,10 +26,8 @@ use town::Town;
 
 /// The tenant's slug.
 pub const TENANT: &str = "year";
-/// The first day of the fiscal year.
-pub const FIRST_DAY: &str = "2023-04-01";
 /// The last day of the fiscal year, which has a leap day.
-pub const LAST_DAY: &str = "2024-03-31";
+const LAST_DAY: &str = "2024-03-31";
 /// The days after the fiscal year, in which its last settlements are paid.
 const DAYS_AFTER: u8 = 5;
 
@@ -41,6 +39,24 @@ const IS_OPEN: Duration = Duration::from_secs(12 * 60 * 60);
 /// When the workers run, since midnight.
 const WORKERS_RUN: Duration = Duration::from_secs(40 * 60);
 
+/// How much of the fiscal year is played. Every kind of occasion is in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// All of it.
+    Year,
+    /// Its last three months, with the leap day.
+    LastQuarter,
+}
+
+impl Span {
+    const fn first_day(self) -> &'static str {
+        match self {
+            Self::Year => "2023-04-01",
+            Self::LastQuarter => "2024-01-01",
+        }
+    }
+}
+
 /// Where a year is played.
 #[derive(Debug)]
 pub struct Stage {
@@ -51,16 +67,17 @@ pub struct Stage {
     /// The clock. It is set to the year's first day before the stack starts: time that goes back would find requests
     /// counted against limits of a later time.
     pub clock: MovableClock,
+    span: Span,
 }
 
 impl Stage {
-    /// Starts a stack, in memory, whose clock is at the year's begin.
+    /// Starts a stack, in memory, whose clock is at the begin of what is played.
     ///
     /// # Errors
     /// [`YearError::Stack`] if a part could not start.
-    pub async fn start(config: StackConfig) -> Result<Self, YearError> {
+    pub async fn start(config: StackConfig, span: Span) -> Result<Self, YearError> {
         let clock = MovableClock::default();
-        clock.set(day(FIRST_DAY)?.bounds().0.plus(HOUR));
+        clock.set(day(span.first_day())?.bounds().0.plus(HOUR));
         let Store::Embedded(engine) = config.store else {
             return Err(YearError::failed("the year is played on the embedded engine"));
         };
@@ -69,7 +86,7 @@ impl Stage {
         let (tenant_requests, callers) = (RequestRate::MAX, CallerConfig::of_highest_rates());
         let config = StackConfig { store, clock: clock.clock(), tenant_requests, callers, ..config };
         let (stack, workers) = Box::pin(Stack::start_paused(config)).await?;
-        Ok(Self { stack, workers, clock })
+        Ok(Self { stack, workers, clock, span })
     }
 
     async fn finish(&self, tenant: &Tenant) -> Result<(), YearError> {
@@ -91,7 +108,7 @@ pub struct Year {
     pub merchants: Vec<String>,
     /// Cards, also those that were replaced or closed.
     pub cards: Vec<String>,
-    /// The first and last day of the fiscal year.
+    /// The first day that was played, and the last day of the fiscal year.
     pub days: (BusinessDate, BusinessDate),
 }
 
@@ -100,7 +117,7 @@ pub struct Year {
 /// # Errors
 /// As [`Stage::start`] and [`play`].
 pub async fn start(config: StackConfig, says: impl Fn(&str)) -> Result<(Stack, Year), YearError> {
-    let stage = Stage::start(config).await?;
+    let stage = Stage::start(config, Span::Year).await?;
     let year = play(&stage, says).await?;
     go_on_to_the_present(&stage, &year).await?;
     let Stage { stack, workers, .. } = stage;
@@ -109,18 +126,18 @@ pub async fn start(config: StackConfig, says: impl Fn(&str)) -> Result<(Stack, Y
     Ok((stack, year))
 }
 
-/// Plays the year. `says` is called with a line for the console each month.
+/// Plays the stage's span of the year. `says` is called with a line for the console each month.
 ///
 /// # Errors
 /// [`YearError`] if a request is refused that should succeed, or a worker fails. The tenant is then left as it is.
 pub async fn play(stage: &Stage, says: impl Fn(&str)) -> Result<Year, YearError> {
-    let days = (day(FIRST_DAY)?, day(LAST_DAY)?);
+    let days = (day(stage.span.first_day())?, day(LAST_DAY)?);
     let mut town = Town::open(stage).await?;
     let mut date = days.0;
     let last = days.1.days_after(DAYS_AFTER);
     says(&format!("{date}: the programme opens with {}", town.size()));
     while date <= last {
-        let business = town.business_of(date);
+        let business = town.business_of(date, stage.span);
         let mut at = date.bounds().0.plus(OPENS);
         let step = IS_OPEN.checked_div(u32::try_from(business.len()).unwrap_or(u32::MAX)).unwrap_or(IS_OPEN);
         for act in business {

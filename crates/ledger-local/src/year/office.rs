@@ -1,5 +1,6 @@
 //! What the operator does on certain days of the year.
 
+use super::Span;
 use super::api::{YearError, opt_text, text};
 use super::town::Town;
 use super::trade::REGIONAL;
@@ -61,34 +62,65 @@ pub(super) enum Occasion {
 
 impl Occasion {
     /// What the calendar has on a day.
-    pub(super) fn of(date: BusinessDate) -> Vec<Self> {
-        let mut occasions: Vec<Self> = match date.to_string().as_str() {
-            "2023-04-02" => vec![Self::KeptTopups],
-            "2023-06-15" => vec![Self::PointsChange],
-            "2023-07-31" => vec![Self::Campaign],
-            "2023-08-20" => vec![Self::Adjustment],
-            "2023-09-10" => vec![Self::CardReplacement],
-            "2023-09-20" => vec![Self::TillReplacement],
-            "2023-10-05" | "2023-11-20" => vec![Self::Dispute],
-            "2023-10-25" => vec![Self::DisputeLost],
-            "2023-11-10" => vec![Self::TopupRefund],
-            "2023-11-15" => vec![Self::MerchantCloses],
-            "2023-11-25" => vec![Self::MerchantSettled],
-            "2023-12-05" => vec![Self::DisputeWon],
-            "2023-12-10" => vec![Self::BonusChange],
-            "2023-12-20" => vec![Self::CustomerCloses],
-            "2024-01-10" => vec![Self::UnclaimedPayout],
-            "2024-01-15" => vec![Self::CardCloses],
-            "2024-02-10" => vec![Self::PayoutReturned],
-            "2024-03-29" => vec![Self::MerchantClosed],
-            _ => Vec::new(),
-        };
+    pub(super) fn of(date: BusinessDate, span: Span) -> Vec<Self> {
+        let date_text = date.to_string();
+        let mut occasions: Vec<Self> =
+            calendar(span).iter().filter(|(on, _)| *on == date_text).map(|(_, occasion)| *occasion).collect();
         match date.month_and_day().1 {
             5 => occasions.push(Self::CashDeposits),
             10 | 20 | 28 => occasions.push(Self::CashCollection),
             _ => {}
         }
         occasions
+    }
+}
+
+/// The occasions of a span that have one day.
+const fn calendar(span: Span) -> &'static [(&'static str, Occasion)] {
+    use Occasion as On;
+    match span {
+        Span::Year => &[
+            ("2023-04-02", On::KeptTopups),
+            ("2023-06-15", On::PointsChange),
+            ("2023-07-31", On::Campaign),
+            ("2023-08-20", On::Adjustment),
+            ("2023-09-10", On::CardReplacement),
+            ("2023-09-20", On::TillReplacement),
+            ("2023-10-05", On::Dispute),
+            ("2023-10-25", On::DisputeLost),
+            ("2023-11-10", On::TopupRefund),
+            ("2023-11-15", On::MerchantCloses),
+            ("2023-11-20", On::Dispute),
+            ("2023-11-25", On::MerchantSettled),
+            ("2023-12-05", On::DisputeWon),
+            ("2023-12-10", On::BonusChange),
+            ("2023-12-20", On::CustomerCloses),
+            ("2024-01-10", On::UnclaimedPayout),
+            ("2024-01-15", On::CardCloses),
+            ("2024-02-10", On::PayoutReturned),
+            ("2024-03-29", On::MerchantClosed),
+        ],
+        Span::LastQuarter => &[
+            ("2024-01-02", On::KeptTopups),
+            ("2024-01-05", On::Dispute),
+            ("2024-01-10", On::PointsChange),
+            ("2024-01-12", On::Campaign),
+            ("2024-01-14", On::Adjustment),
+            ("2024-01-16", On::CardReplacement),
+            ("2024-01-17", On::TillReplacement),
+            ("2024-01-18", On::MerchantCloses),
+            ("2024-01-19", On::TopupRefund),
+            ("2024-01-22", On::Dispute),
+            ("2024-01-25", On::DisputeLost),
+            ("2024-01-28", On::MerchantSettled),
+            ("2024-02-05", On::DisputeWon),
+            ("2024-02-06", On::BonusChange),
+            ("2024-02-07", On::CustomerCloses),
+            ("2024-02-14", On::UnclaimedPayout),
+            ("2024-02-15", On::CardCloses),
+            ("2024-03-10", On::PayoutReturned),
+            ("2024-03-29", On::MerchantClosed),
+        ],
     }
 }
 
@@ -143,12 +175,18 @@ impl Town {
             });
             self.operate("/v1/admin/grants", &body).await?;
         }
-        // The job grants at night.
-        for customer in &mut self.customers {
-            customer.points = customer.points.saturating_add(CAMPAIGN_POINTS);
-            customer.regional = customer.regional.saturating_add(CAMPAIGN_REGIONAL);
-        }
+        self.is_granting = true;
         Ok(())
+    }
+
+    /// Notes what the job has granted in the night before.
+    pub(super) fn note_grants(&mut self) {
+        if std::mem::take(&mut self.is_granting) {
+            for customer in &mut self.customers {
+                customer.points = customer.points.saturating_add(CAMPAIGN_POINTS);
+                customer.regional = customer.regional.saturating_add(CAMPAIGN_REGIONAL);
+            }
+        }
     }
 
     async fn adjust(&mut self) -> Result<(), YearError> {

@@ -61,6 +61,7 @@ impl Town {
             payments: VecDeque::new(),
             held: VecDeque::new(),
             kept_topups: Vec::new(),
+            is_granting: false,
             disputes: Vec::new(),
         };
         for at in 0..Self::MERCHANTS {

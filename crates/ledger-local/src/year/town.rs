@@ -81,6 +81,8 @@ pub(super) struct Town {
     pub(super) held: VecDeque<(Timestamp, Payment)>,
     /// The top-ups of the customers that do not trade.
     pub(super) kept_topups: Vec<Topup>,
+    /// Whether a campaign's grants were requested today: the job grants at night.
+    pub(super) is_granting: bool,
     /// The disputes, as Stripe names them.
     pub(super) disputes: Vec<String>,
 }

@@ -1,5 +1,6 @@
 //! What customers, merchants and tills do on a day.
 
+use super::Span;
 use super::api::{YearError, opt_text, text};
 use super::office::Occasion;
 use super::town::{Customer, Merchant, Payment, Topup, Town};
@@ -51,7 +52,8 @@ pub(super) enum Act {
 
 impl Town {
     /// What is done on a day, in its order.
-    pub(super) fn business_of(&mut self, date: BusinessDate) -> Vec<Act> {
+    pub(super) fn business_of(&mut self, date: BusinessDate, span: Span) -> Vec<Act> {
+        self.note_grants();
         let mut acts = Vec::new();
         let mut add = |act: Act, times: u64| {
             for _ in 0..times {
@@ -73,7 +75,7 @@ impl Town {
             }
         }
         dice.shuffle(&mut acts);
-        let office = Occasion::of(date).into_iter().map(Act::Office);
+        let office = Occasion::of(date, span).into_iter().map(Act::Office);
         office.chain(acts).collect()
     }
 
