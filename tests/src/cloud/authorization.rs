@@ -237,31 +237,3 @@ fn fits(parts: &[Part], pattern: &[char], at: (usize, usize), seen: &mut HashMap
     seen.insert(at, result);
     result
 }
-
-#[cfg(test)]
-mod tests {
-    use super::meets;
-
-    #[test]
-    fn pattern_meets_form_of_its_arns() {
-        let function = "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}";
-        let alias = format!("{function}:${{Alias}}");
-        let object = "arn:${Partition}:s3:::${BucketName}/${ObjectName}";
-        let logs = "arn:${Partition}:logs:${Region}:${Account}:log-group:${LogGroupName}:log-stream:${LogStreamName}";
-        for (form, pattern, is) in [
-            (function, "arn:aws:lambda:r:1:function:f", true),
-            (function, "arn:aws:lambda:r:1:function:f:*", false),
-            (function, "arn:aws:lambda:r:1:function:*", true),
-            (alias.as_str(), "arn:aws:lambda:r:1:function:f:*", true),
-            (alias.as_str(), "arn:aws:lambda:r:1:function:f", false),
-            (object, "arn:aws:s3:::b/*", true),
-            (object, "arn:aws:s3:::b/a/b/*", true),
-            (object, "arn:aws:s3:::b", false),
-            (logs, "arn:aws:logs:r:1:log-group:/a/b:*", true),
-            (logs, "arn:aws:logs:r:1:log-group:/a/*", true),
-            (logs, "arn:aws:logs:r:1:log-group:/a/b", false),
-        ] {
-            assert_eq!(meets(form, pattern), is, "{form}: {pattern}");
-        }
-    }
-}

@@ -2,8 +2,6 @@
 //! operators and their quantifiers. Any other part is an error, and an error is a denial.
 
 mod policy;
-#[cfg(test)]
-mod tests;
 
 pub use policy::{Condition, Effect, Policy, Quantifier, Statement};
 

@@ -4,18 +4,18 @@
 //! record credited once; each account's events in order; every record in the chain.
 
 /// Write units, and what they are for.
-pub(super) type Part = (&'static str, u64);
+pub type Part = (&'static str, u64);
 
 /// The floor of an operation, and what its requests take beyond it.
-pub(super) struct Floor {
+pub struct Floor {
     /// The operation, as `tests/costs.txt` names it.
-    pub(super) operation: &'static str,
+    pub operation: &'static str,
     /// What its transactions must write.
-    pub(super) parts: &'static [Part],
+    pub parts: &'static [Part],
     /// Its records of the audit trail, each of which is stamped when it is sealed.
-    pub(super) records: u64,
+    pub records: u64,
     /// What its transactions write besides.
-    pub(super) above: &'static [Part],
+    pub above: &'static [Part],
 }
 
 /// For a record of the audit trail after its request, in tenths: 2 for its stamp, 1 for its entry in `due`, and its
@@ -33,7 +33,7 @@ const PAYMENT: Part = ("`PAYMENT` beside the entry", 2);
 const REFERENCE: Part = ("the other history's entry is an item, not an index entry", 1);
 
 /// The floors of the operations whose lives are measured, in their order.
-pub(super) const FLOORS: [Floor; 10] = [
+pub const FLOORS: [Floor; 10] = [
     Floor {
         operation: "payment in money",
         parts: &[MARKER, WALLET, ENTRY, LIST, WORK],
@@ -125,43 +125,24 @@ pub(super) const FLOORS: [Floor; 10] = [
 
 impl Floor {
     /// The write units of the transactions at the floor.
-    pub(super) fn request(&self) -> u64 {
+    #[must_use]
+    pub fn request(&self) -> u64 {
         sum(self.parts)
     }
 
     /// The whole floor, in tenths.
-    pub(super) fn tenths(&self) -> u64 {
+    #[must_use]
+    pub fn tenths(&self) -> u64 {
         self.request() * 10 + self.records * STAMP_TENTHS
     }
 
     /// The write units of the transactions above the floor.
-    pub(super) fn above(&self) -> u64 {
+    #[must_use]
+    pub fn above(&self) -> u64 {
         sum(self.above)
     }
 }
 
 fn sum(parts: &[Part]) -> u64 {
     parts.iter().map(|(_, units)| units).sum()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::costs::Costs;
-
-    #[test]
-    fn floors_and_what_is_above_them_are_the_measured_units() {
-        let costs = Costs::read();
-        for floor in FLOORS {
-            let of_request =
-                |step: &&crate::costs::kept::LifeStep| step.operation == floor.operation && step.step == "request";
-            let step = costs.lives.iter().find(of_request).unwrap_or_else(|| panic!("no {}", floor.operation));
-            assert_eq!(floor.request() + floor.above(), step.thin.write, "{}: update its floor", floor.operation);
-        }
-    }
-
-    #[test]
-    fn floor_of_a_payment_is_11_and_2_tenths() {
-        assert_eq!(FLOORS[0].tenths(), 112);
-    }
 }

@@ -118,7 +118,12 @@ impl Costs {
         Self::parse(&std::fs::read_to_string(tree::root().join(PATH)).expect("the file of costs"))
     }
 
-    fn parse(text: &str) -> Self {
+    /// Reads the file's text.
+    ///
+    /// # Panics
+    /// When a line is not as [`Costs::text`] writes it.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
         let (mut costs, mut section) = (Self::default(), "");
         for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
             match (line, section) {
@@ -276,43 +281,5 @@ impl Storage {
             Left { items, bytes, entries, entry_bytes }
         };
         Self { operation, busy: left(busy), thin: left([a, b, c, d]) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn costs_are_read_as_they_are_written() {
-        let units = |write| Units { write, index: 3, read_halves: 5 };
-        let left = |items| Left { items, bytes: 1234, entries: 1, entry_bytes: 700 };
-        let costs = Costs {
-            requests: vec![RequestCost {
-                name: "customer pays, in money".to_owned(),
-                items: 6,
-                units: units(15),
-                calls: 1,
-                replay_calls: 1,
-                entries: 1,
-                records: 1,
-                bytes: 3456,
-                shared: 0,
-            }],
-            lives: vec![LifeStep {
-                operation: "payment, in money".to_owned(),
-                step: "credited".to_owned(),
-                busy: units(493),
-                thin: units(13),
-            }],
-            former: vec![LifeStep {
-                operation: "payment, in money".to_owned(),
-                step: "request".to_owned(),
-                busy: units(1455),
-                thin: units(15),
-            }],
-            storage: vec![Storage { operation: "payment, in money".to_owned(), busy: left(195), thin: left(3) }],
-        };
-        assert_eq!(Costs::parse(&costs.text()), costs);
     }
 }

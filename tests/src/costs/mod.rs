@@ -2,19 +2,19 @@
 //! in `tests/costs.txt`, and written into the documents.
 
 #[cfg(feature = "stack")]
-mod clock;
-mod floors;
+pub mod clock;
+pub mod floors;
 pub mod kept;
 #[cfg(feature = "stack")]
 pub mod life;
 pub mod page;
 #[cfg(feature = "stack")]
 mod parties;
-mod prices;
+pub mod prices;
 #[cfg(feature = "stack")]
 pub mod requests;
 #[cfg(feature = "stack")]
-mod size;
+pub mod size;
 #[cfg(feature = "stack")]
 mod subjects;
 pub mod units;

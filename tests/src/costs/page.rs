@@ -369,17 +369,3 @@ const OTHERS: [(&str, &str, &str, Dollars); 6] = [
         Dollars(75),
     ),
 ];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn filled_page_keeps_its_text_and_stays_as_it_is() {
-        let page = "a\n<!-- costs: prices -->\nold\n<!-- end -->\nb\n";
-        let filled_page = filled(page, &Costs::default());
-        assert!(filled_page.starts_with("a\n<!-- costs: prices -->\nA million"), "{filled_page}");
-        assert!(filled_page.ends_with("\n<!-- end -->\nb\n"), "{filled_page}");
-        assert_eq!(filled(&filled_page, &Costs::default()), filled_page);
-    }
-}

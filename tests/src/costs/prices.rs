@@ -17,20 +17,23 @@ const MILLION: u64 = 1_000_000;
 
 /// Money in thousandths of a dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Dollars(pub(super) u64);
+pub struct Dollars(pub(super) u64);
 
 /// Of a million records: the price of the write units of `units`, which are those of `count` records.
-pub(super) fn of_writes(units: Units, count: usize) -> Dollars {
+#[must_use]
+pub fn of_writes(units: Units, count: usize) -> Dollars {
     each(units.write * MILLION_WRITE_UNITS.0, count as u64)
 }
 
 /// Of a million records: the price of the read units.
-pub(super) fn of_reads(units: Units, count: usize) -> Dollars {
+#[must_use]
+pub fn of_reads(units: Units, count: usize) -> Dollars {
     each(units.read_halves * MILLION_READ_UNITS.0, count as u64 * 2)
 }
 
 /// A month of what a million records store, of which `count` store so many bytes.
-pub(super) fn of_month(bytes: u64, count: usize) -> Dollars {
+#[must_use]
+pub fn of_month(bytes: u64, count: usize) -> Dollars {
     let month: u64 = GB_MONTH.iter().map(|price| price.0).sum();
     each(bytes * month * MILLION / 1_000, count as u64 * GB / 1_000)
 }
@@ -47,7 +50,8 @@ pub(super) fn stated() -> String {
 }
 
 /// The price of a million write units, as text.
-pub(super) fn of_write_unit() -> String {
+#[must_use]
+pub fn of_write_unit() -> String {
     format!("{} a million", MILLION_WRITE_UNITS.exact())
 }
 
@@ -90,18 +94,5 @@ impl fmt::Display for Dollars {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let cents = (self.0 + 5) / 10;
         f.pad(&format!("{}.{:02}", cents / 100, cents % 100))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_million_of_15_units_cost_9_dollars_38() {
-        let units = Units { write: 15, index: 3, read_halves: 16 };
-        assert_eq!((of_writes(units, 1).to_string(), of_reads(units, 1).to_string()), ("9.38".into(), "1.00".into()));
-        assert_eq!(of_month(2_000, 1).to_string(), "0.90");
-        assert_eq!(of_write_unit(), "0.625 a million");
     }
 }

@@ -13,7 +13,8 @@ const CREATED_AT: &str = "ca";
 const MILLIS_BYTES: usize = 8;
 
 /// The bytes of an item: of its attributes' names and values.
-pub(super) fn bytes_of(item: &Item) -> usize {
+#[must_use]
+pub fn bytes_of(item: &Item) -> usize {
     let value_bytes = |name: &str, value| match name {
         attr::TTL => EXPIRY_BYTES,
         CREATED_AT => MILLIS_BYTES,
@@ -44,27 +45,4 @@ fn of_number(number: &str) -> usize {
     // Zeros at the end of a whole number are its exponent.
     let whole = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };
     whole.len().div_ceil(2) + fraction.len().div_ceil(2) + 1 + usize::from(number.starts_with('-'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_those_of_dynamodb_s_rules() {
-        let of = |name: &str, value: Value| bytes_of(&[(name.to_owned(), value)].into());
-        assert_eq!(of("a", Value::S("店".to_owned())), 4);
-        assert_eq!(of("a", Value::Bool(true)), 2);
-        assert_eq!(of("a", Value::N("0".to_owned())), 2);
-        assert_eq!(of("a", Value::N("12300".to_owned())), 4);
-        assert_eq!(of("a", Value::N("-12".to_owned())), 4);
-        assert_eq!(of("a", Value::L(vec![Value::Bool(true)])), 1 + 3 + 2);
-        assert_eq!(of("a", Value::M([("b".to_owned(), Value::Bool(true))].into())), 1 + 3 + 3);
-    }
-
-    #[test]
-    fn expiry_is_as_large_at_each_instant() {
-        let at = |second: &str| bytes_of(&[(attr::TTL.to_owned(), Value::N(second.to_owned()))].into());
-        assert_eq!(at("1800000000"), at("1812345678"));
-    }
 }

@@ -75,26 +75,3 @@ impl fmt::Display for Tenths {
         f.pad(&format!("{}.{}", self.0 / 10, self.0 % 10))
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halves_are_read_as_they_are_written() {
-        for (text, halves) in [("0", 0), ("2", 4), ("2.5", 5)] {
-            assert_eq!(Halves::parse(text), Some(Halves(halves)));
-            assert_eq!(Halves(halves).to_string(), text);
-        }
-        assert_eq!(Halves::parse("494.0"), Some(Halves(988)));
-        assert_eq!(Halves::parse("0.25"), None);
-    }
-
-    #[test]
-    fn averages_are_rounded_to_the_nearest_tenth() {
-        assert_eq!(Tenths::each(493, 97).to_string(), "5.1");
-        assert_eq!(Tenths::each(15, 1).to_string(), "15.0");
-        assert_eq!(Tenths::each_of_halves(3, 1).to_string(), "1.5");
-        assert_eq!(Tenths::each(1, 20).to_string(), "0.1");
-    }
-}

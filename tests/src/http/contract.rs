@@ -269,6 +269,3 @@ fn parts_of_compositions(value: &Value, parts: &mut BTreeSet<String>) {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,15 +7,13 @@ pub mod cases;
 mod conditions;
 mod key_condition;
 mod keys;
-mod number;
+pub mod number;
 mod placeholders;
 mod reads;
 pub mod reserved;
 pub mod schema;
 pub mod syntax;
 mod table;
-#[cfg(test)]
-mod tests;
 mod updates;
 mod values;
 

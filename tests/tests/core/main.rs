@@ -8,4 +8,5 @@ mod golden;
 mod migration;
 mod periods;
 mod properties;
+mod rules;
 mod topup_orders;

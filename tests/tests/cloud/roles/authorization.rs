@@ -2,7 +2,7 @@
 //! wrong in one of these is denied only at its first call.
 
 use ledger_tests::cloud::Template;
-use ledger_tests::cloud::authorization::Authorization;
+use ledger_tests::cloud::authorization::{Authorization, meets};
 use ledger_tests::cloud::iam::{Decision, Policy, Request};
 use ledger_tests::cloud::refs;
 use serde_json::{Value, json};
@@ -107,4 +107,27 @@ fn roll_out_role_can_move_every_alias() {
         resources.retain(|resource| resource["Fn::GetAtt"] != "MigrateFunction.Arn");
     });
     assert_eq!(immovable(&changed).len(), 2);
+}
+
+#[test]
+fn resource_pattern_meets_form_of_its_arns() {
+    let function = "arn:${Partition}:lambda:${Region}:${Account}:function:${FunctionName}";
+    let alias = format!("{function}:${{Alias}}");
+    let object = "arn:${Partition}:s3:::${BucketName}/${ObjectName}";
+    let logs = "arn:${Partition}:logs:${Region}:${Account}:log-group:${LogGroupName}:log-stream:${LogStreamName}";
+    for (form, pattern, is) in [
+        (function, "arn:aws:lambda:r:1:function:f", true),
+        (function, "arn:aws:lambda:r:1:function:f:*", false),
+        (function, "arn:aws:lambda:r:1:function:*", true),
+        (alias.as_str(), "arn:aws:lambda:r:1:function:f:*", true),
+        (alias.as_str(), "arn:aws:lambda:r:1:function:f", false),
+        (object, "arn:aws:s3:::b/*", true),
+        (object, "arn:aws:s3:::b/a/b/*", true),
+        (object, "arn:aws:s3:::b", false),
+        (logs, "arn:aws:logs:r:1:log-group:/a/b:*", true),
+        (logs, "arn:aws:logs:r:1:log-group:/a/*", true),
+        (logs, "arn:aws:logs:r:1:log-group:/a/b", false),
+    ] {
+        assert_eq!(meets(form, pattern), is, "{form}: {pattern}");
+    }
 }

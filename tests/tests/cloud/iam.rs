@@ -1,7 +1,8 @@
-//! Checks the evaluator against decisions that AWS documents, and against mistakes that must not pass.
+//! Checks the evaluator of IAM requests against decisions that AWS documents, and against mistakes that must not pass.
 
-use super::*;
+use ledger_tests::cloud::iam::{Decision, Denied, Effect, Policy, Request, Unknown, authorise, matches};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 const TABLE: &str = "arn:aws:dynamodb:r:1:table/t";
 

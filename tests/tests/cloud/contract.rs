@@ -1,6 +1,8 @@
 //! Checks that the contract finds responses and requests that the document does not state.
 
-use super::*;
+use ledger_tests::http::Answer;
+use ledger_tests::http::contract::{Contract, document};
+use serde_json::{Value, json};
 
 const PATH: &str = "/v1/me/topups";
 

@@ -1,8 +1,12 @@
-//! Checks that the table is complete, and that each rule refuses and allows its cases.
+//! Checks that the table of DynamoDB's rules is complete, that each rule refuses and allows its cases, and the forms,
+//! order and sizes of values.
 
-use super::cases::{self, Case};
-use super::{PAGES, RULES, Row, check, schema};
-use crate::engine::Table;
+use ledger_tests::engine::Table;
+use ledger_tests::rules::cases::{self, Case};
+use ledger_tests::rules::number::Number;
+use ledger_tests::rules::reserved::{WORDS, is_reserved};
+use ledger_tests::rules::{CODE, PAGES, RULES, Row, Rule, check, item_bytes, schema};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The names of rules without a case.
@@ -53,8 +57,7 @@ fn every_allowed_request_is_accepted_by_the_embedded_engine() {
     let table = Table::new();
     let refused = cases::all().into_iter().filter_map(|case| {
         let error = table.request(case.allowed.operation, &case.allowed.body).err()?;
-        (error.code == super::CODE)
-            .then(|| format!("{:?}: {} at {}", case.rule, error.message, short(&case.allowed.body)))
+        (error.code == CODE).then(|| format!("{:?}: {} at {}", case.rule, error.message, short(&case.allowed.body)))
     });
     let refused: Vec<String> = refused.collect();
     assert!(refused.is_empty(), "{}", refused.join("\n"));
@@ -64,7 +67,7 @@ fn every_allowed_request_is_accepted_by_the_embedded_engine() {
 fn rule_without_case_is_found() {
     let cases = cases::all();
     assert!(rules_without_case(RULES, &cases).is_empty(), "{:?}", rules_without_case(RULES, &cases));
-    let without: Vec<Case> = cases.into_iter().filter(|case| case.rule != super::Rule::BetweenInverted).collect();
+    let without: Vec<Case> = cases.into_iter().filter(|case| case.rule != Rule::BetweenInverted).collect();
     assert_eq!(rules_without_case(RULES, &without), ["BetweenInverted"]);
 }
 
@@ -105,6 +108,60 @@ fn filter_may_name_keys_in_a_scan_and_other_keys_in_a_query() {
     }
 }
 
-fn short(json: &serde_json::Value) -> String {
+fn short(json: &Value) -> String {
     json.to_string().chars().take(600).collect()
+}
+
+#[test]
+fn reserved_word_list_has_the_573_words_of_the_documentation() {
+    assert_eq!(WORDS.len(), 573);
+    for word in ["type", "Uuid", "ttl", "STATE", "role"] {
+        assert!(is_reserved(word), "{word}");
+    }
+    for word in ["balance", "owner_pk", "due_sk"] {
+        assert!(!is_reserved(word), "{word}");
+    }
+}
+
+#[test]
+fn value_sizes_are_those_of_the_documentation() {
+    const NAME: &str = "a";
+    for (value, bytes) in [
+        (json!({"S": "añb"}), 4),
+        (json!({"N": "-12.5"}), 4),
+        (json!({"B": "AAEC"}), 3),
+        (json!({"BOOL": true}), 1),
+        (json!({"NULL": true}), 1),
+        (json!({"SS": ["ab", "c"]}), 3),
+        (json!({"NS": ["1", "22"]}), 4),
+        (json!({"L": []}), 3),
+        (json!({"L": [{"S": "ab"}, {"N": "1"}]}), 9),
+        (json!({"M": {"ab": {"S": "c"}}}), 7),
+    ] {
+        assert_eq!(item_bytes(&json!({ NAME: value })), NAME.len() + bytes, "{value}");
+    }
+}
+
+#[test]
+fn numbers_are_ordered_by_value() {
+    let texts = ["-2e3", "-10", "-9.5", "-0.1", "0", "1E-130", "0.01", "0.1", "9", "10", "10.5", "2e3", "1e125"];
+    let numbers = texts.map(|text| Number::parse(text).expect(text));
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    for (one, other) in [("1", "1.0"), ("0", "-0.00"), ("100", "1e2"), ("+.5", "0.50"), ("5.", "05")] {
+        assert_eq!(Number::parse(one), Number::parse(other), "{one}");
+    }
+}
+
+#[test]
+fn number_takes_one_byte_per_two_digits_and_one_more() {
+    for (text, bytes) in [("0", 1), ("7", 2), ("42", 2), ("-42", 3), ("100", 2), ("123", 3), ("1.5", 3), ("0.25", 2)] {
+        assert_eq!(Number::parse(text).expect(text).bytes(), bytes, "{text}");
+    }
+}
+
+#[test]
+fn malformed_number_is_refused() {
+    for text in ["", "-", ".", "1e", "e2", "1 ", "NaN", "1_000", "--1", "1.2.3", "0x1"] {
+        assert_eq!(Number::parse(text).expect_err(text).rule, Rule::NumberMalformed, "{text}");
+    }
 }
