@@ -1,12 +1,12 @@
 //! How many cases the largest tests run. A landing runs a share of them that rotates, so that `cargo test` ends within
-//! minutes and every case is run within a few landings; a release runs every one. `docs/development.md` lists them.
+//! minutes and no case of a family goes unrun for long; a release runs every one. `docs/development.md` lists them.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 /// The environment variable that has every case run: `.ci/run --release` sets it.
 pub const EVERY_CASE: &str = "EVERY_CASE";
-/// The environment variable that chooses the share, a number: 0 without it. `.ci/run` sets it from the tree's hash.
+/// The environment variable that chooses the share: 0 without it. `.ci/run` sets 0, 1 or 2 by the tree's hash.
 pub const SHARE: &str = "LEDGER_SHARE";
 
 /// Every so many cases of a family are run that has a fault at every write, a phase of a migration, or an endpoint in each.
