@@ -135,8 +135,11 @@ impl IdempotencyKey {
     }
 
     /// Whether the key has a payment card's number, in one group or in groups with `-`, `.` and `_` between them. A
-    /// UUID has none, whatever its digits are.
+    /// UUID has none, whatever its digits are; of a terminal's key only the sequence is the terminal's choice.
     fn has_card_number(&self) -> bool {
+        if let Ok(key) = TerminalKey::parse(self) {
+            return is_card_number(&key.sequence.to_string());
+        }
         let is_separator = |c: char| matches!(c, '-' | '.' | '_');
         let mut runs = self.0.split(|c: char| !c.is_ascii_digit() && !is_separator(c));
         ids::parse_any_uuid(&self.0).is_none() && runs.any(|run| is_card_number(&run.replace(is_separator, "")))
@@ -304,6 +307,16 @@ mod tests {
         for text in ["1764028800009", "4242424242424241", "a4242424-2424-4242-8bcd-abcdefabcdef"] {
             assert_eq!(admit(text), Admission::Execute, "{text}");
         }
+    }
+
+    #[test]
+    fn terminals_key_with_digits_of_a_card_is_executed_unless_its_sequence_is_the_card() {
+        let now = Timestamp::parse("2026-11-21T00:00:00Z").unwrap();
+        let admit = |text: &str| IdempotencyKey::parse(text).unwrap().admit(now, &Window::WALLET).unwrap();
+        // The digits of the id's last group, the epoch and the sequence make 4242424242424242.
+        assert_eq!(admit("0193a0c4-7c1e-7a52-9c3f-424242424242-4-242"), Admission::Execute);
+        let card = "0193a0c4-7c1e-7a52-9c3f-424242424242-1-4242424242424242";
+        assert_eq!(admit(card), Admission::RefuseUnlessStored(KeyError::CardNumber));
     }
 
     #[test]
