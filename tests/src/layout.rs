@@ -36,15 +36,9 @@ pub fn text(json: &Json) -> String {
 /// The text of a value on one line.
 #[must_use]
 pub fn flat(json: &Json) -> String {
-    match json {
-        Json::Object(map) if map.is_empty() => "{}".to_owned(),
-        Json::Object(_) => {
-            let members = members(json).into_iter().map(|(name, value)| format!("{}{}", label(name), flat(value)));
-            format!("{{ {} }}", members.collect::<Vec<_>>().join(", "))
-        }
-        Json::Array(list) => format!("[{}]", list.iter().map(flat).collect::<Vec<_>>().join(", ")),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => json.to_string(),
-    }
+    let mut out = String::new();
+    flat_within(json, usize::MAX, &mut out);
+    out
 }
 
 /// Appends the text of a value on one line; false as soon as it is longer than `room` characters.
