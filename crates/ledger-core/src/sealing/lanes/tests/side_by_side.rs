@@ -136,10 +136,21 @@ fn steps_done(order: u32, crash: usize) -> Vec<usize> {
     (0..10).map(|at| (order >> at & 1) as usize).filter(|whose| is_done(*whose)).collect()
 }
 
+/// Whether a table is not among those that were seen, to which it is added.
+fn is_first(seen: &mut Vec<Rows>, rows: &Rows) -> bool {
+    let is_first = !seen.contains(rows);
+    if is_first {
+        seen.push(rows.clone());
+    }
+    is_first
+}
+
 /// Plays every order of the steps of two workers, with a crash before any of them. Returns in how many both forms of chains
 /// have segments.
 fn every_interleaving(make: [fn() -> Worker; 2]) -> u32 {
     let (mut seen, mut both_sealed) = (BTreeSet::new(), 0);
+    // Most orders lead to the same few tables: each is looked at once.
+    let (mut sounded, mut ended) = (Vec::<Rows>::new(), Vec::<Rows>::new());
     // Each bit says whose step is next.
     for (crash, order) in (0..7).rev().flat_map(|crash| (0..1_u32 << 10).map(move |order| (crash, order))) {
         // An order in which the worker has no more steps than before its crash is one without a crash.
@@ -150,12 +161,16 @@ fn every_interleaving(make: [fn() -> Worker; 2]) -> u32 {
         let mut workers = make.map(|make| make());
         for whose in steps_done(order, crash) {
             let _ = workers[whose].step(&mut rows);
-            // Crashes leave no other state than orders do.
-            assert!(crash < 6 || sound(&rows).is_empty(), "{order:b} {crash}");
+            if is_first(&mut sounded, &rows) {
+                assert_eq!(sound(&rows), [], "{order:b} {crash}");
+            }
         }
         let [days, lanes] =
             ["SEAL#2026", "SEAL#lane"].map(|prefix| rows.keys().any(|key| key.sk().starts_with(prefix)));
         both_sealed += u32::from(days && lanes);
+        if !is_first(&mut ended, &rows) {
+            continue;
+        }
         // What a crash left is sealed at once, without a lease to wait for.
         let mut last = Worker::lanes();
         while last.step(&mut rows) {}
