@@ -38,7 +38,7 @@ impl Changed {
     #[must_use]
     pub fn has(&self, file: &GoldenFile) -> bool {
         let has_file = || self.0.contains(&format!("{}.json", file.name()));
-        let has_world = || self.0.contains(&format!("worlds/{}.json", file.vector().world));
+        let has_world = || self.0.contains(&format!("worlds/{}.json", file.vector().case.world));
         !self.0.is_empty() && (self.0.contains("defaults.json") || has_file() || has_world())
     }
 }

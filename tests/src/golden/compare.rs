@@ -23,7 +23,7 @@ pub const RUNS: [&str; 3] = ["given", "again", "empty"];
 /// Runs a vector's request on its state, on the resulting table, and on an empty table.
 #[must_use]
 pub fn runs(vector: &Vector, engine: &dyn Engine) -> [Ended; 3] {
-    engine.hold(&vector.given.state);
+    engine.hold(&vector.case.given.state);
     let first = [run(vector, engine), run(vector, engine)];
     engine.hold(&[]);
     let [given, again] = first;

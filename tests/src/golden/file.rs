@@ -5,7 +5,7 @@
 //! values of `golden/defaults.json` are not repeated.
 
 use super::command::{AnswerJson, Command, ContextJson};
-use super::vector::{Effects, Given, Vector, directory};
+use super::vector::{Case, Effects, Given, Vector, directory};
 use super::world::{self, Labelled, World};
 use super::{patch, request, verdict};
 use crate::layout;
@@ -13,8 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::sync::LazyLock;
 
-/// The order of a file's members.
-const MEMBERS: [&str; 9] = ["id", "why", "world", "now", "given", "command", "request", "effects", "verdicts"];
+/// The order of a file's members: those of the author, and those that are filled in.
+const MEMBERS: [&str; 11] =
+    ["id", "why", "world", "now", "given", "command", "effects", "then", "precedence", "request", "verdicts"];
 
 /// The values of a vector that states no others: `golden/defaults.json`.
 #[derive(Serialize, Deserialize)]
@@ -51,29 +52,76 @@ struct File {
     #[serde(default)]
     given: Map<String, Json>,
     command: Map<String, Json>,
-    request: Vec<Json>,
     effects: Effects,
-    verdicts: Vec<verdict::RowJson>,
+    then: String,
+    #[serde(default)]
+    precedence: bool,
+    request: Option<Vec<Json>>,
+    verdicts: Option<Vec<verdict::RowJson>>,
+}
+
+impl File {
+    fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    fn into_vector(self) -> Result<Vector, String> {
+        let (Some(request), Some(verdicts)) = (self.request, self.verdicts) else {
+            return Err("no `request` and `verdicts`: run `golden-new`, as golden/README.md says".to_owned());
+        };
+        let case = Self { request: None, verdicts: None, ..self }.into_case()?;
+        let items = request.iter().map(request::expand).collect::<Result<Vec<_>, _>>()?;
+        let verdicts = verdicts.into_iter().map(|row| verdict::expand(row, &items, &case.given.state));
+        let verdicts = verdicts.collect::<Result<Vec<_>, String>>()?;
+        if verdicts.first().is_none_or(|first| first.outcome != case.then) {
+            return Err("the first verdict is not `then`".to_owned());
+        }
+        Ok(Vector { case, items, verdicts })
+    }
+
+    fn into_case(self) -> Result<Case, String> {
+        let table = World::named(&self.world)?.changed(&self.given);
+        let state = world::sorted(table.values().cloned())?;
+        let now = self.now.unwrap_or_else(|| DEFAULTS.now.clone());
+        let given = Given { now, command: expand_command(self.command, &table)?, state };
+        let Self { id, why, world, effects, then, precedence, .. } = self;
+        Ok(Case { id, why, world, given, effects, then, precedence })
+    }
+}
+
+impl Case {
+    /// The case in a file that lacks `request` or `verdicts`; `None` if the file has both.
+    ///
+    /// # Errors
+    /// Describes what is invalid, such as an unknown field.
+    pub fn unfilled(text: &str) -> Result<Option<Self>, String> {
+        let file = File::parse(text)?;
+        if file.request.is_some() && file.verdicts.is_some() { Ok(None) } else { file.into_case().map(Some) }
+    }
 }
 
 impl Vector {
     /// The text of its file.
     #[must_use]
     pub fn text(&self) -> String {
-        let world = World::named(&self.world).unwrap_or_else(|error| panic!("{}: {error}", self.id));
-        let table = world.labelled(&self.given.state);
+        let Case { id, why, world: world_name, given, effects, then, precedence } = &self.case;
+        let world = World::named(world_name).unwrap_or_else(|error| panic!("{id}: {error}"));
+        let table = world.labelled(&given.state);
         let requests: Vec<Json> = self.items.iter().map(request::shorten).collect();
-        let rows = self.verdicts.iter().map(|row| verdict::shorten(row, &self.items, &self.given.state));
+        let rows = self.verdicts.iter().map(|row| verdict::shorten(row, &self.items, &given.state));
         let mut file = json!({
-            "id": self.id, "why": self.why, "world": self.world, "command": shorten_command(&self.given.command, world, &table),
-            "request": requests, "effects": self.effects, "verdicts": rows.collect::<Vec<_>>(),
+            "id": id, "why": why, "world": world_name, "command": shorten_command(&given.command, world, &table),
+            "effects": effects, "then": then, "request": requests, "verdicts": rows.collect::<Vec<_>>(),
         });
-        let given = world.difference(&self.given.state);
-        if !given.is_empty() {
-            file["given"] = Json::Object(given);
+        let difference = world.difference(&given.state);
+        if !difference.is_empty() {
+            file["given"] = Json::Object(difference);
         }
-        if self.given.now != DEFAULTS.now {
-            file["now"] = json!(self.given.now);
+        if given.now != DEFAULTS.now {
+            file["now"] = json!(given.now);
+        }
+        if *precedence {
+            file["precedence"] = json!(true);
         }
         text_of(&file, &MEMBERS)
     }
@@ -83,19 +131,7 @@ impl Vector {
     /// # Errors
     /// Describes what is invalid, such as an unknown field.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let world = World::named(&file.world)?;
-        let table = world.changed(&file.given);
-        let state = world::sorted(table.values().cloned())?;
-        let items = file.request.iter().map(request::expand).collect::<Result<Vec<_>, _>>()?;
-        let verdicts = file.verdicts.into_iter().map(|row| verdict::expand(row, &items, &state));
-        let verdicts = verdicts.collect::<Result<Vec<_>, String>>()?;
-        let given = Given {
-            now: file.now.unwrap_or_else(|| DEFAULTS.now.clone()),
-            command: expand_command(file.command, &table)?,
-            state,
-        };
-        Ok(Self { id: file.id, why: file.why, world: file.world, given, items, verdicts, effects: file.effects })
+        File::parse(text)?.into_vector()
     }
 
     /// Reads a file's text; panics on unknown fields, another layout or another id.
@@ -103,7 +139,7 @@ impl Vector {
     pub fn read(name: &str, text: &str) -> Self {
         let vector = Self::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
         layout::assert_laid_out(name, text, &vector.text());
-        assert_eq!(vector.id, name, "{name} holds another id");
+        assert_eq!(vector.case.id, name, "{name} holds another id");
         vector
     }
 }

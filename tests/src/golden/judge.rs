@@ -245,13 +245,13 @@ pub fn check(vector: &Vector) {
 
 /// Checks all expectations of a vector on an engine.
 pub fn check_on(engine: &dyn Engine, vector: &Vector) {
-    let built = build(&vector.given);
-    let written = Written::of(&vector.given, &built);
+    let built = build(&vector.case.given);
+    let written = Written::of(&vector.case.given, &built);
     let actions = written.actions();
     let text = |actions: &[Json]| layout::text(&Json::Array(actions.to_vec()));
     layout::assert_same("the request", &text(&actions), &text(&vector.items));
     // The request in the file is executed, not the one that was built.
-    let executed = execute_on(engine, &vector.given, &built, &vector.items);
+    let executed = execute_on(engine, &vector.case.given, &built, &vector.items);
     let first = vector.verdicts.first().expect("a first row: what happens on the given state");
     assert_eq!((&executed.outcome, &executed.reasons), (&first.outcome, &first.reasons), "the execution");
     check_books(vector, &executed);
@@ -270,7 +270,7 @@ pub fn check_superseded(vector: &Vector) {
 
 /// Checks a superseded vector on an engine.
 pub fn check_superseded_on(engine: &dyn Engine, vector: &Vector) {
-    let before = load(engine, &vector.given);
+    let before = load(engine, &vector.case.given);
     let (outcome, reasons) = match engine.execute(&vector.items) {
         Ok(()) => ("applied".to_owned(), BTreeMap::new()),
         Err(reasons) => (vector.verdicts[0].outcome.clone(), to_json(&reasons)),
@@ -297,7 +297,7 @@ fn readable((pk, sk): &(String, String), item: &Item) {
 }
 
 fn check_books(vector: &Vector, executed: &Executed) {
-    let effects = as_sums(&vector.effects);
+    let effects = as_sums(&vector.case.effects);
     let mut per_asset = BTreeMap::<&str, Decimal>::new();
     for ((_, asset), change) in &effects {
         assert!(!change.is_zero());
@@ -306,19 +306,19 @@ fn check_books(vector: &Vector, executed: &Executed) {
         }
     }
     assert!(per_asset.values().all(Decimal::is_zero), "the effects do not sum to zero: {per_asset:?}");
-    assert_eq!(balance_changes(&executed.before, &executed.after), expected_changes(&vector.effects), "balances");
+    assert_eq!(balance_changes(&executed.before, &executed.after), expected_changes(&vector.case.effects), "balances");
     let effects: Sums = effects.into_iter().filter(|((_, asset), _)| !asset.starts_with(RESERVED)).collect();
     assert_eq!(posted(&executed.before, &executed.after), effects, "the journal");
     let merchants: Sums = effects.into_iter().filter(|((account, _), _)| account.starts_with("merchant:")).collect();
     let work = merchant_work(&executed.before, &executed.after);
     let (gained, flagged) = credited(&executed.before, &executed.after);
-    if matches!(vector.given.command.does, Does::Settlement { .. } | Does::SettlementAdmin { .. }) {
+    if matches!(vector.case.given.command.does, Does::Settlement { .. } | Does::SettlementAdmin { .. }) {
         assert_eq!(merchant_changes(&executed.before, &executed.after), merchants, "what merchants' balances gain");
         assert_eq!(work, flagged, "what is owed again is in the balance");
     } else {
         assert_eq!(work, merchants, "what merchants will be credited");
         // Of a segment that a restore has torn, the other part is there already.
-        if !matches!(vector.given.command.does, Does::Lanes(LanesDoes::FinishLast {})) {
+        if !matches!(vector.case.given.command.does, Does::Lanes(LanesDoes::FinishLast {})) {
             assert_eq!(gained, flagged, "what merchants' balances gain, and the records that are flagged");
         }
     }

@@ -11,9 +11,9 @@ use std::sync::{LazyLock, OnceLock};
 /// The change of each account, by asset: signed decimal strings.
 pub type Effects = BTreeMap<String, BTreeMap<String, String>>;
 
-/// A vector.
+/// What the author of a vector writes.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Vector {
+pub struct Case {
     /// `<operation>/<case>`, the file's path.
     pub id: String,
     /// What the vector shows.
@@ -22,12 +22,23 @@ pub struct Vector {
     pub world: String,
     /// The state and the command.
     pub given: Given,
+    /// The changes; they sum to zero per asset.
+    pub effects: Effects,
+    /// The outcome on `given.state`, in words.
+    pub then: String,
+    /// Whether the verdicts have rows of precedence.
+    pub precedence: bool,
+}
+
+/// A vector: a case, with what [`super::fill`] finds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vector {
+    /// The case.
+    pub case: Case,
     /// The actions of the request, as DynamoDB's JSON.
     pub items: Vec<Json>,
     /// The outcomes of reasons. The first row is the result on `given.state`.
     pub verdicts: Vec<Row>,
-    /// The changes, written by hand; they sum to zero per asset.
-    pub effects: Effects,
 }
 
 /// The start of a vector.

@@ -34,19 +34,6 @@ impl World {
         WORLDS.get(name).ok_or_else(|| format!("no world has the name {name}"))
     }
 
-    /// The name of the world from which a state differs least: in the number of items, where a removed item counts
-    /// twice, then in the length of the text.
-    #[must_use]
-    pub fn nearest(state: &[Json]) -> String {
-        let distance = |world: &World| {
-            let given = world.difference(state);
-            let removed = given.values().filter(|change| change.is_null()).count();
-            (given.len() + removed, layout::flat(&Json::Object(given)).len())
-        };
-        let nearest = WORLDS.iter().min_by_key(|(name, world)| (distance(world), *name));
-        nearest.expect("a world exists").0.clone()
-    }
-
     /// Reads a world's file; panics on an item without a key, a duplicate key, or another layout.
     #[must_use]
     pub fn read(path: &Path) -> Self {

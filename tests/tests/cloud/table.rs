@@ -220,7 +220,7 @@ fn crediting_stream_filter_matches_uncredited_records() {
     for file in vector::current() {
         let (id, vector) = (&file.id, file.vector());
         let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
-        for image in written.chain(&vector.given.state) {
+        for image in written.chain(&vector.case.given.state) {
             let keys = json!({"uuid": image["uuid"], "type": image["type"]});
             let is_matched = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
             let is_due = matches!(Uncredited::read(&demo, &wire::item_from_json(image)), Ok(Some(_)));

@@ -50,7 +50,7 @@ fn lines() -> Vec<Line> {
     for file in vector::all() {
         let (id, vector) = (&file.id, file.vector());
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
-        for item in put.chain(&vector.given.state).map(wire::item_from_json) {
+        for item in put.chain(&vector.case.given.state).map(wire::item_from_json) {
             let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());
             // States hold entries with the attributes that their case needs.
             let is_line = [sk::TXN, sk::TXNREF].iter().any(|prefix| sort.starts_with(prefix));

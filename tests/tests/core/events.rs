@@ -86,7 +86,7 @@ fn entries() -> Vec<(String, Key, ledger_core::dynamo::Item)> {
     for file in vector::all() {
         let (id, vector) = (&file.id, file.vector());
         let put = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
-        for item in put.chain(&vector.given.state).map(wire::item_from_json) {
+        for item in put.chain(&vector.case.given.state).map(wire::item_from_json) {
             let (pk, sort) = (item.text(attr::PK).unwrap(), item.text(attr::SK).unwrap());
             if sort.starts_with(sk::TXN) {
                 let tenant = ledger_core::keys::tenant_of(pk).unwrap();

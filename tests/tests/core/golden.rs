@@ -2,11 +2,12 @@
 //! No file is written here.
 
 use ledger_tests::golden::changed::Changed;
+use ledger_tests::golden::fill::fill;
 use ledger_tests::golden::vector::GoldenFile;
-use ledger_tests::golden::{cases, create, judge, manifest, patch, reads, vector, world};
+use ledger_tests::golden::{judge, patch, reads, vector, world};
 use ledger_tests::{layout, rules, wire};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs `check` on every id, then fails with all ids that failed.
@@ -148,7 +149,7 @@ fn vector_has_changed_with_its_file_its_world_or_the_defaults() {
     let file = &vector::all()[0];
     let has = |path: &str| Changed::listed(&format!("reads/v1/x.json\n{path}\n")).has(file);
     assert!(has(&format!("{}.json", file.name())) && has("defaults.json"));
-    assert!(has(&format!("worlds/{}.json", file.vector().world)));
+    assert!(has(&format!("worlds/{}.json", file.vector().case.world)));
     assert!(!has("worlds/of-another.json") && !Changed::none().has(file));
 }
 
@@ -161,7 +162,7 @@ fn every_request_of_every_vector_obeys_dynamodbs_rules() {
             let request = json!({ "TransactItems": vector.items });
             assert_eq!(rules::check("TransactWriteItems", &request), Ok(()));
         }
-        for item in &vector.given.state {
+        for item in &vector.case.given.state {
             assert_eq!(rules::check("PutItem", &json!({ "TableName": wire::TABLE, "Item": item })), Ok(()));
         }
     });
@@ -177,17 +178,7 @@ fn every_request_of_every_vector_obeys_dynamodbs_rules() {
 }
 
 #[test]
-fn every_golden_file_has_one_case() {
-    let all = cases::all();
-    let ids: BTreeSet<&str> = all.iter().map(|case| case.id).collect();
-    assert_eq!(ids.len(), all.len(), "case ids are unique");
-    let wanted: BTreeSet<(&str, &str)> = all.iter().map(|case| (case.version, case.id)).collect();
-    let files: BTreeSet<(&str, &str)> =
-        vector::current().into_iter().map(|file| (file.version, file.id.as_str())).collect();
-    let missing: Vec<_> = wanted.difference(&files).collect();
-    assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
-    let orphans: Vec<_> = files.difference(&wanted).collect();
-    assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
+fn every_later_version_supersedes_a_file_of_the_one_before() {
     let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
     let newer = versions.iter().zip(&versions[1..]);
     let without_predecessor: Vec<_> = newer
@@ -195,22 +186,31 @@ fn every_golden_file_has_one_case() {
             files.keys().filter(|id| !before.contains_key(*id)).map(move |id| format!("{version}/{id}"))
         })
         .collect();
-    assert!(
-        without_predecessor.is_empty(),
-        "these supersede nothing, and so belong to the version before: {without_predecessor:#?}"
-    );
+    assert!(without_predecessor.is_empty(), "these belong to the version before: {without_predecessor:#?}");
+}
+
+/// What `golden-new` fills in follows from what is written by hand: no request and no verdict is written by hand.
+#[test]
+fn every_current_file_is_what_golden_new_fills_in() {
+    each(named(vector::current()), |id, file| {
+        layout::assert_same(id, &fill(file.vector().case.clone()).text(), &file.text);
+    });
 }
 
 #[test]
-fn every_case_still_builds_its_file() {
-    let files: BTreeMap<&str, &GoldenFile> =
-        vector::current().into_iter().map(|file| (file.id.as_str(), file)).collect();
-    each(cases::all().into_iter().map(|case| (case.id.to_owned(), case)), |id, case| {
-        // A vector never changes: neither the case nor what is built from it. A world added later may be a closer
-        // match.
-        let world = files[id].vector().world.clone();
-        layout::assert_same(id, &create::vector(&case, Some(world)).text(), &files[id].text);
-    });
+fn file_that_lacks_request_and_verdicts_is_filled_in_and_no_other_is() {
+    let file = vector::current().into_iter().find(|file| file.id == "pay/money").unwrap();
+    assert_eq!(vector::Case::unfilled(&file.text), Ok(None));
+    let (by_hand, _) = file.text.split_once(",\n  \"request\":").unwrap();
+    let by_hand = format!("{by_hand}\n}}\n");
+    let case = vector::Case::unfilled(&by_hand).unwrap().expect("it lacks both");
+    assert_eq!(fill(case.clone()).text(), file.text);
+    let error = vector::Vector::parse(&by_hand).unwrap_err();
+    assert!(error.contains("golden-new"), "{error}");
+    let wrong = vector::Case { then: "replay".to_owned(), ..case };
+    assert!(catch_unwind(|| fill(wrong)).is_err(), "another outcome than it states");
+    let contradicting = file.text.replacen("\"then\": \"applied\"", "\"then\": \"replay\"", 1);
+    assert!(vector::Vector::parse(&contradicting).is_err());
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn unknown_fields_and_other_layouts_are_refused() {
     let id = "adjustment_approve/credit";
     let text = &vector::files("v1")[id];
     // An unknown field next to each of these fields, at every depth, is refused.
-    for known in ["why", "request", "principal", "decision", "then"] {
+    for known in ["why", "request", "principal", "decision", "if"] {
         let broken = text.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
         assert_ne!(&broken, text);
         let error = vector::Vector::parse(&broken).expect_err(known);
@@ -311,67 +311,15 @@ fn label_abbreviates_ids_only() {
     assert_eq!(label("demo#stripe_event#evt_1", "SEALED#2026-11-20"), "stripe_event evt_1 SEALED#2026-11-20");
 }
 
-/// The digest of the manifest's first lines, by their number: a rewritten history must still begin with them.
-/// A pair may be added for a longer beginning; no pair is changed or removed.
-const PINNED: [(usize, &str); 1] = [(1156, "f7dad7fc4ba6b7664d9ceca20f45084e8f0c38a742c204306d6d286d28b38e2e")];
-
 #[test]
-fn every_file_has_the_digest_in_the_manifest() {
-    let text = manifest::text();
-    let listed = manifest::parse(&text).unwrap();
-    let deviations = manifest::deviations(&listed, &manifest::digests());
-    assert!(deviations.is_empty(), "{deviations:#?}");
-    for (count, digest) in PINNED {
-        let beginning: String = text.split_inclusive('\n').take(count).collect();
-        assert_eq!(beginning.lines().count(), count, "the manifest has become shorter");
-        assert_eq!(manifest::digest(beginning), digest, "the manifest's first {count} lines");
-    }
-}
-
-#[test]
-fn manifest_only_grows() {
-    let files = |names: &[&str]| -> manifest::Digests {
-        names.iter().map(|name| ((*name).to_owned(), manifest::digest(name))).collect()
-    };
-    let first = manifest::addition("", &files(&["a", "b"])).unwrap();
-    assert_eq!(first.lines().count(), 2);
-    assert_eq!(manifest::addition(&first, &files(&["a", "b"])).unwrap(), "");
-    let second = manifest::addition(&first, &files(&["a", "b", "c"])).unwrap();
-    let whole = format!("{first}{second}");
-    assert_eq!(manifest::parse(&whole).unwrap(), files(&["a", "b", "c"]));
-    assert_eq!(manifest::deviations(&files(&["a", "b"]), &files(&["a", "b"])), Vec::<String>::new());
-    assert_eq!(manifest::deviations(&files(&["a"]), &files(&[])), ["a is missing"]);
-    assert_eq!(manifest::deviations(&files(&[]), &files(&["a"])), ["a is not in the manifest: run golden-new"]);
-    let changed = manifest::Digests::from([("a".to_owned(), manifest::digest("other"))]);
-    assert_eq!(manifest::deviations(&files(&["a"]), &changed), ["a has been changed"]);
-    // A line above a block that is replaced, removed, added or moved.
-    let lines: Vec<&str> = whole.lines().collect();
-    let [a, b, above, c] = lines[..] else { panic!("{whole}") };
-    let other = a.replacen("  a", "  x", 1);
-    for lines in [&[&other, b, above, c][..], &[b, above, c], &[a, b, &other, above, c], &[b, a, above, c]] {
-        assert!(manifest::parse(&format!("{}\n", lines.join("\n"))).is_err(), "{lines:#?}");
-    }
-    assert!(manifest::parse(&format!("{whole}{a}\n")).is_err(), "a file has one line");
-}
-
-#[test]
-fn every_read_vector_equals_its_case() {
-    let files = reads::vector::files();
-    let all = reads::cases::all();
-    let ids: BTreeSet<String> = all.iter().map(reads::cases::Case::name).collect();
-    assert_eq!(ids.len(), all.len(), "case ids are unique");
-    let stored: BTreeSet<String> = files.keys().cloned().collect();
-    let missing: Vec<_> = ids.difference(&stored).collect();
-    assert!(missing.is_empty(), "run `cargo run -p ledger-tests --bin golden-new` for {missing:#?}");
-    let orphans: Vec<_> = stored.difference(&ids).collect();
-    assert!(orphans.is_empty(), "no case in code for {orphans:#?}");
-    each(all.into_iter().map(|case| (case.name(), case)), |id, case| {
-        let vector = reads::vector::ReadVector::read(id, &files[id]);
-        layout::assert_same(id, &case.vector().text(), &files[id]);
-        let answered =
-            reads::judge::answered(&vector.world, &vector.question, &vector.page.clone().unwrap_or_default());
-        assert_eq!(answered.requests, vector.requests, "{id}");
-        assert_eq!(answered.items, vector.items, "{id}");
+fn every_read_vector_is_what_golden_new_fills_in() {
+    each(reads::vector::files(), |id, text| {
+        let vector = reads::vector::ReadVector::read(id, &text);
+        let (by_hand, _) = text.split_once(",\n  \"requests\":").unwrap();
+        let filled =
+            reads::vector::ReadVector::filled(&format!("{by_hand}\n}}\n")).unwrap().expect("it lacks requests");
+        assert_eq!(filled, vector, "{id}");
+        assert_eq!(reads::vector::ReadVector::filled(&text), Ok(None), "{id}");
     });
 }
 

@@ -5,6 +5,7 @@ mod classifier;
 mod compact;
 mod events;
 mod golden;
+mod golden_pair;
 mod migration;
 mod periods;
 mod properties;

@@ -20,9 +20,9 @@ const CONFIG: &str = "CONFIG";
 /// Stores the vector's configuration, by which its transaction is placed; one without a migration if it has none.
 #[expect(clippy::disallowed_methods, reason = "the test writes the table's content itself")]
 async fn configure(client: &Client, vector: &Vector) {
-    let state = vector.given.state.iter().map(wire::item_from_json);
+    let state = vector.case.given.state.iter().map(wire::item_from_json);
     let own = state.into_iter().find(|item: &Item| item.get(attr::SK) == Some(&Value::s(CONFIG)));
-    let tenant = format!("{}#tenant#root", vector.given.command.tenant);
+    let tenant = format!("{}#tenant#root", vector.case.given.command.tenant);
     let none = Item::from([(attr::PK.to_owned(), Value::s(tenant)), (attr::SK.to_owned(), Value::s(CONFIG))]);
     let item = to_sdk(own.unwrap_or(none));
     let _ = client.put_item().table_name(wire::TABLE).set_item(Some(item)).send().await.expect("the item is written");
@@ -39,7 +39,7 @@ async fn every_golden_transaction_is_sent_unchanged() {
     let mut sent = 0;
     for file in vector::current() {
         let (id, vector) = (&file.id, file.vector());
-        let Built::Transaction(transaction, ..) = build(&vector.given) else { continue };
+        let Built::Transaction(transaction, ..) = build(&vector.case.given) else { continue };
         configure(&own, vector).await;
         // A new store for each vector, since a configuration is cached for a minute.
         let dynamo = Dynamo::from_client(client.clone(), wire::TABLE, Entropy::system());

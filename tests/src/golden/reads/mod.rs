@@ -2,7 +2,6 @@
 //! `golden/reads/<version>/<question>/<case>.json`; a world is a table with a label for each item, in `golden/reads/worlds`.
 
 mod arguments;
-pub mod cases;
 pub mod finding;
 pub mod judge;
 mod page;

@@ -1,5 +1,6 @@
 //! Reads and writes the file of a read's vector: decoded strictly, written with members in a fixed order.
 
+use super::judge;
 use super::question::{Page, Question};
 use crate::golden::file::text_of;
 use crate::golden::vector::directory;
@@ -25,17 +26,17 @@ pub struct ReadVector {
     /// A query's direction and limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page: Option<Page>,
-    /// The first request of each kind as DynamoDB's JSON; empty if nothing can match.
-    pub requests: Vec<Json>,
     /// The labels of the returned items, in order except for scans and batches. `null` is a key without an item.
     pub items: Vec<Option<String>>,
+    /// The first request of each kind as DynamoDB's JSON; empty if nothing can match.
+    pub requests: Vec<Json>,
 }
 
 impl ReadVector {
     /// The text of its file.
     #[must_use]
     pub fn text(&self) -> String {
-        text_of(&json!(self), &["id", "why", "world", "question", "page", "requests", "items"])
+        text_of(&json!(self), &["id", "why", "world", "question", "page", "items", "requests"])
     }
 
     /// Reads the text of the file of this name, `<version>/<question>/<case>`; panics on unknown fields, another layout
@@ -46,6 +47,25 @@ impl ReadVector {
         layout::assert_laid_out(name, text, &vector.text());
         assert!(name.ends_with(&format!("/{}", vector.id)), "{name} holds another id");
         vector
+    }
+
+    /// The vector of a file that lacks `requests`; `None` if the file has them.
+    ///
+    /// # Errors
+    /// Describes what is invalid, such as an unknown field.
+    ///
+    /// # Panics
+    /// If other items are the answer than the file states.
+    pub fn filled(text: &str) -> Result<Option<Self>, String> {
+        let mut file: Json = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if file.get("requests").is_some() {
+            return Ok(None);
+        }
+        file["requests"] = json!([]);
+        let vector: Self = serde_json::from_value(file).map_err(|error| error.to_string())?;
+        let answered = judge::answered(&vector.world, &vector.question, &vector.page.clone().unwrap_or_default());
+        assert_eq!(answered.items, vector.items, "{}", vector.id);
+        Ok(Some(Self { requests: answered.requests, ..vector }))
     }
 }
 

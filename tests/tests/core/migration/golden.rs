@@ -19,7 +19,7 @@ const STEP: usize = 11;
 fn transactions(records: RecordVersion) -> impl Iterator<Item = (String, Transaction, Contents)> {
     vector::current().into_iter().filter_map(move |file| {
         let (id, vector) = (file.id.clone(), file.vector());
-        let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
+        let items: Vec<Item> = vector.case.given.state.iter().map(wire::item_from_json).collect();
         let state: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
         let version = state.iter().find(|((_, sk), _)| sk == "CONFIG").and_then(|(_, config)| config.get("records"));
         let wanted = (records != RecordVersion::V1).then(|| Value::int(records.number().into()));
@@ -30,7 +30,7 @@ fn transactions(records: RecordVersion) -> impl Iterator<Item = (String, Transac
         if ["limits/own-", "approval_approve/limits", "terms/account-limits"].iter().any(|of| id.starts_with(of)) {
             return None;
         }
-        let Built::Transaction(transaction, _) = build(&vector.given) else { return None };
+        let Built::Transaction(transaction, _) = build(&vector.case.given) else { return None };
         Some((id, *transaction, state))
     })
 }

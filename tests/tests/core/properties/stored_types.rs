@@ -209,7 +209,7 @@ pub(crate) fn records() -> Vec<Item> {
     };
     for file in vector::all() {
         let vector = file.vector();
-        vector.given.state.iter().for_each(&mut take);
+        vector.case.given.state.iter().for_each(&mut take);
         vector.items.iter().filter_map(|item| item.pointer("/Put/Item")).for_each(&mut take);
     }
     take(&json!({

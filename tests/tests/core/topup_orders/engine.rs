@@ -31,12 +31,12 @@ fn model_executes_golden_transactions_as_the_engine_does() {
     let mut runs = 0;
     for file in share::of(vector::current(), STEP) {
         let (id, vector) = (&file.id, file.vector());
-        let built = build(&vector.given);
-        let written = Written::of(&vector.given, &built);
+        let built = build(&vector.case.given);
+        let written = Written::of(&vector.case.given, &built);
         if written.items().is_empty() {
             continue;
         }
-        let items: Vec<Item> = vector.given.state.iter().map(wire::item_from_json).collect();
+        let items: Vec<Item> = vector.case.given.state.iter().map(wire::item_from_json).collect();
         let given: Contents = items.into_iter().map(|item| (primary_key(&item), item)).collect();
         agree(id, &given, written.items());
         runs += 1;
