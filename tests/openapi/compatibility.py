@@ -1,12 +1,8 @@
-"""Compares the OpenAPI document with the one that was first released. What a client of that one sends must still be
-accepted, what it gets must still match what it reads, and a client generated anew must still have the same names.
-Additions are not breaks.
+"""Compares two OpenAPI documents. What a client of the first sends must still be accepted by the second, what it gets
+must still match what it reads, and a client generated anew must still have the same names. Additions are not breaks.
 
-    compatibility.py RELEASED CURRENT         prints each break, and fails if there is one
-    compatibility.py --self-test CURRENT      plants breaks and additions, and fails unless each is classified correctly
-    compatibility.py --plant CURRENT PLANTED  writes a document without an operation
-    compatibility.py --without-approvals CURRENT OUT
-                                              writes the document as it is for tenants that require no approvals
+    compatibility.py BEFORE AFTER         prints each break, and fails if there is one
+    compatibility.py --self-test CURRENT  plants breaks and additions, and fails unless each is classified correctly
 
 Problem codes may be added: a client reads `status` where it gets a code that it does not know. No other closed list of
 an answer may grow.
@@ -20,29 +16,6 @@ METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 # (member of a schema, whether a greater value allows less)
 BOUNDS = {"minLength": True, "minItems": True, "minimum": True, "exclusiveMinimum": True, "minProperties": True,
           "maxLength": False, "maxItems": False, "maximum": False, "exclusiveMaximum": False, "maxProperties": False}
-
-
-# The response 202 of a command that another person must approve.
-PENDING_APPROVAL = "#/components/schemas/PendingApprovalView"
-
-
-def without_pending(schema):
-    """The schema of a success that may also be a pending approval, without that."""
-    pending, parts = {"$ref": PENDING_APPROVAL}, schema.get("oneOf", [])
-    return next(one for one in parts if one != pending) if pending in parts and len(parts) == 2 else schema
-
-
-def without_approvals(document):
-    """The document without the responses that only a tenant gets which requires approvals."""
-    for operations in document["paths"].values():
-        for operation in operations.values():
-            content = operation["responses"].get("202", {}).get("content", {}).get("application/json", {})
-            schema = content.get("schema", {})
-            if schema == {"$ref": PENDING_APPROVAL}:
-                del operation["responses"]["202"]
-            elif schema:
-                content["schema"] = without_pending(schema)
-    return document
 
 
 class Comparison:
@@ -90,13 +63,8 @@ class Comparison:
             else:
                 self.response(f"{at} {status}", response, new["responses"][status])
         for status in new["responses"].keys() - old["responses"].keys():
-            if status.startswith(("2", "3")) and not self.is_pending_approval(new["responses"][status]):
+            if status.startswith(("2", "3")):
                 self.say(at, f"the success {status} is added: a client does not know it as a success")
-
-    def is_pending_approval(self, response):
-        """Only a tenant that has switched to approvals gets this success."""
-        content = response.get("content", {}).get("application/json", {})
-        return content.get("schema") == {"$ref": PENDING_APPROVAL}
 
     def security(self, at, old, new):
         def of(document, operation):
@@ -161,8 +129,7 @@ class Comparison:
             if media_type not in new.get("content", {}):
                 self.say(at, f"it is not answered as {media_type}")
             else:
-                before = without_pending(content.get("schema", {}))
-                schema = without_pending(new["content"][media_type].get("schema", {}))
+                before, schema = content.get("schema", {}), new["content"][media_type].get("schema", {})
                 # Problem documents of an operation get another name when a code is added.
                 if media_type == "application/json":
                     self.names(f"{at} body", before, schema)
@@ -402,8 +369,6 @@ def additions_to_plant():
         ("a longer memo", lambda d: field(d, "PayBody", "memo").update(maxLength=500)),
         ("a header of an answer", lambda d: d["paths"][ME]["get"]["responses"]["200"]["headers"].update(
             {"ETag": {"schema": {"type": "string"}}})),
-        ("a pending approval", lambda d: d["paths"][PAY]["post"]["responses"].update({"202": {"content": {
-            "application/json": {"schema": {"$ref": PENDING_APPROVAL}}}}})),
         ("another text", lambda d: d["paths"][ME]["get"].update(summary="Another text.")),
     ]
 
@@ -440,16 +405,6 @@ def read(path):
 def main():
     if sys.argv[1] == "--self-test":
         return 1 if self_test(read(sys.argv[2])) else 0
-    if sys.argv[1] == "--plant":
-        planted = read(sys.argv[2])
-        del planted["paths"][PAY]
-        with open(sys.argv[3], "w", encoding="utf-8") as file:
-            json.dump(planted, file)
-        return 0
-    if sys.argv[1] == "--without-approvals":
-        with open(sys.argv[3], "w", encoding="utf-8") as file:
-            json.dump(without_approvals(read(sys.argv[2])), file)
-        return 0
     found = breaks(read(sys.argv[1]), read(sys.argv[2]))
     for one in found:
         print(one)

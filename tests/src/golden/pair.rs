@@ -6,6 +6,7 @@ use super::vector::directory;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const EFFECTS: &str = "effects";
@@ -32,12 +33,23 @@ pub type Vectors = BTreeMap<String, Json>;
 /// What was found, by line: the names of the vectors.
 pub type Differences = BTreeMap<String, BTreeSet<String>>;
 
-/// The vectors at a commit, or of the work tree without one.
+/// The vectors of this repository at a commit, or of the work tree without one.
 ///
 /// # Errors
 /// If git does not have them.
 pub fn vectors(commit: Option<&str>) -> Result<Vectors, String> {
-    let tree = commit.map_or_else(work_tree, at_commit)?;
+    vectors_of(&directory(".."), commit)
+}
+
+/// As [`vectors`], of a repository.
+///
+/// # Errors
+/// As [`vectors`].
+pub fn vectors_of(repository: &Path, commit: Option<&str>) -> Result<Vectors, String> {
+    let tree = match commit {
+        Some(commit) => at_commit(repository, commit)?,
+        None => work_tree(repository)?,
+    };
     let mut newest = BTreeMap::new();
     for (path, text) in tree {
         let Some((name, version)) = name_of(&path) else { continue };
@@ -66,8 +78,9 @@ fn name_of(path: &str) -> Option<(String, u32)> {
     }
 }
 
-fn work_tree() -> Result<Vec<(String, String)>, String> {
-    let (root, mut folders, mut found) = (directory(""), vec![directory("")], Vec::new());
+fn work_tree(repository: &Path) -> Result<Vec<(String, String)>, String> {
+    let root = repository.join("golden");
+    let (mut folders, mut found) = (vec![root.clone()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))? {
             let path = entry.map_err(|error| error.to_string())?.path();
@@ -84,12 +97,13 @@ fn work_tree() -> Result<Vec<(String, String)>, String> {
 }
 
 /// The files below `golden` at a commit.
-fn at_commit(commit: &str) -> Result<Vec<(String, String)>, String> {
-    let list = git(&["ls-tree", "-r", "-z", "--format=%(objectname) %(path)", &format!("{commit}:golden")], "")?;
+fn at_commit(repository: &Path, commit: &str) -> Result<Vec<(String, String)>, String> {
+    let list =
+        git(repository, &["ls-tree", "-r", "-z", "--format=%(objectname) %(path)", &format!("{commit}:golden")], "")?;
     let list = String::from_utf8(list).map_err(|error| error.to_string())?;
     let entries: Vec<(&str, &str)> = list.split('\0').filter_map(|line| line.split_once(' ')).collect();
     let asked: String = entries.iter().map(|(object, _)| format!("{object}\n")).collect();
-    let all = git(&["cat-file", "--batch"], &asked)?;
+    let all = git(repository, &["cat-file", "--batch"], &asked)?;
     // Of each: a line of the object's name, kind and size, its content, and the end of a line.
     let mut rest = &all[..];
     let read = entries.into_iter().map(|(_, path)| {
@@ -103,10 +117,10 @@ fn at_commit(commit: &str) -> Result<Vec<(String, String)>, String> {
     read.collect()
 }
 
-fn git(arguments: &[&str], input: &str) -> Result<Vec<u8>, String> {
+fn git(repository: &Path, arguments: &[&str], input: &str) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("git: {error}");
     let mut command = Command::new("git");
-    command.current_dir(directory("..")).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    command.current_dir(repository).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().map_err(failed)?;
     let mut stdin = child.stdin.take().ok_or("git has no input")?;
     let done = std::thread::scope(|scope| {

@@ -1,8 +1,10 @@
 //! How differences of vectors from an earlier commit are found and named.
 
-use ledger_tests::golden::pair::{Differences, Rule, Vectors, differences, rule_of};
+use ledger_tests::golden::pair::{Differences, Rule, Vectors, differences, rule_of, vectors_of};
 use ledger_tests::golden::vector;
 use serde_json::{Value as Json, json};
+use std::fs;
+use std::process::Command;
 
 /// A vector of the files, and the same with a change.
 fn changed(id: &str, change: impl FnOnce(&mut Json)) -> (Json, Json) {
@@ -93,4 +95,40 @@ fn no_rule_names_the_books_or_the_outcome() {
     assert!(of(&["Put * with attribute *"], "Put customer TXN with attribute more S"));
     assert!(!of(&["Put * with attribute *"], "Put customer TXN without attribute more S"));
     assert!(!of(&["row"], "row added: x"));
+}
+
+#[test]
+fn vectors_of_a_commit_are_the_newest_of_each_name_in_either_layout_of_folders() {
+    let root = std::env::temp_dir().join(format!("golden-pair-{}", std::process::id()));
+    fs::create_dir_all(&root).unwrap();
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.current_dir(&root).args(["-c", "user.name=a", "-c", "user.email=a@b.example"]).args(arguments);
+        assert!(command.output().unwrap().status.success(), "{arguments:?}");
+    };
+    let write = |path: &str, text: &str| {
+        let path = root.join("golden").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    git(&["init", "--quiet"]);
+    for (path, text) in [("v1/pay/money.json", "1"), ("v2/pay/money.json", "2"), ("v1/pay/points.json", "3")] {
+        write(path, text);
+    }
+    write("reads/v1/balances/all.json", "\"é\"");
+    write("worlds/one.json", "4");
+    write("README.md", "no vector");
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "versions"]);
+    let of = |vectors: &[(&str, Json)]| vectors.iter().map(|(name, json)| ((*name).to_owned(), json.clone())).collect();
+    let versions: Vectors =
+        of(&[("pay/money", json!(2)), ("pay/points", json!(3)), ("reads/balances/all", json!("é"))]);
+    assert_eq!(vectors_of(&root, Some("HEAD")), Ok(versions));
+    fs::remove_dir_all(root.join("golden")).unwrap();
+    write("pay/money.json", "5");
+    write("reads/balances/all.json", "6");
+    let flat: Vectors = of(&[("pay/money", json!(5)), ("reads/balances/all", json!(6))]);
+    assert_eq!(vectors_of(&root, None), Ok(flat));
+    assert!(vectors_of(&root, Some("HEAD~1")).is_err(), "there is no such commit");
+    fs::remove_dir_all(root).unwrap();
 }
