@@ -71,7 +71,7 @@ pub fn terms() -> TenantTerms {
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::V1,
+        records: RecordVersion::NEWEST,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,

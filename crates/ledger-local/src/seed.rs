@@ -148,7 +148,7 @@ pub async fn legacy(
 ) -> Result<(), SeedError> {
     let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
     let mut seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
-    (seeder.terms.records, seeder.terms.cash) = (RecordVersion::V1, CashTerms::Clearing);
+    seeder.terms.records = RecordVersion::NEWEST;
     seeder.tenant().await?;
     seeder.seed_parties(&demo).await?;
     seeder.members(&demo).await?;

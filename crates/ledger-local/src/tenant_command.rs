@@ -199,12 +199,10 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
-    // The legacy model has no place for what later versions write. Such a tenant is switched when its migration ended.
-    let (records, cash, rooms) = match legacy {
-        Some(_) => (RecordVersion::V1, CashTerms::Clearing, RoomTerms::ByHand),
-        None => (RecordVersion::AT_OPENING, CashTerms::OwedByMerchant, RoomTerms::Settled),
-    };
-    let cash_bonus = if legacy.is_some() { CashBonusTerms::Never } else { CashBonusTerms::WhenCovered };
+    // Contraction lists a migrated customer, and later versions have lists.
+    let records = if legacy.is_some() { RecordVersion::NEWEST } else { RecordVersion::AT_OPENING };
+    let (cash, rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+    let cash_bonus = CashBonusTerms::WhenCovered;
     let approvals = ApprovalTerms::Required(GrantLimits::default());
     let terms = TenantTerms { records, cash, rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
@@ -319,12 +317,10 @@ mod tests {
         let opened = TenantTerms { rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened);
         assert_eq!(opened.records, RecordVersion::AT_OPENING);
-        // The legacy model has no place for what version 2 writes.
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        let (cash, rooms, cash_bonus) = (CashTerms::Clearing, RoomTerms::ByHand, CashBonusTerms::Never);
-        let legacy = TenantTerms { records: RecordVersion::V1, cash, rooms, cash_bonus, ..opened };
+        let legacy = TenantTerms { records: RecordVersion::NEWEST, ..opened };
         assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), legacy);
 
         let mut changed = terms;

@@ -17,13 +17,15 @@ impl App {
     /// A customer to be closed, and the items that the close is planned from.
     ///
     /// # Errors
-    /// [`PlanError`] if the items cannot be read.
+    /// [`PlanError`] if the customer is in a legacy model, which has no place for a closed wallet, or the items cannot be
+    /// read.
     pub async fn customer_to_close(
         &self,
         claim: &Claim,
         id: CustomerId,
     ) -> Result<(CustomerClosing, Vec<Option<Item>>), PlanError> {
         let tenant = &claim.tenant;
+        self.require_split(tenant).await?;
         let of = CustomerClosing::read(id, &self.balances(&Partition::customer(tenant, id)).await?)?;
         let items = self.ledger().read_for(claim, &of.keys(tenant)).await?;
         Ok((of, items))

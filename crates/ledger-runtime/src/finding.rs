@@ -38,6 +38,30 @@ impl App {
         has_listings.then_some(()).ok_or_else(without_lists)
     }
 
+    /// Refuses what a tenant does not have while the legacy model holds its customers.
+    ///
+    /// # Errors
+    /// 400 `wrong_state` for such a tenant, 503 if the store cannot be read.
+    pub async fn require_split(&self, tenant: &Tenant) -> Result<(), Problem> {
+        if self.dynamo().layout(tenant).await?.is_migrating() {
+            return Err(Problem::not_yet("The tenant's customers are in a legacy model: end its migration first."));
+        }
+        Ok(())
+    }
+
+    /// The keys of what customers are looked up by, for a change that may say how a name is read; `None` if the tenant's
+    /// records have no lookups. A legacy model has no place for the reading.
+    ///
+    /// # Errors
+    /// 400 `invalid_field` while such a model holds the customers, 503 if the keys or the layout cannot be had.
+    pub async fn keys_of_change(&self, tenant: &Tenant, has_kana: bool) -> Result<Option<Arc<MarkerKeys>>, Problem> {
+        if has_kana && self.dynamo().layout(tenant).await?.is_migrating() {
+            let why = "is not kept while the tenant's customers are in a legacy model";
+            return Err(Problem::invalid_field("kana", why));
+        }
+        self.lookup_keys(tenant).await
+    }
+
     /// A page of a list by time, newest first. `queries` are those of its shards, and `keep` makes the view of a record, or
     /// leaves it out. A page may be short, and still have a cursor.
     ///

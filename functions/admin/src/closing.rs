@@ -64,7 +64,7 @@ pub(crate) const CUSTOMER: Keyed = Endpoint::post("/v1/admin/customers/{customer
     .body::<CloseBody>()
     .ok::<ClosedView>("Closed")
     .approvable()
-    .when(Code::WrongState, "the customer is closed, or something is open, or the tenant's records have no lists")
+    .when(Code::WrongState, "the customer is closed, or something is open, or is in a legacy model")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::CustomerClose);
 

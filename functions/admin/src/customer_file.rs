@@ -64,7 +64,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/customers/{customer_id
     .parameter(Listing::TO)
     .ok::<CustomerFileView>("The file, or a later page of its timeline")
     .when(Code::LegacyRecordUnreadable, "the legacy record has an invalid value; `attribute` names it")
-    .when(Code::WrongState, "the tenant's records have no lists")
+    .when(Code::WrongState, "the tenant's customers are in a legacy model")
     .when(Code::NotFound, "no such customer");
 
 pub(crate) async fn get(
@@ -76,6 +76,7 @@ pub(crate) async fn get(
     let tenant = who.tenant();
     let profile = Partition::customer(tenant, id).profile();
     let profile = app.dynamo().get(&profile).await.map_err(named)?.ok_or_else(Problem::not_found)?;
+    app.require_split(tenant).await?;
     app.require_lists(tenant).await?;
     let present = match wanted.page.cursor {
         None => Some(present(&app, tenant, id, &profile).await?),

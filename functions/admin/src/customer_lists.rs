@@ -78,7 +78,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/customers")
     .permission(Permission::CustomersRead)
     .timed_pages_of::<CustomerListedView>()
     .parameter(Parameter::in_query("status", "Customers with this status only.", Kind::Word(STATUSES)))
-    .when(Code::WrongState, "the tenant's records have no lists");
+    .when(Code::WrongState, "the tenant's customers are in a legacy model");
 
 pub(crate) async fn list(
     State(app): State<App>,
@@ -89,6 +89,7 @@ pub(crate) async fn list(
     let page = params.timed_page()?;
     params.finish()?;
     let tenant = who.tenant();
+    app.require_split(tenant).await?;
     let _ = app.search_keys(tenant).await?;
     let index = app.dynamo().owner_index();
     let shards =
@@ -112,7 +113,7 @@ pub(crate) const SEARCH: Endpoint = Endpoint::post("/v1/admin/customers/search")
     .permission(Permission::CustomersRead)
     .body::<CustomerSearchBody>()
     .ok_page_of::<CustomerListedView>("The customers that were found")
-    .when(Code::WrongState, "the tenant's records have no searches");
+    .when(Code::WrongState, "the tenant's customers are in a legacy model");
 
 pub(crate) async fn search(
     State(app): State<App>,
@@ -123,6 +124,7 @@ pub(crate) async fn search(
     let after = body.cursor.as_deref().map(PlacedCursor::parse).transpose()?;
     let wanted = body.wanted()?;
     let tenant = who.tenant();
+    app.require_split(tenant).await?;
     let lookup_keys = app.search_keys(tenant).await?;
     let (by, found) = match &wanted {
         Wanted::Id(id) => {

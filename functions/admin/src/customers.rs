@@ -146,7 +146,7 @@ pub(crate) async fn create(
             }
             SignInTerms::OwnIds | SignInTerms::Moved => terms,
         };
-        let lookups = app.lookup_keys(who.tenant()).await?;
+        let lookups = app.keys_of_change(who.tenant(), open.kana.is_some()).await?;
         Ok(customers::open::plan(&open, &terms, lookups.as_deref(), &cx)?)
     };
     Ok(app
@@ -299,7 +299,7 @@ impl Change<'_> {
             (None, _) | (_, None) => None,
         };
         let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
-        let lookups = app.lookup_keys(tenant).await?;
+        let lookups = app.keys_of_change(tenant, !self.patch.kana.is_keep()).await?;
         let change = ProfileChange { patch: self.patch, previous: previous.as_ref(), lookups: lookups.as_deref() };
         Ok(profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?)
     }

@@ -64,7 +64,7 @@ pub(crate) const MOVE: Keyed = Endpoint::post("/v1/admin/customers/{customer_id}
     .body::<SignInBody>()
     .accepted::<PendingApprovalView>("Stored: another person must approve it")
     .when(Code::AlreadyExists, "the subject is or was a customer's sign-in, or is a customer's id")
-    .when(Code::WrongState, "the tenant's records have no lists")
+    .when(Code::WrongState, "the tenant's customers are in a legacy model")
     .when(Code::NotFound, "no such customer")
     .keyed(Operation::SignInMove);
 
@@ -80,6 +80,7 @@ pub(crate) async fn move_to(
     let (claim, admission) = MOVE.claim(&app, &who, key, &[&customer], fields).await?;
     let at = Partition::customer(who.tenant(), customer).profile();
     let plan = async |cx: Context| {
+        app.require_split(who.tenant()).await?;
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let profile = items.into_iter().flatten().next().ok_or(PlanError::Missing)?;

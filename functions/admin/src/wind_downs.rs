@@ -95,7 +95,7 @@ pub(crate) const START: Keyed = Endpoint::post("/v1/admin/wind-downs")
     .body::<WindDownBody>()
     .created::<WindDownView>("Started")
     .approvable()
-    .when(Code::WrongState, "the tenant's records have no lists")
+    .when(Code::WrongState, "the tenant's customers are in a legacy model")
     .keyed(Operation::WindDown);
 
 pub(crate) async fn start(
@@ -106,6 +106,7 @@ pub(crate) async fn start(
     let reason = request::memo("reason", &body.reason);
     let (claim, admission) = START.claim(&app, &who, key, &[], Fields::new().with("reason", reason.as_sent())).await?;
     let plan = async |cx: Context| {
+        app.require_split(who.tenant()).await?;
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         if terms.approvals.are_required() {
             let command = (Command::WindDown, Some(&reason));

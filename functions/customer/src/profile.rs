@@ -56,7 +56,7 @@ pub(crate) async fn patch(
         } else {
             None
         };
-        let lookups = app.lookup_keys(who.tenant()).await?;
+        let lookups = app.keys_of_change(who.tenant(), !patch.kana.is_keep()).await?;
         let (previous, lookups) = (previous.as_ref(), lookups.as_deref());
         let change = ProfileChange { patch: &patch, previous, lookups };
         Ok(profile::plan_own(who.tenant(), who.id(), change, &cx)?)

@@ -105,6 +105,10 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
         (_, "#profile_accounts = :profile_accounts") => {
             vec![(at("profile_accounts", number("9")), "rejected stale_plan by profile")]
         }
+        // A card that is named in the owner's profile.
+        (_, "(attribute_not_exists(#profile_cards) OR #profile_cards < :profile_cards_max)") => {
+            vec![(at("profile_cards", number("20")), "rejected limit_exceeded by profile")]
+        }
         _ => return None,
     })
 }

@@ -25,7 +25,63 @@ pub struct Rule {
 }
 
 /// The rules.
-pub const RULES: &[Rule] = &[Rule { name: "a vector is added", lines: &["vector added: *"] }];
+pub const RULES: &[Rule] = &[
+    Rule { name: "a vector is added", lines: &["vector added: *"] },
+    Rule {
+        name: "an entry is in the compact form",
+        lines: &[
+            "Put * TXN with attribute ac B",
+            "Put * TXN with attribute ca N",
+            "Put * TXN with attribute cr N",
+            "Put * TXN with attribute cs S",
+            "Put * TXN with attribute cv S",
+            "Put * TXN with attribute kt S",
+            "Put * TXN with attribute mi B",
+            "Put * TXN with attribute op S",
+            "Put * TXN with attribute pi B",
+            "Put * TXN with attribute po S",
+            "Put * TXN with attribute v N",
+            "Put * TXN without attribute actor S",
+            "Put * TXN without attribute co2_rate N",
+            "Put * TXN without attribute co2_source S",
+            "Put * TXN without attribute co2_version S",
+            "Put * TXN without attribute created_at S",
+            "Put * TXN without attribute idempotency_key S",
+            "Put * TXN without attribute merchant_id S",
+            "Put * TXN without attribute operation S",
+            "Put * TXN without attribute payment_id S",
+            "Put * TXN without attribute postings L",
+            "Put * TXN without attribute principal S",
+            "Put * TXN without attribute transaction_id S",
+        ],
+    },
+    Rule { name: "a marker's fingerprint has a key", lines: &["Put * card_op_idem with attribute fp_key S"] },
+    Rule {
+        name: "the seal of an entry credits the merchant",
+        lines: &[
+            "Put customer TXN with attribute credited_by S",
+            "Put payment PAYMENT without attribute due_pk S",
+            "Put payment PAYMENT without attribute due_sk S",
+            "Put payment PAYMENT without attribute merchant_delta M",
+        ],
+    },
+    Rule {
+        name: "aggregates are beside a balance",
+        lines: &[
+            "Update customer BALANCE with update ADD #aggregate_*",
+            "Update customer BALANCE with value :aggregate_* N",
+            "action removed: Update customer METRICS",
+        ],
+    },
+    Rule {
+        name: "a customer is listed and searched",
+        lines: &[
+            "Put customer PROFILE with attribute owner_pk S",
+            "Put customer PROFILE with attribute owner_sk S",
+            "action added: Put customer LOOKUP",
+        ],
+    },
+];
 
 /// Vectors by their names, without versions: the newest of each, as JSON. Those of reads begin with `reads/`.
 pub type Vectors = BTreeMap<String, Json>;
@@ -245,7 +301,9 @@ fn parts(body: &Json) -> BTreeSet<String> {
     let condition = body["ConditionExpression"].as_str().unwrap_or_default();
     parts.extend(condition.split(" AND ").filter(|part| !part.is_empty()).map(|part| format!("clause {part}")));
     let mut section = "";
-    for word in body["UpdateExpression"].as_str().unwrap_or_default().split(", ") {
+    let update = body["UpdateExpression"].as_str().unwrap_or_default();
+    let update = update.replace(" SET ", ", SET ").replace(" REMOVE ", ", REMOVE ");
+    for word in update.split(", ") {
         let verb = ["SET ", "REMOVE ", "ADD ", "DELETE "].into_iter().find(|verb| word.starts_with(verb));
         section = verb.unwrap_or(section);
         parts.insert(format!("update {section}{}", word.strip_prefix(section).unwrap_or(word)));

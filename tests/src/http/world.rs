@@ -98,7 +98,7 @@ impl World {
     /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
         let terms = seed::terms().expect("the demo's terms");
-        let terms = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..terms };
+        let terms = TenantTerms { records: RecordVersion::NEWEST, cash: CashTerms::Clearing, ..terms };
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 

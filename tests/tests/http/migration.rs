@@ -8,7 +8,11 @@ use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Merchant, World};
 use ledger_tests::share;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// The cards that one customer is given at most.
+const CARDS_MAX: usize = 15;
 
 /// The customer's profile, wallet and history by the customer API, without `updated_at`.
 async fn customer_view(world: &World, customer: &Customer) -> [Value; 3] {
@@ -73,6 +77,16 @@ async fn make_requests(world: &World, merchant: &Merchant, customer: &Customer, 
     assert_eq!(profile.get("phone"), None, "phase {at}");
 }
 
+/// The cards that a customer sees.
+async fn cards_of(world: &World, customer: &Customer) -> BTreeSet<String> {
+    ids(&world.api.send(&Call::get("/v1/me/cards", &customer.who)).await.good().json(), "card_id")
+}
+
+fn ids(page: &Value, name: &str) -> BTreeSet<String> {
+    let items = page["items"].as_array().expect("items").iter();
+    items.map(|item| item[name].as_str().expect("an id").to_owned()).collect()
+}
+
 /// Runs all phases, and checks the customers' money in each of the share.
 async fn run_all_phases(tenant: &str, model: Model) {
     let migrating = Migrating::start(tenant, model, 9).await;
@@ -81,6 +95,7 @@ async fn run_all_phases(tenant: &str, model: Model) {
     let before = customer_view(world, &quiet).await;
     make_requests(world, merchant, &one, &two, 0).await;
     let (mut opened, chosen) = (Vec::new(), share::of_family(migrating.phases()));
+    let mut cards = BTreeSet::new();
     for phase in migrating.phases() {
         let seen = [customer_view(world, &one).await, customer_view(world, &two).await];
         migrating.enter(phase).await;
@@ -90,8 +105,13 @@ async fn run_all_phases(tenant: &str, model: Model) {
                 assert!(part == seen, "phase {phase}:\n{seen}\n{part}");
             }
         }
+        assert_eq!(cards_of(world, &one).await, cards, "phase {phase}");
         if !chosen.contains(&phase) {
             continue;
+        }
+        if cards.len() < CARDS_MAX {
+            cards.insert(world.card(Some(&one), "0").await);
+            assert_eq!(cards_of(world, &one).await, cards, "phase {phase}");
         }
         make_requests(world, merchant, &one, &two, phase.number()).await;
         migrating.settle();
@@ -102,6 +122,7 @@ async fn run_all_phases(tenant: &str, model: Model) {
         let _ = world.check_books().await;
     }
     migrating.contract().await;
+    assert_eq!(cards_of(world, &one).await, cards);
     for customer in &opened {
         assert_eq!(money(world, customer, "ECOPAY").await, 900);
     }
@@ -141,6 +162,72 @@ async fn migration_from_god_record_keeps_all_money() {
 #[tokio::test]
 async fn migration_from_half_way_model_keeps_all_money() {
     run_all_phases("legacy-half", Model::HalfWay).await;
+}
+
+/// A God Record is in no list. What the legacy model has no place for is refused until the migration has ended; then every
+/// customer is listed and searched, also one that no request has touched.
+#[tokio::test]
+async fn customers_are_listed_once_the_migration_has_ended() {
+    let migrating = Migrating::start("legacy-lists", Model::GodRecord, 4).await;
+    let world = &migrating.world;
+    let one = migrating.customer(0).await;
+    let opened = world.customer_with("1000").await;
+    let path = |of: &str| format!("/v1/admin/customers/{}{of}", one.id);
+    let operator = &world.operator.who;
+    let search = async |body: Value| {
+        let call = Call::post("/v1/admin/customers/search", operator, &body);
+        ids(&world.api.send(&call).await.good().json(), "customer_id")
+    };
+    let reason = json!({"reason": "for a test"});
+    let kana = json!({"kana": "ハナコ", "reason": "for a test"});
+    let phases = std::iter::once(None).chain(migrating.phases().into_iter().map(Some));
+    for phase in phases {
+        if let Some(phase) = phase {
+            migrating.enter(phase).await;
+        }
+        let name = Call::post("/v1/admin/customers/search", operator, &json!({"name": "Customer"}));
+        for call in [
+            Call::get("/v1/admin/customers", operator),
+            Call::get(&path("/file"), operator),
+            name,
+            Call::post(&path("/close"), operator, &reason).key(new_key()),
+            Call::post(&path("/sign-in"), operator, &json!({"subject": new_id(), "reason": "lost"})).key(new_key()),
+            Call::post("/v1/admin/wind-downs", operator, &reason).key(new_key()),
+        ] {
+            let refused = world.api.send(&call).await.problem(400, "wrong_state").text("/detail");
+            assert!(refused.contains("legacy model"), "{refused}");
+        }
+        for call in [
+            Call::patch(&path(""), operator, &kana).key(new_key()),
+            Call::patch("/v1/me", &one.who, &json!({"kana": "ハナコ"})).key(new_key()),
+            Call::post("/v1/admin/customers", operator, &json!({"name": "Hanako", "kana": "ハナコ"})).key(new_key()),
+        ] {
+            let refused = world.api.send(&call).await.problem(400, "invalid_request").json();
+            assert_eq!(refused["field"], json!("kana"), "{refused}");
+        }
+    }
+    patch(world, &one, &json!({"email": "changed@example.com"})).await;
+    let pass = migrating.contract().await;
+    assert_eq!((&pass["customers"], &pass["changed"]), (&json!(5), &json!(5)), "{pass}");
+    let mut all = BTreeSet::from([opened.id.clone()]);
+    for number in 0..4 {
+        all.insert(migrating.customer(number).await.id);
+    }
+    let listed = world.api.send(&Call::get("/v1/admin/customers", operator)).await.good().json();
+    assert_eq!(ids(&listed, "customer_id"), all);
+    let quiet = migrating.customer(2).await.id;
+    assert_eq!(search(json!({"email": "Customer2@example.com"})).await, [quiet].into());
+    assert_eq!(search(json!({"phone": "+81-90-00000003"})).await, [migrating.customer(3).await.id].into());
+    assert_eq!(search(json!({"email": "changed@example.com"})).await, [one.id.clone()].into());
+    assert_eq!(search(json!({"email": "customer0@example.com"})).await, BTreeSet::new());
+    assert_eq!(search(json!({"name": "customer"})).await.len(), 4);
+    world.change(&path(""), &kana).await;
+    assert_eq!(search(json!({"kana": "はなこ"})).await, [one.id.clone()].into());
+    let _ = world.api.send(&Call::get(&path("/file"), operator)).await.good();
+    let close = Call::post(&path("/close"), operator, &reason).key(new_key());
+    let refused = world.api.send(&close).await.problem(400, "wrong_state").json();
+    assert_eq!(refused["open"][0], json!("balance:ECOPAY"), "a customer with money stays open: {refused}");
+    let _ = world.check_books().await;
 }
 
 /// Of an address that is changed the previous one is kept, and a missing recipient has the same refusal as one above the cap.

@@ -2,5 +2,9 @@
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> std::process::ExitCode {
-    ledger_aws::work(|_| Ok(migrate::run)).await
+    ledger_aws::work(|environment| {
+        environment.use_marker_keys();
+        Ok(migrate::run)
+    })
+    .await
 }

@@ -12,7 +12,7 @@ use crate::transaction::{Clause, Role, TransactItem, exists};
 pub const CARDS_MAX: i64 = 20;
 
 /// The attribute of a customer's `PROFILE` with the number of the customer's cards.
-const CARDS: &str = "cards";
+pub(crate) const CARDS: &str = "cards";
 /// What the name of an attribute that names a card of the customer begins with. The card's id follows.
 const CARD: &str = "card_";
 
@@ -24,6 +24,11 @@ const CARD: &str = "card_";
 pub fn cards_of(profile: &Item) -> Result<Vec<CardId>, ItemError> {
     let named = profile.keys().filter_map(|name| name.strip_prefix(CARD));
     named.map(|id| CardId::parse(id).map_err(|_| ItemError::invalid(CARD))).collect()
+}
+
+/// Whether an attribute of a `PROFILE` names a card.
+pub(crate) fn names_card(attribute: &str) -> bool {
+    attribute.strip_prefix(CARD).is_some_and(|id| CardId::parse(id).is_ok())
 }
 
 /// Names a card in its owner's `PROFILE`. Fails with `AccountMissing` if the wallet does not exist, and with

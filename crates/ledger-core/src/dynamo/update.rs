@@ -75,6 +75,15 @@ impl Update {
         written.chain(&self.remove).map(AsRef::as_ref)
     }
 
+    /// This update without its clauses on some attributes.
+    pub(crate) fn without(mut self, is_left_out: impl Fn(&str) -> bool) -> Self {
+        for changes in [&mut self.add, &mut self.set, &mut self.set_if_absent] {
+            changes.retain(|(name, _)| !is_left_out(name));
+        }
+        self.remove.retain(|name| !is_left_out(name));
+        self
+    }
+
     /// The value that it sets an attribute to.
     pub(crate) fn set_to(&self, attribute: &str) -> Option<&Value> {
         self.set.iter().find(|(name, _)| name == attribute).map(|(_, operand)| &operand.value)

@@ -18,7 +18,6 @@ use crate::ids::{Actor, Principal, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec};
 use crate::operation::Operation;
-use crate::terms::EntryTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Entry, Provenance, Role, TransactItem};
 
@@ -121,7 +120,7 @@ fn actions(
             postings,
             references: Vec::new(),
             details: Item::new(),
-            terms: EntryTerms::first(migration.due_shards),
+            terms: migration.entries,
         };
         let claim = claim(customer_ref, before(now))?;
         items.push(claim.marker((&answer()).into(), Some(entry.link())).ok()?);

@@ -55,9 +55,9 @@ pub fn contract(migration: &Migration, customer_ref: &CustomerRef, seen: &Snapsh
             continue;
         }
         let item = seen.get(&key);
-        let uses = item.map(|item| counterpart.uses(item, &Item::new())).unwrap_or_default();
+        let varying = item.map(|item| counterpart.varying(item, &Item::new())).unwrap_or_default();
         let attributes = counterpart.attributes().iter().map(|(attribute, _)| *attribute);
-        let names = attributes.chain(uses.iter().map(String::as_str)).filter_map(|name| counterpart.name(name));
+        let names = attributes.chain(varying.keys().map(String::as_str)).filter_map(|name| counterpart.name(name));
         let there = names.filter(|name| item.is_some_and(|item| at(item, name).is_some()));
         removed.entry(key).or_default().extend(there);
     }

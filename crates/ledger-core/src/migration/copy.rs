@@ -153,9 +153,9 @@ fn copy_actions(
     };
     let mut update = Update::new();
     let mut as_read = Vec::new();
-    let uses = counterpart.uses(legacy, split);
+    let varying = counterpart.varying(legacy, split);
     let attributes = counterpart.attributes().iter().map(|(attribute, nature)| (*attribute, *nature));
-    for (attribute, nature) in attributes.chain(uses.iter().map(|name| (name.as_str(), Nature::Sum))) {
+    for (attribute, nature) in attributes.chain(varying.iter().map(|(name, nature)| (name.as_str(), *nature))) {
         let named = counterpart.name(attribute).unwrap_or_default();
         let (source, target, to) = match direction {
             Direction::ToSplit => (at(legacy, &named), attribute.to_owned(), split.get(attribute)),

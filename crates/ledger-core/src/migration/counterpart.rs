@@ -4,13 +4,14 @@ use super::legacy::{EpochUnit, KIND, LegacyKind, NO_MAP, NULL, Unadoptable, unad
 use super::plan::{Concern, Model};
 use super::record::REGIONAL;
 use super::snapshot::{LegacyItem, UnsupportedType};
+use crate::cards::listing;
 use crate::dynamo::{Item, Value, at, put_at};
 use crate::ids::CustomerId;
 use crate::keys::{self, Key, Partition, attr, sk};
 use crate::limits;
 use crate::money::{Asset, AssetSpec};
 use crate::time::Timestamp;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// A split record that has a counterpart in the legacy model: a customer's profile, balance or aggregates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,7 @@ const PROFILE: &[(&str, Nature)] = &[
     ("status", Field),
     ("accounts", Field),
     (attr::FROZEN, Field),
+    (listing::CARDS, Sum),
     // When the customer joined. A patch that creates a profile sets a different instant, so it is compared.
     (attr::CREATED_AT, Field),
     (attr::UPDATED_AT, Stamp),
@@ -74,6 +76,10 @@ const METRICS: &[(&str, Nature)] = &[
     ("refunded_total", Sum),
     (attr::UPDATED_AT, Stamp),
 ];
+
+/// The attributes of a profile that the index by owner reads. A God Record is not listed: when it is emptied, the profile
+/// gets them.
+const OF_INDEX: [&str; 2] = [attr::OWNER_PK, attr::OWNER_SK];
 
 impl Counterpart {
     /// The counterpart of a split record; `None` of an item that has none, such as a journal entry or a marker.
@@ -150,12 +156,22 @@ impl Counterpart {
         }
     }
 
-    /// What is counted toward limits in either model's item, by its name in the split record. The names have dates.
-    pub(super) fn uses(&self, legacy: &Item, split: &Item) -> BTreeSet<String> {
+    /// The attributes of either model's item whose names are not fixed, by their names in the split record: what a balance
+    /// counts toward limits, by day, and the cards that a profile names.
+    pub(super) fn varying(&self, legacy: &Item, split: &Item) -> BTreeMap<String, Nature> {
         let own = format!("{}_", self.word());
-        let counts = |name: &&str| matches!(self.kind, Kind::Balance(_)) && limits::is_use(name);
         let in_legacy = legacy.keys().filter_map(|name| name.strip_prefix(&own));
-        in_legacy.chain(split.keys().map(String::as_str)).filter(counts).map(str::to_owned).collect()
+        let names = in_legacy.chain(split.keys().map(String::as_str));
+        names.filter_map(|name| Some((name.to_owned(), self.varies(name)?))).collect()
+    }
+
+    /// How an attribute changes whose name is not fixed; `None` of every other.
+    fn varies(&self, attribute: &str) -> Option<Nature> {
+        match &self.kind {
+            Kind::Balance(_) => limits::is_use(attribute).then_some(Sum),
+            Kind::Profile => listing::names_card(attribute).then_some(Field),
+            Kind::Metrics => None,
+        }
     }
 
     /// A word for the record, unique among the counterparts of the customer.
@@ -184,7 +200,7 @@ impl Counterpart {
             (Kind::Profile, "name" | "email" | attr::UPDATED_AT) | (Kind::Metrics, "co2_total") => attribute.to_owned(),
             (Kind::Profile, "phone") => "phone_number".to_owned(),
             (_, attr::CREATED_AT) => attr::CREATED_AT.to_owned(),
-            (Kind::Balance(_), _) if limits::is_use(attribute) => named(),
+            _ if self.varies(attribute).is_some() => named(),
             (Kind::Profile | Kind::Balance(_) | Kind::Metrics, _) => {
                 self.attributes().iter().any(|(name, _)| *name == attribute).then(named)?
             }
@@ -229,7 +245,7 @@ impl Counterpart {
                 view.insert((*attribute).to_owned(), value);
             }
         }
-        for attribute in self.uses(legacy, &Item::new()) {
+        for attribute in self.varying(legacy, &Item::new()).into_keys() {
             if let Some(value) = self.name(&attribute).and_then(|name| legacy.get(&name)) {
                 view.insert(attribute, value.clone());
             }
@@ -291,9 +307,10 @@ impl Counterpart {
         }
     }
 
-    /// Copies a new split record's attributes into a new legacy item; `Err` names one that has no legacy name.
+    /// Copies a new split record's attributes into a new legacy item, without those that only an index reads; `Err` names
+    /// one that has no legacy name.
     pub(super) fn put(&self, split: &Item, legacy: &mut Item) -> Result<(), String> {
-        for (attribute, value) in split {
+        for (attribute, value) in split.iter().filter(|(attribute, _)| !OF_INDEX.contains(&attribute.as_str())) {
             put_at(legacy, &self.name(attribute).ok_or_else(|| attribute.clone())?, value.clone());
         }
         Ok(())

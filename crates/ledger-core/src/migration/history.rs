@@ -13,7 +13,7 @@ use crate::journal::{HistoryLine, expand_under};
 use crate::keys::{Key, attr, sk};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{Action, Role, TransactItem, changes};
+use crate::transaction::{Action, CREDITED_BY, Role, TransactItem, changes};
 use std::collections::BTreeSet;
 
 /// The attribute of an entry or reference that names the legacy item of the same movement.
@@ -45,7 +45,7 @@ fn written(key: &Key, entry: &Item) -> Option<TransactItem> {
     let millis = line.created_at.millis();
     let name = format!("{}{millis}#{}#{}", sk::HISTORY, line.operation, line.id);
     let mut legacy: Item = entry.into_owned();
-    for ours in [attr::DUE_PK, attr::DUE_SK, "postings", "principal", "actor", "idempotency_key", "home"] {
+    for ours in [attr::DUE_PK, attr::DUE_SK, CREDITED_BY, "postings", "principal", "actor", "idempotency_key", "home"] {
         legacy.remove(ours);
     }
     legacy.insert("timestamp".to_owned(), Value::int(millis));

@@ -221,13 +221,14 @@ mod tests {
     use crate::keys::Shards;
     use crate::migration::Model;
     use crate::migration::setting::Fence;
+    use crate::terms::EntryTerms;
 
     const HOUR: Duration = Duration::from_secs(60 * 60);
 
     fn at(model: Model, number: u8) -> Migration {
         let (assets, since) = (Vec::new(), Timestamp::from_millis(0));
         let phase = Phase::new(model, number).unwrap();
-        Migration { phase, fence: Fence(7), since, contracting: false, assets, due_shards: Shards::ONE }
+        Migration { phase, fence: Fence(7), since, contracting: false, assets, entries: EntryTerms::first(Shards::ONE) }
     }
 
     fn later(by: Duration) -> Timestamp {

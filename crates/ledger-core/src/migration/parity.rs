@@ -95,10 +95,15 @@ fn differences(
                 differences.push(Difference { concern, record, attribute: (*attribute).to_owned() });
             }
         }
-        // A count of a past day may be removed from one model while it is copied to the other. It decides nothing.
-        for attribute in counterpart.uses(legacy, split) {
-            let both = view.get(&attribute).zip(split.get(&attribute));
-            if both.is_some_and(|(ours, theirs)| sum(Some(ours)) != sum(Some(theirs))) {
+        for (attribute, nature) in counterpart.varying(legacy, split) {
+            let (ours, theirs) = (view.get(&attribute), split.get(&attribute));
+            let differs = match nature {
+                // A count of a past day may be removed from one model while it is copied to the other. It decides nothing.
+                Nature::Sum => ours.is_some() && theirs.is_some() && sum(ours) != sum(theirs),
+                Nature::Field => ours != theirs,
+                Nature::Stamp => false,
+            };
+            if differs {
                 differences.push(Difference { concern, record: counterpart.split().sk().to_owned(), attribute });
             }
         }

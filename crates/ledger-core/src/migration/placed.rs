@@ -9,7 +9,7 @@ use super::plan::{Concern, Stage};
 use super::record::{self, GodRecord, Stale};
 use super::setting::{Layout, Migration};
 use crate::dynamo::Item;
-use crate::keys::Key;
+use crate::keys::{self, Key};
 use crate::transaction::{Action, BuildError, Clause, MAX_ITEMS, Reason, ReasonCode, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
@@ -164,6 +164,11 @@ struct Draft {
 impl Placing<'_> {
     fn place(&mut self, position: usize, item: &TransactItem) -> Result<(), BuildError> {
         let Some(migration) = self.migration else { return self.guarded(position, item.clone(), None, item) };
+        // The legacy model has no aggregates beside a balance: they move with the concern of the aggregates.
+        if let Some((rest, apart)) = item.with_aggregates_apart(keys::metrics_of(&item.key().partition())) {
+            self.place(position, &rest)?;
+            return self.place(position, &apart);
+        }
         let Some(counterpart) = Counterpart::of(item.key()) else {
             let (entry, legacy) = history::in_both(item, migration.phase.stage(Concern::History));
             self.guarded(position, entry, None, item)?;

@@ -3,11 +3,10 @@
 use super::plan::{Concern, Model, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::Tenant;
-use crate::keys::Shards;
 use crate::money::AssetSpec;
 use crate::tenants;
 pub(super) use crate::terms::{CONTRACTED_AT, MIGRATION as ATTRIBUTE};
-use crate::terms::{RecordVersion, TenantTerms};
+use crate::terms::{EntryTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Transaction};
 
@@ -31,8 +30,8 @@ pub struct Migration {
     pub contracting: bool,
     /// The assets of the tenant's terms.
     pub assets: Vec<AssetSpec>,
-    /// The number of shards of the due index entries of the outbox.
-    pub due_shards: Shards,
+    /// What the journal entries of adoptions take from them.
+    pub entries: EntryTerms,
 }
 
 /// Where a tenant's customers are kept.
@@ -74,16 +73,16 @@ impl Layout {
             return stored.timestamp(CONTRACTED_AT).map(|_| Self::Split);
         }
         // A tenant that migrates has no versions of its terms.
-        let terms = TenantTerms::of_attributes(config)?;
-        match terms.records {
-            RecordVersion::V1 => Migration::read(stored, &terms).map(Self::Migrating),
-            // The legacy model has no place for them.
-            RecordVersion::V2
-            | RecordVersion::V3
-            | RecordVersion::V4
-            | RecordVersion::V5
-            | RecordVersion::V6
-            | RecordVersion::V7 => Err(ItemError::invalid(RecordVersion::ATTRIBUTE)),
+        Migration::read(stored, &TenantTerms::of_attributes(config)?).map(Self::Migrating)
+    }
+
+    /// Whether the legacy model holds customers. They are in no lists, and what it has no place for is refused: how a
+    /// name is read, a closed wallet, another sign-in, limits of one account.
+    #[must_use]
+    pub const fn is_migrating(&self) -> bool {
+        match self {
+            Self::Split => false,
+            Self::Migrating(_) => true,
         }
     }
 }
@@ -97,7 +96,7 @@ impl Migration {
 
     fn of(phase: Phase, fence: Fence, since: Timestamp, terms: &TenantTerms) -> Self {
         let assets = terms.assets.values().map(|terms| terms.spec.clone()).collect();
-        Self { phase, fence, since, contracting: false, assets, due_shards: terms.due_shards }
+        Self { phase, fence, since, contracting: false, assets, entries: terms.of_entry() }
     }
 
     fn read(stored: &Item, terms: &TenantTerms) -> Result<Self, ItemError> {
@@ -140,11 +139,10 @@ impl Migration {
 
 /// Builds the transaction that writes a tenant's first configuration; rejected if there is one.
 ///
-/// A tenant with customers in a legacy model begins in that model's first phase, and writes records of version 1 until
-/// its migration has ended.
+/// A tenant with customers in a legacy model begins in that model's first phase.
 ///
 /// # Errors
-/// [`BuildError::RecordsOfLegacy`] if such a tenant's terms have another version.
+/// [`BuildError`], which a transaction of this form never causes.
 pub fn open_tenant(
     id: &Tenant,
     terms: &TenantTerms,
@@ -152,17 +150,6 @@ pub fn open_tenant(
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let Some(model) = legacy else { return tenants::open(id, terms, now) };
-    match terms.records {
-        RecordVersion::V1 => {}
-        RecordVersion::V2
-        | RecordVersion::V3
-        | RecordVersion::V4
-        | RecordVersion::V5
-        | RecordVersion::V6
-        | RecordVersion::V7 => {
-            return Err(BuildError::RecordsOfLegacy);
-        }
-    }
     let mut configuration = terms.item();
     configuration.extend(Migration::first(model, terms, now).config());
     tenants::first_configuration(id, configuration, now)

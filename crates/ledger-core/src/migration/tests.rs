@@ -11,6 +11,7 @@ use crate::dynamo::{Item, Value};
 use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition, Shards, attr, metrics_of};
 use crate::money::{AssetSpec, RegionalKey};
+use crate::terms::EntryTerms;
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, TransactItem};
 
@@ -37,7 +38,7 @@ fn migration(model: Model, phase: u8, fence: i64) -> Migration {
         since: now(),
         contracting: false,
         assets: vec![AssetSpec::ECOPAY, AssetSpec::POINT, aoba],
-        due_shards: Shards::ONE,
+        entries: EntryTerms::first(Shards::ONE),
     }
 }
 

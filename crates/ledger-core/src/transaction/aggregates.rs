@@ -17,13 +17,25 @@ const CO2: &str = "co2";
 
 impl TransactItem {
     /// Builds the action on the item `METRICS`, which need not exist.
-    pub(crate) fn metrics(key: Key, change: MetricsChange, now: Timestamp) -> Self {
+    pub(crate) fn metrics(key: Key, change: MetricsChange, now: Value) -> Self {
         let additions = change.additions().into_iter();
         let update = additions.fold(Update::new(), |update, (aggregate, placeholder, _, value)| {
             update.add(aggregate.in_metrics(), placeholder, value)
         });
-        let item = Self::update(Role::Metrics, key, update.set(attr::UPDATED_AT, "ua", Value::s(now)), Vec::new());
-        item.counting(change)
+        Self::update(Role::Metrics, key, update.set(attr::UPDATED_AT, "ua", now), Vec::new()).counting(change)
+    }
+
+    /// This action without its change of the aggregates beside a balance, and that change as an action on the item
+    /// `METRICS`; `None` if it changes none there.
+    pub(crate) fn with_aggregates_apart(&self, metrics: Key) -> Option<(Self, Self)> {
+        let (Action::Update(update), Some(change)) = (&self.action, self.aggregates()) else { return None };
+        if !self.counts_beside_balance() {
+            return None;
+        }
+        let now = update.set_to(attr::UPDATED_AT)?.clone();
+        let apart = Self::metrics(metrics, change.clone(), now);
+        let rest = self.clone().changing(|update| update.without(|name| name.starts_with(BESIDE_BALANCE)));
+        Some((rest.not_counting(), apart))
     }
 
     /// Adds a change of the aggregates beside the balance that this action changes or checks. Its guards stay as they

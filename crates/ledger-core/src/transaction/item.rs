@@ -108,6 +108,11 @@ impl TransactItem {
         self
     }
 
+    pub(super) fn not_counting(mut self) -> Self {
+        self.aggregates = None;
+        self
+    }
+
     /// Its change of a customer's aggregates.
     pub(crate) fn aggregates(&self) -> Option<&MetricsChange> {
         self.aggregates.as_ref()

@@ -124,9 +124,6 @@ pub enum BuildError {
     /// A customer's payment or refund that does not change the aggregates once by what its entry says.
     #[error("the aggregates do not change once by what the entry says")]
     AggregatesOfEntry,
-    /// A tenant in a legacy model that would write records that the legacy model has no place for.
-    #[error("a tenant that migrates from a legacy model writes records of version 1")]
-    RecordsOfLegacy,
     /// Two values use one placeholder.
     #[error("an expression uses one placeholder twice ({0:?})")]
     Placeholder(Role),

@@ -352,7 +352,7 @@ fn payment_entry(co2: &str) -> Option<Entry> {
 #[test]
 fn aggregates_change_once_by_what_the_entry_says() {
     let beside = || debit("100").with_aggregates(paid("1"), now());
-    let metrics = |of| TransactItem::metrics(keys::metrics(&tenant(), customer(of)), paid("1"), now());
+    let metrics = |of| TransactItem::metrics(keys::metrics(&tenant(), customer(of)), paid("1"), Value::s(now()));
     assert!(seal(payment_entry("1"), vec![beside()]).is_ok());
     assert!(seal(payment_entry("1"), vec![debit("100"), metrics(1)]).is_ok());
     for (entry, items) in [

@@ -99,7 +99,7 @@ pub struct FiguresView {
     /// The number of cards that changed on the day; likewise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_cards: Option<u64>,
-    /// The number of customers that were opened on the day; absent also if the tenant's records have no lists.
+    /// The number of customers that were opened on the day; absent also if the tenant's customers are in no lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub new_customers: Option<u64>,
 }

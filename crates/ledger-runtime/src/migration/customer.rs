@@ -1,8 +1,10 @@
 //! Processes one customer in a pass.
 
 use crate::app::App;
-use crate::dynamo::{CustomerMoveError, ReadError};
+use crate::dynamo::{CustomerMoveError, ReadError, WriteError};
 use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::finding::{Indexing, IndexingError, Kept};
+use ledger_core::idempotency::MarkerKeys;
 use ledger_core::keys::Partition;
 use ledger_core::migration::{
     BalanceLocation, Concern, Contraction, Copying, CustomerRef, Difference, Migration, PassKind, contract, copy,
@@ -38,6 +40,8 @@ pub(super) struct Passing<'a> {
     pub(super) app: &'a App,
     pub(super) migration: &'a Migration,
     pub(super) kind: PassKind,
+    /// The keys of what customers are looked up by, while God Records are emptied.
+    pub(super) lookups: Option<&'a MarkerKeys>,
 }
 
 impl Passing<'_> {
@@ -168,7 +172,10 @@ impl Passing<'_> {
                 continue;
             }
             match contract(self.migration, customer_ref, &seen).map_err(CustomerMoveError::Unreadable)? {
-                Contraction::Done => return Ok(CustomerPass { changed, left: None }),
+                Contraction::Done => {
+                    changed |= self.list(customer_ref).await?;
+                    return Ok(CustomerPass { changed, left: None });
+                }
                 Contraction::Fenced => return Err(CustomerMoveError::Fenced),
                 Contraction::NotCopied(concern) => {
                     if concern == Concern::History {
@@ -180,6 +187,35 @@ impl Passing<'_> {
                     self.expire(customer_ref).await?;
                     changed |= dynamo.change(&change).await?;
                 }
+            }
+        }
+        Err(CustomerMoveError::Busy)
+    }
+
+    /// Adds what lists and searches find the customer by: a God Record has none of it. Returns whether any was missing.
+    async fn list(&self, customer_ref: &CustomerRef) -> Result<bool, CustomerMoveError> {
+        let (dynamo, tenant) = (self.app.dynamo(), &customer_ref.tenant);
+        let profile = Partition::customer(tenant, customer_ref.customer).profile();
+        let Some((record, lookups)) = Indexing::of(&profile).zip(self.lookups) else { return Ok(false) };
+        for _ in 0..ROUNDS_MAX {
+            let items = dynamo.get_many(&record.keys()).await?;
+            let listing = match record.compare(tenant, &items, lookups) {
+                Ok(Kept::Whole) => return Ok(false),
+                Ok(Kept::Differs(_, listing)) => listing,
+                Err(IndexingError::Stored(error)) => return Err(CustomerMoveError::Unreadable(error)),
+                Err(IndexingError::Build(error)) => {
+                    return Err(CustomerMoveError::Write(WriteError::Determinate(error.to_string())));
+                }
+            };
+            match dynamo.write(&listing).await {
+                Ok(()) => return Ok(true),
+                Err(WriteError::Cancelled(_)) => {}
+                Err(
+                    error @ (WriteError::Throttled
+                    | WriteError::Determinate(_)
+                    | WriteError::Unadoptable(_)
+                    | WriteError::Indeterminate(_)),
+                ) => return Err(CustomerMoveError::Write(error)),
             }
         }
         Err(CustomerMoveError::Busy)

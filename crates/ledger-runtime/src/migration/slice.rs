@@ -6,6 +6,7 @@ use crate::dynamo::CustomerMoveError;
 use crate::problem::Problem;
 use futures::StreamExt;
 use futures::stream;
+use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{Actor, CustomerId, Tenant};
 use ledger_core::keys::Partition;
 use ledger_core::lease::Leased;
@@ -63,10 +64,14 @@ impl Slice<'_> {
         if !self.write(&taken).await? {
             return Ok(());
         }
+        let lookups = match pass.kind {
+            PassKind::Backfill | PassKind::Verify => None,
+            PassKind::Contract => self.app.lookup_keys(self.tenant).await?,
+        };
         while !self.is_over() && pass.state == PassState::Running {
             if pass.fence != self.migration.fence.number() {
                 pass.state = PassState::Superseded;
-            } else if !self.page(&mut pass, done).await? {
+            } else if !self.page(&mut pass, lookups.as_deref(), done).await? {
                 return Ok(());
             }
         }
@@ -84,7 +89,12 @@ impl Slice<'_> {
 
     /// Processes a page of the table, or the part of it that time allows. Returns `false` if another worker has the
     /// pass.
-    async fn page(&self, pass: &mut Leased<Pass>, done: &mut Migrated) -> Result<bool, Problem> {
+    async fn page(
+        &self,
+        pass: &mut Leased<Pass>,
+        lookups: Option<&MarkerKeys>,
+        done: &mut Migrated,
+    ) -> Result<bool, Problem> {
         let page = self.app.dynamo().scan_customers(self.tenant, pass.after.as_ref()).await?;
         let at_a_time = usize::try_from(pass.per_second.max(1)).unwrap_or(usize::MAX);
         for customers in page.customers.chunks(at_a_time) {
@@ -92,7 +102,7 @@ impl Slice<'_> {
                 return Ok(true);
             }
             let began = Instant::now();
-            match self.customers(pass, customers).await {
+            match self.customers(pass, lookups, customers).await {
                 Ok(()) => {}
                 Err(CustomerMoveError::Fenced) => {
                     pass.state = PassState::Superseded;
@@ -121,8 +131,13 @@ impl Slice<'_> {
         Ok(true)
     }
 
-    async fn customers(&self, pass: &mut Pass, customers: &[CustomerId]) -> Result<(), CustomerMoveError> {
-        let passing = Passing { app: self.app, migration: self.migration, kind: pass.kind };
+    async fn customers(
+        &self,
+        pass: &mut Pass,
+        lookups: Option<&MarkerKeys>,
+        customers: &[CustomerId],
+    ) -> Result<(), CustomerMoveError> {
+        let passing = Passing { app: self.app, migration: self.migration, kind: pass.kind, lookups };
         let one = |customer: CustomerId| async move {
             let customer_ref = CustomerRef { tenant: self.tenant.clone(), customer };
             (customer, passing.customer(&customer_ref).await)

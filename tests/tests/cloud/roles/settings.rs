@@ -155,10 +155,10 @@ fn environment_matches_permissions_and_code() {
             "{}: its client",
             function.id
         );
-        // What claims keys of requests, or stores the responses of operations in flight.
+        // What claims keys of requests, stores the responses of operations in flight, or lists customers.
         let seals = super::rules::code_contains(
             &function.binary,
-            &[".keyed(", "app.perform(", ".recover(", "psp_executor.apply("],
+            &[".keyed(", "app.perform(", ".recover(", "psp_executor.apply(", "migration::run_due("],
         );
         assert_eq!(opens("ReadMarkerKeys"), seals, "{}: the keys of markers", function.id);
         assert_eq!(function.environment.contains("MARKER_KEYS_SECRET_ID"), seals, "{}: their name", function.id);

@@ -111,6 +111,7 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
         "migrate",
         &[
             KEY,
+            MARKER_KEYS,
             "sqs:DeleteMessage <MigrateQueue.Arn>",
             "sqs:GetQueueAttributes <MigrateQueue.Arn>",
             "sqs:ReceiveMessage <MigrateQueue.Arn>",

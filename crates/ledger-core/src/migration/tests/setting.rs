@@ -1,8 +1,6 @@
 use super::*;
 use crate::aggregates::Aggregate;
 use crate::keys::attr;
-use crate::terms::{RecordVersion, TenantTerms};
-use crate::transaction::BuildError;
 
 /// A `CONFIG` item with a migration.
 fn config(stored: Value) -> Item {
@@ -83,50 +81,6 @@ fn invalid_setting_is_an_error_that_names_the_attribute() {
     let mut terms = config(Value::M(good()));
     terms.remove("points_rate");
     assert_eq!(read(&terms), wrong("points_rate"));
-}
-
-#[test]
-fn records_above_the_first_version_are_refused_while_migrating() {
-    let with_records = |stored: Value, records: Value| {
-        let mut config = config(stored);
-        config.insert("records".to_owned(), records);
-        Layout::read(&config).map_err(|error| error.attribute)
-    };
-    let migrating = || Value::M(good());
-    assert_eq!(with_records(migrating(), n("1")), Ok(Layout::Migrating(migration(Model::GodRecord, 20, 31))));
-    assert_eq!(with_records(migrating(), n("2")), Err("records".to_owned()));
-    // A version that this release does not know is not guessed.
-    for unknown in [n("0"), n("3"), n("1.5"), s("2")] {
-        assert_eq!(with_records(migrating(), unknown), Err("records".to_owned()));
-    }
-    let mut ended = good();
-    ended.insert("contracted_at".to_owned(), s("2023-11-14T22:13:20.000Z"));
-    assert_eq!(with_records(Value::M(ended), n("2")), Ok(Layout::Split));
-}
-
-#[test]
-fn tenant_of_a_legacy_model_is_opened_with_the_first_version_only() {
-    let terms = |records| {
-        let mut config = config(Value::M(good()));
-        config.remove("migration");
-        TenantTerms { records, ..TenantTerms::of_attributes(&config).unwrap() }
-    };
-    let tenant = customer_ref().tenant;
-    for (records, legacy, opened) in [
-        (RecordVersion::V1, None, true),
-        (RecordVersion::V2, None, true),
-        (RecordVersion::V3, None, true),
-        (RecordVersion::V1, Some(Model::GodRecord), true),
-        (RecordVersion::V2, Some(Model::GodRecord), false),
-        (RecordVersion::V2, Some(Model::HalfWay), false),
-        (RecordVersion::V3, Some(Model::GodRecord), false),
-    ] {
-        let configuration = open_tenant(&tenant, &terms(records), legacy, now());
-        match opened {
-            true => assert!(configuration.is_ok(), "{records:?} {legacy:?}"),
-            false => assert_eq!(configuration, Err(BuildError::RecordsOfLegacy), "{records:?} {legacy:?}"),
-        }
-    }
 }
 
 #[test]
