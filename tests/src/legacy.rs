@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -75,6 +75,7 @@ pub fn terms() -> TenantTerms {
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
+        ceilings: CeilingTerms::default(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

@@ -125,6 +125,20 @@ pub fn rooms_of(tenant: &Tenant, owner: TerminalOwner) -> Partition {
     }
 }
 
+/// Begins the cash rooms of an owner that is opened in the same transaction: all of the ceiling is unallotted.
+pub(crate) fn begun(owner: &Partition, ceiling: &Amount, now: Timestamp) -> TransactItem {
+    TransactItem::put_new(Role::CashRoom, owner.cash_rooms(), unallotted(ceiling, now), Failure::AlreadyExists)
+}
+
+fn unallotted(ceiling: &Amount, now: Timestamp) -> Item {
+    Item::from([
+        (CEILING.to_owned(), Value::N(ceiling.text())),
+        (UNALLOTTED.to_owned(), Value::N(ceiling.text())),
+        (attr::CREATED_AT.to_owned(), Value::s(now)),
+        (attr::UPDATED_AT.to_owned(), Value::s(now)),
+    ])
+}
+
 /// Sets the ceiling of the cash rooms of a merchant or of the operator. `seen` is the item as it was read. Fails with `CashRoomExceeded` if more
 /// than the new ceiling is allotted.
 ///
@@ -138,7 +152,7 @@ pub fn plan_ceiling(
     cx: &Context,
 ) -> Result<Planned<CeilingReceipt>, PlanRefusal> {
     let partition = rooms_of(tenant, owner);
-    let (key, text) = (partition.cash_rooms(), || Value::N(ceiling.text()));
+    let key = partition.cash_rooms();
     let mut items = Vec::new();
     let subject = match owner {
         TerminalOwner::Merchant(id) => {
@@ -150,18 +164,16 @@ pub fn plan_ceiling(
     };
     match seen {
         None => {
-            let item = Item::from([
-                (CEILING.to_owned(), text()),
-                (UNALLOTTED.to_owned(), text()),
-                (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
-                (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
-            ]);
-            items.push(TransactItem::put_new(Role::CashRoom, key, item, Failure::StalePlan));
+            items.push(TransactItem::put_new(Role::CashRoom, key, unallotted(ceiling, cx.now), Failure::StalePlan));
         }
         Some(seen) => {
             let as_read = Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.ceiling.text()));
             let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
-            let mut update = Update::new().set(CEILING, CEILING, text()).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+            let mut update = Update::new().set(CEILING, CEILING, Value::N(ceiling.text())).set(
+                attr::UPDATED_AT,
+                "ua",
+                Value::s(cx.now),
+            );
             if let Some(change) = ceiling.as_balance().checked_sub(&seen.ceiling)?.as_delta() {
                 update = update.add(UNALLOTTED, "change", Value::N(change.text()));
                 if let Some(less) = change.size().filter(|_| change.is_debit()) {

@@ -14,8 +14,8 @@
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
 //!    `returning`, `wallets`.
 //! 6. The operations, a folder or file per domain, a file per operation: `payments`, `customers`, `cards`,
-//!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `merchants`, `merchant_qr`,
-//!    `shops`, `terminals`, `cash_rooms`, `refund_rooms`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
+//!    `closing`, `asset_budgets`, `grants`, `adjustments`, `topups`, `crediting`, `settlements`, `shops`, `terminals`, `cash_rooms`,
+//!    `refund_rooms`, `merchants`, `merchant_qr`, `cash_deposits`, `cash_collections`, `tenants`, `staff`,
 //!    `settlement_runs`, `wind_downs`, `files`, `approvals`, `previews`.
 //! 7. What is derived from the books: `lists`, `trail`, `sealing`, `figures`, `migration`, `reconcile`, `events`.
 

@@ -2,6 +2,7 @@
 
 use crate::audit::Act;
 use crate::calendar::OwnSchedule;
+use crate::cash_rooms;
 use crate::crediting::VolumeExceeded;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -13,7 +14,9 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::records::RecordVersion;
+use crate::refund_rooms;
 use crate::settlements::Destination;
+use crate::terms::{CeilingTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use std::time::Duration;
@@ -152,7 +155,7 @@ pub struct MerchantReceipt {
     pub at: Timestamp,
 }
 
-/// Registers a merchant whose payments are spread over `shards` index partitions.
+/// Registers a merchant whose payments are spread over `shards` index partitions, with the ceilings of the tenant's terms.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
@@ -161,7 +164,7 @@ pub fn plan_open(
     merchant: Option<MerchantId>,
     name: &FreeText,
     shards: Shards,
-    records: RecordVersion,
+    terms: &TenantTerms,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
@@ -176,14 +179,21 @@ pub fn plan_open(
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    let key = Partition::merchant(tenant, merchant).profile();
+    let partition = Partition::merchant(tenant, merchant);
+    let CeilingTerms { refund, cash } = &terms.ceilings;
+    let act = Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}"));
+    let ceilings = [("refund_ceiling", refund), ("cash_ceiling", cash)];
+    let ceilings = ceilings.into_iter().filter_map(|(name, ceiling)| Some((name, ceiling.as_ref()?.text())));
+    let act = ceilings.fold(act, |act, (name, ceiling)| act.with(name, ceiling));
     let mut items = vec![
-        TransactItem::put_new(Role::Profile, key, profile, Failure::AlreadyExists),
-        Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}")).record(tenant, cx),
+        TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists),
+        act.record(tenant, cx),
     ];
-    if records.has_listings() {
+    if terms.records.has_listings() {
         items.push(finding::write_merchant(tenant, merchant, name.expose()));
     }
+    items.extend(refund.as_ref().map(|ceiling| refund_rooms::begun(&partition, ceiling, cx.now)));
+    items.extend(cash.as_ref().map(|ceiling| cash_rooms::begun(&partition, ceiling, cx.now)));
     Ok(planned(merchant, items, cx))
 }
 

@@ -32,9 +32,6 @@ impl RecordVersion {
     pub const ALL: [Self; 7] = [Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
     /// The newest version that this release reads and writes.
     pub const NEWEST: Self = Self::V7;
-    /// What a tenant that does not migrate from a legacy model begins with: the newest that the release before this one
-    /// reads.
-    pub const AT_OPENING: Self = Self::V5;
 
     /// The number.
     #[must_use]

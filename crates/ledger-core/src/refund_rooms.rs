@@ -52,6 +52,16 @@ impl RefundRoom {
     }
 }
 
+/// Begins the refund room of a merchant that is opened in the same transaction: all of it is room.
+pub(crate) fn begun(merchant: &Partition, ceiling: &Amount, now: Timestamp) -> TransactItem {
+    let item = Item::from([
+        (CEILING.to_owned(), Value::N(ceiling.text())),
+        (forms::ROOM.to_owned(), Value::N(ceiling.text())),
+        (attr::UPDATED_AT.to_owned(), Value::s(now)),
+    ]);
+    TransactItem::put_new(Role::RefundRoom, merchant.refund_room(), item, Failure::AlreadyExists)
+}
+
 /// Sets the ceiling of a merchant's refund room; the room changes by as much as the ceiling does. `seen` is the item as it
 /// was read. Fails with `RefundRoomExceeded` if more than the new ceiling is outstanding.
 ///

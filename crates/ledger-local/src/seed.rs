@@ -30,8 +30,9 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    RecordVersion, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -102,10 +103,11 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         limits: None,
         settlement: Some(settlement_terms()?),
         settlement_schedule: None,
-        records: RecordVersion::AT_OPENING,
+        records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
-        rooms: RoomTerms::ByHand,
-        cash_bonus: CashBonusTerms::Never,
+        rooms: RoomTerms::Settled,
+        cash_bonus: CashBonusTerms::WhenCovered,
+        ceilings: CeilingTerms { refund: Some(yen("100000")?), cash: Some(yen("1000000")?) },
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,
@@ -147,8 +149,7 @@ pub async fn legacy(
     (client, table): (&Client, &str),
 ) -> Result<(), SeedError> {
     let demo = Demo { tenant: legacy::TENANT.to_owned(), customers: Vec::new(), terminals: Vec::new(), ..demo.clone() };
-    let mut seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
-    seeder.terms.records = RecordVersion::NEWEST;
+    let seeder = Seeder { legacy: Some(legacy.model), ..Seeder::new(ledger, &demo)? };
     seeder.tenant().await?;
     seeder.seed_parties(&demo).await?;
     seeder.members(&demo).await?;
@@ -208,11 +209,10 @@ impl<'a> Seeder<'a> {
             let id = MerchantId::parse(id).map_err(failed)?;
             let name = text(&format!("Aoba Coffee {}", at.saturating_add(1)))?;
             let seed = Seed::new(Operation::MerchantOpen, at);
-            self.perform(seed, |cx| {
-                merchants::plan_open(tenant, Some(id), &name, shards, self.terms.records, actor, &cx)
-            })
-            .await?;
+            self.perform(seed, |cx| merchants::plan_open(tenant, Some(id), &name, shards, &self.terms, actor, &cx))
+                .await?;
         }
+        let lookups = self.ledger.lookup_keys().await.map_err(|problem| failed(problem.detail()))?;
         for (at, id) in demo.customers.iter().enumerate() {
             let open = CustomerOpen {
                 tenant: tenant.clone(),
@@ -224,7 +224,7 @@ impl<'a> Seeder<'a> {
                 phone: None,
             };
             let seed = Seed::new(Operation::CustomerOpen, at);
-            self.perform(seed, |cx| customers::open::plan(&open, &self.terms, None, &cx)).await?;
+            self.perform(seed, |cx| customers::open::plan(&open, &self.terms, lookups.as_deref(), &cx)).await?;
         }
         let owner = demo.customers.first().map(|id| CustomerId::parse(id)).transpose().map_err(failed)?;
         for (at, id) in demo.cards.iter().enumerate() {
@@ -248,10 +248,7 @@ impl<'a> Seeder<'a> {
     /// Allots cash room to a terminal, so that it can load cards.
     async fn cash_room(&self, (terminal, owner): (TerminalId, TerminalOwner), at: usize) -> Result<(), SeedError> {
         let (tenant, by) = (&self.tenant, (Actor::Staff(self.staff), None));
-        let yen = |text| Amount::parse(&AssetSpec::ECOPAY, text).map_err(failed);
-        let (ceiling, room) = (yen("1000000")?, RoomChange::Allot(yen("500000")?));
-        let seed = Seed::new(Operation::CashCeiling, at);
-        self.perform(seed, |cx| cash_rooms::plan_ceiling((tenant, owner), None, &ceiling, by, &cx)).await?;
+        let room = RoomChange::Allot(Amount::parse(&AssetSpec::ECOPAY, "500000").map_err(failed)?);
         let seed = Seed::new(Operation::CashRoom, at);
         self.perform(seed, |cx| cash_rooms::plan_room(tenant, (terminal, owner), (&room, self.terms.records), by, &cx))
             .await
@@ -323,6 +320,7 @@ impl<'a> Seeder<'a> {
         let code: EnrolmentCode = planned.receipt.code.clone();
         let key = format!("enrol-{}", cx.resource_id);
         let claim = self.claim(self.staff, Operation::EnrolmentCode, &key)?;
+        let claim = self.ledger.formed(claim).await.map_err(|problem| failed(problem.detail()))?;
         settled(
             self.ledger
                 .perform(claim, Admission::Execute, |_| async { Ok(planned.clone()) }, |_| with_secret(answer()))
@@ -365,6 +363,7 @@ impl<'a> Seeder<'a> {
         let claim = self.claim(seed.staff, seed.operation, &format!("demo-{}-{}", seed.operation, seed.at))?;
         let context = seed.context(claim.now);
         let plan = |_minted: Context| async { plan(context).map_err(Into::into) };
+        let claim = self.ledger.formed(claim).await.map_err(|problem| failed(problem.detail()))?;
         settled(self.ledger.perform(claim, Admission::Execute, plan, |_| answer()).await)
     }
 
@@ -416,7 +415,7 @@ impl Seed {
             resource_id: self.id(ID_RESOURCE),
             audit_id: AuditId::new(self.id(ID_AUDIT)),
             secret: [0; 16],
-            lists_acts: false,
+            lists_acts: true,
         }
     }
 }

@@ -29,9 +29,7 @@ use ledger_core::migration::{self, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{
-    ApprovalTerms, CashBonusTerms, CashTerms, GrantLimits, RecordVersion, RoomTerms, StaffSource, TenantTerms,
-};
+use ledger_core::terms::{ApprovalTerms, GrantLimits, RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::problem::Problem;
@@ -199,12 +197,8 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
-    // Contraction lists a migrated customer, and later versions have lists.
-    let records = if legacy.is_some() { RecordVersion::NEWEST } else { RecordVersion::AT_OPENING };
-    let (cash, rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
-    let cash_bonus = CashBonusTerms::WhenCovered;
     let approvals = ApprovalTerms::Required(GrantLimits::default());
-    let terms = TenantTerms { records, cash, rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms };
+    let terms = TenantTerms { staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -281,6 +275,7 @@ mod tests {
     use crate::testing::TempDir;
     use crate::{member_args, seed, table};
     use ledger_core::keys;
+    use ledger_core::terms::{CashBonusTerms, CashTerms, RoomTerms};
     use ledger_runtime::clock::Clock;
     use ledger_runtime::dynamo::Dynamo;
     use ledger_runtime::entropy::Entropy;
@@ -313,15 +308,13 @@ mod tests {
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
         let approvals = ApprovalTerms::Required(GrantLimits::default());
-        let (rooms, cash_bonus) = (RoomTerms::Settled, CashBonusTerms::WhenCovered);
-        let opened = TenantTerms { rooms, cash_bonus, staff: StaffSource::Records, approvals, ..terms.clone() };
+        let opened = TenantTerms { staff: StaffSource::Records, approvals, ..terms.clone() };
         assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened);
-        assert_eq!(opened.records, RecordVersion::AT_OPENING);
+        assert_eq!(opened.records, RecordVersion::NEWEST);
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        let legacy = TenantTerms { records: RecordVersion::NEWEST, ..opened };
-        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), legacy);
+        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened, "as every other tenant");
 
         let mut changed = terms;
         changed.topup = None;
@@ -340,7 +333,13 @@ mod tests {
         let client = table::client(&url).await;
         table::ensure(&client, &url, "ledger").await.unwrap();
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
-        let first = TenantTerms { records: RecordVersion::V1, cash: CashTerms::Clearing, ..seed::terms().unwrap() };
+        let first = TenantTerms {
+            records: RecordVersion::V1,
+            cash: CashTerms::Clearing,
+            rooms: RoomTerms::ByHand,
+            cash_bonus: CashBonusTerms::Never,
+            ..seed::terms().unwrap()
+        };
         let slug = |slug: &str| Tenant::parse(slug).unwrap();
         for (tenant, legacy) in [("aoba", None), ("legacy", Some(Model::GodRecord))] {
             let opened = migration::open_tenant(&slug(tenant), &first, legacy, ledger.clock().now()).unwrap();

@@ -7,9 +7,9 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, HoldHours, KeyPhase, RecordVersion,
-    RegistrationNumber, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
+    RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms,
+    TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct TermsError {
 struct File {
     assets: BTreeMap<String, AssetFile>,
     card: CardFile,
+    /// The most cash that the tills of a merchant may take when it is opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cash_ceiling: Option<String>,
     co2: Co2File,
     #[serde(default = "due_shards_default")]
     due_shards: u32,
@@ -36,6 +39,9 @@ struct File {
     hold_hours: Option<u32>,
     key_phase: String,
     points_rate: String,
+    /// What a merchant may refund when it is opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refund_ceiling: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests_per_second: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,6 +127,7 @@ struct SenderFile {
 pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
     let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
     let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
+    let yen = |field: &str, text: Option<&str>| text.map(|text| amount(field, &AssetSpec::ECOPAY, text)).transpose();
     let mut assets = BTreeMap::new();
     for (name, asset) in &file.assets {
         let terms = asset_terms(name, asset)?;
@@ -163,10 +170,14 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         settlement_schedule: schedule.transpose()?,
-        records: RecordVersion::AT_OPENING,
+        records: RecordVersion::NEWEST,
         cash: CashTerms::OwedByMerchant,
-        rooms: RoomTerms::ByHand,
-        cash_bonus: CashBonusTerms::Never,
+        rooms: RoomTerms::Settled,
+        cash_bonus: CashBonusTerms::WhenCovered,
+        ceilings: CeilingTerms {
+            refund: yen("refund_ceiling", file.refund_ceiling.as_deref())?,
+            cash: yen("cash_ceiling", file.cash_ceiling.as_deref())?,
+        },
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,
@@ -274,6 +285,7 @@ pub fn text(terms: &TenantTerms) -> String {
             cap: terms.card_cap.text(),
             pin_above: terms.card_pin.is_used().then(|| terms.card_pin.text()),
         },
+        cash_ceiling: terms.ceilings.cash.as_ref().map(Amount::text),
         co2: Co2File {
             kg_per_yen: terms.co2.rate.text(),
             source: terms.co2.source.clone(),
@@ -283,6 +295,7 @@ pub fn text(terms: &TenantTerms) -> String {
         hold_hours: terms.hold_hours.map(HoldHours::hours),
         key_phase: terms.key_phase.name().to_owned(),
         points_rate: terms.points_rate.text(),
+        refund_ceiling: terms.ceilings.refund.as_ref().map(Amount::text),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
         settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
             fee_rate: settlement.fee_rate.text(),

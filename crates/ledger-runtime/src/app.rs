@@ -335,10 +335,7 @@ impl App {
         if !self.terms(tenant).await?.records.has_listings() {
             return Ok(None);
         }
-        match self.ledger().keyed_form().await? {
-            MarkerForm::Keyed(keys) => Ok(Some(keys)),
-            MarkerForm::Plain => Ok(None),
-        }
+        self.ledger().lookup_keys().await
     }
 
     /// The form, and whether markers of refused payments are listed.

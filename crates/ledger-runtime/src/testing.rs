@@ -275,6 +275,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         cash: ledger_core::terms::CashTerms::Clearing,
         rooms: ledger_core::terms::RoomTerms::ByHand,
         cash_bonus: ledger_core::terms::CashBonusTerms::Never,
+        ceilings: ledger_core::terms::CeilingTerms::default(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

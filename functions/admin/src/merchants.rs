@@ -10,6 +10,7 @@ use ledger_core::ids::MerchantId;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::merchants::{self, MerchantChange, MerchantReceipt, MerchantStatus};
 use ledger_core::operation::Operation;
+use ledger_core::plan::Context;
 use ledger_core::settlements::Destination;
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
@@ -85,9 +86,9 @@ pub(crate) async fn create(
     let shards = shards(body.shards)?.unwrap_or(Shards::MERCHANT_DEFAULT);
     let fields = Fields::new().with_some("merchant_id", id).with("name", name.as_sent()).with("shards", shards.count());
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| {
-        let records = app.terms(who.tenant()).await?.records;
-        Ok(merchants::plan_open(who.tenant(), id, &name.text()?, shards, records, who.actor(), &cx)?)
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
+        Ok(merchants::plan_open(who.tenant(), id, &name.text()?, shards, &terms, who.actor(), &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {

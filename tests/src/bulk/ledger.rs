@@ -17,8 +17,8 @@ use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
@@ -98,8 +98,8 @@ impl Ledger {
         for number in 1..=merchants {
             let MerchantTerms { id, name, shards, .. } = ledger.add_merchant(number);
             let cx = ledger.cx();
-            let (records, by) = (ledger.terms.records, Actor::Staff(staff(1)));
-            let plan = merchants::plan_open(&ledger.tenant, Some(id), &text(&name), shards, records, by, &cx);
+            let (terms, by) = (&ledger.terms, Actor::Staff(staff(1)));
+            let plan = merchants::plan_open(&ledger.tenant, Some(id), &text(&name), shards, terms, by, &cx);
             let plan = plan.expect("it can be registered");
             ledger.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOpen);
         }
@@ -385,6 +385,7 @@ fn terms() -> TenantTerms {
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
+        ceilings: CeilingTerms::default(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

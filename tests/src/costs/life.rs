@@ -42,7 +42,7 @@ struct Measured {
 /// When a worker leaves a record undone.
 pub async fn measure() -> (Vec<LifeStep>, Vec<Storage>) {
     let (some, others) = Subject::ALL.split_at(Subject::ALL.len() / 2);
-    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of, RecordVersion::AT_OPENING)));
+    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of, RecordVersion::V5)));
     let (some, others) = (some.await.expect("measured"), others.await.expect("measured"));
     let (mut lives, mut storage, mut settlement) = (Vec::new(), Vec::new(), None);
     for Measured { subject, busy, thin } in some.into_iter().chain(others) {

@@ -117,8 +117,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::MerchantOpen { name, shards, actor } => {
             let shards = Shards::new(shards.parse().unwrap()).unwrap();
-            let (name, records) = (decode::text(name), world.records());
-            merchants::plan_open(tenant, None, &name, shards, records, decode::actor(actor), cx)?.draft
+            let name = decode::text(name);
+            merchants::plan_open(tenant, None, &name, shards, &world.terms(), decode::actor(actor), cx)?.draft
         }
         Does::MerchantPatch { merchant: id, name, status, actor, reason } => {
             let id = MerchantId::parse(id).unwrap();

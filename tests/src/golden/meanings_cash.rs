@@ -17,6 +17,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("cash_room", EXISTS) if !of_terminal => vec![(Old::Absent, exceeded)],
         ("refund", NEW) if sk.starts_with("DEPOSIT_REVERSED#") => vec![(Old::KeyOnly, wrong)],
         ("cash_room", NEW) if sk.starts_with("COLLECTION#") => vec![(Old::KeyOnly, "rejected already_exists")],
+        ("cash_room", NEW) if does == "merchant_open" => vec![(Old::KeyOnly, "rejected already_exists")],
         ("cash_room", NEW) => vec![(Old::KeyOnly, stale)],
         ("cash_room", "#merchant_id = :merchant_id") => {
             vec![(Old::With("merchant_id", s("another")), if does == "cash" { stale } else { wrong })]

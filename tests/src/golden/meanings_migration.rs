@@ -19,7 +19,11 @@ fn number(number: &str) -> Json {
 
 /// A difference from the item that was read.
 fn not_as_read(clause: &str) -> Old {
-    let path = |placeholders: &str| placeholders.replace('#', "");
+    // The name of a card has an id, whose `-` a placeholder has not.
+    let path = |placeholders: &str| match placeholders.replace('#', "").split_once("card_") {
+        Some((before, id)) => format!("{before}card_{}", id.replace('_', "-")),
+        None => placeholders.replace('#', ""),
+    };
     if clause == FREE {
         return Old::Written;
     }

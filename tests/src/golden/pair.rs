@@ -74,6 +74,13 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "the terms have ceilings of merchants",
+        lines: &[
+            "Update tenant CONFIG with update REMOVE #cash_ceiling",
+            "Update tenant CONFIG with update REMOVE #refund_ceiling",
+        ],
+    },
+    Rule {
         name: "a customer is listed and searched",
         lines: &[
             "Put customer PROFILE with attribute owner_pk S",

@@ -13,7 +13,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{CashTerms, RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{CashBonusTerms, CashTerms, CeilingTerms, RecordVersion, RoomTerms, StaffSource, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -65,6 +65,18 @@ pub(super) enum Tokens {
     Dev,
 }
 
+/// The demo's terms under version 5 of the records, with every other switch off that a tenant may have off.
+pub(super) fn old_terms() -> TenantTerms {
+    TenantTerms {
+        records: RecordVersion::V5,
+        cash: CashTerms::Clearing,
+        rooms: RoomTerms::ByHand,
+        cash_bonus: CashBonusTerms::Never,
+        ceilings: CeilingTerms::default(),
+        ..seed::terms().expect("the demo's terms")
+    }
+}
+
 impl World {
     /// A tenant with the demo's terms on the shared stack, except that cash is posted to `cash_clearing`. No other test
     /// may use the slug.
@@ -84,8 +96,7 @@ impl World {
 
     /// A tenant with changed terms on a stack.
     pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
-        let terms = seed::terms().expect("the demo's terms");
-        let mut terms = TenantTerms { cash: CashTerms::Clearing, ..terms };
+        let mut terms = old_terms();
         change(&mut terms);
         Self::opened(host, tenant, &terms, None, Clock::system()).await
     }
@@ -97,8 +108,7 @@ impl World {
 
     /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
-        let terms = seed::terms().expect("the demo's terms");
-        let terms = TenantTerms { records: RecordVersion::NEWEST, cash: CashTerms::Clearing, ..terms };
+        let terms = TenantTerms { records: RecordVersion::NEWEST, ..old_terms() };
         Self::opened(host, tenant, &terms, Some(model), clock).await
     }
 

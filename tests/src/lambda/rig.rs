@@ -1,7 +1,7 @@
 //! The functions' binaries over a local stack with the demo data: started with the variables that they need, and called
 //! with events that are renewed as API Gateway, Stripe and a terminal make them.
 
-use super::{Bucket, Function, Queue, events, names};
+use super::{Bucket, Function, Queue, Secrets, events, names};
 use crate::binaries;
 use crate::cloud::proxy;
 use crate::http::{Host, Terminal, World, settling};
@@ -21,6 +21,8 @@ pub struct Rig {
     pub queue: Queue,
     /// The buckets for exports and reports.
     pub bucket: Bucket,
+    /// The secrets of the functions.
+    secrets: Secrets,
     /// An open settlement.
     pub settlement: SettlementRef,
     /// The URL of the store for the functions.
@@ -48,8 +50,11 @@ impl Rig {
         world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
         let settlement = settling::opened(&world, &merchant).await;
         let (queue, bucket) = (Queue::start().await, Bucket::start().await);
+        let stripe = stack.stripe();
+        let webhooks: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
+        let secrets = Secrets::start(stripe.api_key.expose(), &webhooks).await;
         let store = proxy::listen(stack.dynamodb_url()).await;
-        Self { world, terminal, settlement, queue, bucket, store, host, binaries: binaries.to_owned() }
+        Self { world, terminal, settlement, queue, bucket, secrets, store, host, binaries: binaries.to_owned() }
     }
 
     /// The URL of the store for the functions; its proxy rejects what DynamoDB rejects.
@@ -68,16 +73,14 @@ impl Rig {
     #[must_use]
     pub fn variables(&self, store: &str) -> Vec<(String, String)> {
         let stripe = self.host.stack().stripe();
-        let secrets: Vec<&str> = stripe.webhook_secrets.iter().map(|secret| secret.expose().as_str()).collect();
         let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let own = [
             set("TABLE_NAME", self.host.stack().table()),
             set("LEDGER_ENDPOINT_URL", store),
-            set("STRIPE_API_KEY", stripe.api_key.expose()),
-            set("STRIPE_WEBHOOK_SECRET", &secrets.join(",")),
             set("STRIPE_BASE_URL", &stripe.base_url),
         ];
-        own.into_iter().chain(self.queue.variables()).chain(self.bucket.variables()).collect()
+        let others = self.queue.variables().into_iter().chain(self.bucket.variables());
+        own.into_iter().chain(self.secrets.variables()).chain(others).collect()
     }
 
     /// Starts a function, and waits until it asks for its first event.

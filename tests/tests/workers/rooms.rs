@@ -2,12 +2,14 @@
 
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
+use ledger_core::terms::TenantTerms;
+use ledger_local::seed;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{n, text};
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Answer, Call, Merchant, World};
+use ledger_tests::http::{Answer, Call, Host, Merchant, World};
 use ledger_tests::share;
 use serde_json::{Value, json};
 
@@ -45,6 +47,33 @@ async fn settled(shop: &Settling) -> Value {
 async fn is_clean(world: &World) {
     let report = world.reconciled().await;
     assert_eq!(report["status"], "clean", "{report}");
+}
+
+/// A tenant as `tenant open` opens it, but for people: a merchant refunds on its first day, and no more than its ceiling.
+#[tokio::test]
+async fn merchant_begins_with_the_ceilings_of_the_terms() {
+    let open = |terms: &mut TenantTerms| *terms = seed::terms().expect("the demo's terms");
+    let world = World::with_terms(Host::fresh(), "rooms-first-day", open).await;
+    let merchant = world.merchant().await;
+    assert_eq!(refund_room(&world, &merchant).await, ["100000", "100000", "0"]);
+    assert_eq!(cash_room(&world, &merchant).await, ["1000000", "0"]);
+    let customer = world.customer_with("40000").await;
+    for left in ["60000", "20000"] {
+        let payment = world.api.settle(&customer.pays(&merchant, "40000")).await.good().text("/payment_id");
+        let _ = world.api.settle(&merchant.refunds(&payment, "40000")).await.good();
+        assert_eq!(refund_room(&world, &merchant).await[1], left);
+    }
+    let payment = world.api.settle(&customer.pays(&merchant, "40000")).await.good().text("/payment_id");
+    assert_eq!(code(&world.api.settle(&merchant.refunds(&payment, "20001")).await), exceeded());
+    let terminal = world.terminal(&merchant).await;
+    let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
+    let _ = world.operator(&path, &json!({"allot": "1000000"})).await.good();
+    assert_eq!(cash_room(&world, &merchant).await, ["0", "0"]);
+    let opened = world.books().await;
+    let act = opened.under("AUDIT#").find(|(_, _, act)| text(act, "action") == "merchant_open").expect("an act").2;
+    let details = format!("{:?}", act["details"]);
+    assert!(details.contains("100000") && details.contains("1000000"), "{details}");
+    is_clean(&world).await;
 }
 
 /// A merchant is paid for a year's payments, refunds them all at once, and is gone.

@@ -25,8 +25,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -54,12 +54,11 @@ fn tenant() -> Tenant {
 }
 
 fn terms() -> TenantTerms {
-    let spec = AssetSpec::POINT;
-    let asset = AssetTerms { transferable: false, ..AssetTerms::running(spec.clone(), None) };
+    let asset = AssetTerms { transferable: false, ..AssetTerms::running(AssetSpec::POINT, None) };
     TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::Mandatory,
-        assets: BTreeMap::from([(spec.asset().clone(), asset)]),
+        assets: BTreeMap::from([(Asset::Point, asset)]),
         co2: Co2Terms { rate: Rate::parse("0.01").unwrap(), source: "test".to_owned(), version: "1".to_owned() },
         points_rate: Rate::parse("0.01").unwrap(),
         card_cap: Amount::parse(&AssetSpec::ECOPAY, "50000").unwrap(),
@@ -77,6 +76,7 @@ fn terms() -> TenantTerms {
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
+        ceilings: CeilingTerms::default(),
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
         sign_ins: SignInTerms::OwnIds,

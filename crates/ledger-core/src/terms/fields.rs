@@ -41,6 +41,8 @@ pub enum TermsField {
     CardCap,
     /// The yen above which a card's payment needs the PIN.
     CardPinAbove,
+    /// The most cash, in yen, that the tills of a merchant may take when it is opened.
+    CashCeiling,
     /// Kg of CO2 per yen.
     Co2Rate,
     /// Where the CO2 rate comes from.
@@ -57,6 +59,8 @@ pub enum TermsField {
     LimitsSuspend,
     /// Points per yen paid.
     PointsRate,
+    /// What a merchant may refund, in yen, when it is opened.
+    RefundCeiling,
     /// The tenant's requests in a second.
     RequestsPerSecond,
     /// Yen of fee per yen settled.
@@ -100,52 +104,6 @@ pub struct TermsFieldChange {
 pub struct TermsChanges(Vec<TermsFieldChange>);
 
 impl TermsField {
-    /// The fields that every tenant has, whatever its assets and limits are.
-    const SINGLE: [(Self, &'static str); 17] = [
-        (Self::CardBonusRate, "card.bonus_rate"),
-        (Self::CardCap, "card.cap"),
-        (Self::CardPinAbove, "card.pin_above"),
-        (Self::Co2Rate, "co2.kg_per_yen"),
-        (Self::Co2Source, "co2.source"),
-        (Self::Co2Version, "co2.version"),
-        (Self::HoldHours, "hold_hours"),
-        (Self::LimitsSuspend, "limits.suspend"),
-        (Self::PointsRate, "points_rate"),
-        (Self::RequestsPerSecond, "requests_per_second"),
-        (Self::SettlementFeeRate, "settlement.fee_rate"),
-        (Self::SettlementRegistration, "settlement.registration_number"),
-        (Self::SettlementSchedule, "settlement.schedule"),
-        (Self::SettlementTaxRate, "settlement.tax_rate"),
-        (Self::SpentPoints, "spent_points"),
-        (Self::TopupAbandonedAfter, "topup.abandoned_after_s"),
-        (Self::TopupPointsRate, "topup.points_rate"),
-    ];
-
-    /// Parses a name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        if let Some((field, _)) = Self::SINGLE.into_iter().find(|(_, known)| *known == name) {
-            return Some(field);
-        }
-        let parts: Vec<&str> = name.split('.').collect();
-        let named = |text: &str| Asset::parse(text).ok();
-        match parts.as_slice() {
-            ["assets", name, "budgeted"] => named(name).map(Self::AssetBudgeted),
-            ["assets", name, "cap"] => named(name).map(Self::AssetCap),
-            ["assets", name, "scale"] => named(name).map(Self::AssetScale),
-            ["assets", name, "spendable"] => named(name).map(Self::AssetSpendable),
-            ["assets", name, "state"] => named(name).map(Self::AssetState),
-            ["assets", name, "transferable"] => named(name).map(Self::AssetTransferable),
-            ["grant_limits", name] => named(name).map(Self::GrantLimit),
-            ["limits", holder, name, rule] => {
-                let (holder, rule) = (Holder::parse(holder)?, Rule::parse(rule)?);
-                let is_known = holder.kinds().contains(&rule.kind) && holder.periods().contains(&rule.period);
-                named(name).filter(|_| is_known).map(|asset| Self::Limit(holder, asset, rule))
-            }
-            _ => None,
-        }
-    }
-
     /// The value in a tenant's terms; `None` if the field is not set.
     #[must_use]
     pub fn value(&self, terms: &TenantTerms) -> Option<String> {
@@ -161,6 +119,7 @@ impl TermsField {
             Self::CardBonusRate => Some(terms.card_bonus_rate.text()),
             Self::CardCap => Some(terms.card_cap.text()),
             Self::CardPinAbove => terms.card_pin.is_used().then(|| terms.card_pin.text()),
+            Self::CashCeiling => terms.ceilings.cash.as_ref().map(Amount::text),
             Self::Co2Rate => Some(terms.co2.rate.text()),
             Self::Co2Source => Some(terms.co2.source.clone()),
             Self::Co2Version => Some(terms.co2.version.clone()),
@@ -169,6 +128,7 @@ impl TermsField {
             Self::Limit(holder, asset, rule) => terms.limits.as_ref()?.rule(*holder, asset, *rule).map(Balance::text),
             Self::LimitsSuspend => terms.limits.as_ref().map(|limits| limits.suspends().to_string()),
             Self::PointsRate => Some(terms.points_rate.text()),
+            Self::RefundCeiling => terms.ceilings.refund.as_ref().map(Amount::text),
             Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
             Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
             Self::SettlementRegistration => Some(terms.settlement.as_ref()?.registration.as_ref()?.to_string()),
@@ -182,6 +142,7 @@ impl TermsField {
 
     /// Sets the value in a tenant's terms, or clears it. Returns what is wrong with it.
     fn set(&self, terms: &mut TenantTerms, to: Option<&str>) -> Result<(), String> {
+        let yen = |text: &str| amount(&AssetSpec::ECOPAY, text);
         match self {
             Self::AssetBudgeted(asset) => asset::regional(terms, asset)?.budgeted = flag(must(to)?)?,
             Self::AssetScale(asset) => asset::add(terms, asset, must(to)?)?,
@@ -207,6 +168,7 @@ impl TermsField {
                     None => CardPinTerms::NotUsed,
                 }
             }
+            Self::CashCeiling => terms.ceilings.cash = to.map(yen).transpose()?,
             Self::Co2Rate => terms.co2.rate = rate(must(to)?)?,
             Self::Co2Source => terms.co2.source = source(must(to)?)?,
             Self::Co2Version => terms.co2.version = source(must(to)?)?,
@@ -239,6 +201,7 @@ impl TermsField {
                 terms.limits = Some(terms.limits.take().unwrap_or_else(LimitTerms::none).suspending(suspends));
             }
             Self::PointsRate => terms.points_rate = rate(must(to)?)?,
+            Self::RefundCeiling => terms.ceilings.refund = to.map(yen).transpose()?,
             Self::RequestsPerSecond => {
                 let wrong = || format!("must be a whole number from 1 to {}", RequestRate::MAX.per_second());
                 let per_second = |text| parse_canonical(text).and_then(RequestRate::new).ok_or_else(wrong);
@@ -288,41 +251,6 @@ impl TermsField {
         match is_late && self.value(before) != self.value(after) {
             true => Err("can be set by the change that adds the asset only".to_owned()),
             false => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for TermsField {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::AssetBudgeted(asset) => write!(f, "assets.{asset}.budgeted"),
-            Self::AssetCap(asset) => write!(f, "assets.{asset}.cap"),
-            Self::AssetScale(asset) => write!(f, "assets.{asset}.scale"),
-            Self::AssetSpendable(asset) => write!(f, "assets.{asset}.spendable"),
-            Self::AssetState(asset) => write!(f, "assets.{asset}.state"),
-            Self::AssetTransferable(asset) => write!(f, "assets.{asset}.transferable"),
-            Self::GrantLimit(asset) => write!(f, "grant_limits.{asset}"),
-            Self::Limit(holder, asset, rule) => write!(f, "limits.{}.{asset}.{rule}", holder.name()),
-            Self::CardBonusRate
-            | Self::CardCap
-            | Self::CardPinAbove
-            | Self::Co2Rate
-            | Self::Co2Source
-            | Self::Co2Version
-            | Self::HoldHours
-            | Self::LimitsSuspend
-            | Self::PointsRate
-            | Self::RequestsPerSecond
-            | Self::SettlementFeeRate
-            | Self::SettlementRegistration
-            | Self::SettlementSchedule
-            | Self::SettlementTaxRate
-            | Self::SpentPoints
-            | Self::TopupAbandonedAfter
-            | Self::TopupPointsRate => {
-                let name = Self::SINGLE.iter().find(|(field, _)| field == self).map(|(_, name)| *name);
-                f.write_str(name.unwrap_or_default())
-            }
         }
     }
 }

@@ -5,6 +5,8 @@ mod asset;
 mod card_pin;
 mod cash;
 mod cash_bonus;
+mod ceilings;
+mod field_names;
 mod field_values;
 mod fields;
 mod rooms;
@@ -24,6 +26,7 @@ pub use asset::{AssetState, AssetTerms};
 pub use card_pin::CardPinTerms;
 pub use cash::CashTerms;
 pub use cash_bonus::CashBonusTerms;
+pub use ceilings::CeilingTerms;
 pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
 pub use rooms::RoomTerms;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
@@ -100,6 +103,8 @@ pub struct TenantTerms {
     pub rooms: RoomTerms,
     /// Whether cash that merchants owe earns a bonus.
     pub cash_bonus: CashBonusTerms,
+    /// The ceilings that a merchant begins with.
+    pub ceilings: CeilingTerms,
     /// What decides which permissions the staff has.
     pub staff: StaffSource,
     /// Which commands another person must approve.
@@ -272,6 +277,7 @@ impl TenantTerms {
             cash,
             rooms,
             cash_bonus: CashBonusTerms::read(item, rooms)?,
+            ceilings: CeilingTerms::read(item)?,
             staff,
             approvals: ApprovalTerms::read(item, staff)?,
             sign_ins: SignInTerms::read(item)?,
@@ -318,6 +324,7 @@ impl TenantTerms {
         item.extend(self.cash.item());
         item.extend(self.rooms.item());
         item.extend(self.cash_bonus.item());
+        item.extend(self.ceilings.item());
         item.extend(self.staff.item());
         item.extend(self.approvals.item());
         item.extend(self.sign_ins.item());

@@ -56,6 +56,7 @@ fn whole() -> TenantTerms {
         records: RecordVersion::known(5).unwrap(),
         cash: CashTerms::OwedByMerchant,
         cash_bonus: CashBonusTerms::WhenCovered,
+        ceilings: CeilingTerms { refund: Some(yen("100000")), cash: None },
         rooms: RoomTerms::Settled,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, points)]))),
@@ -180,13 +181,14 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 22] = [
+const FIELDS: [(&str, &str, &str, bool); 24] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
     ("card.bonus_rate", "0.020", "0.02", false),
     ("card.cap", "30000", "30000", false),
     ("card.pin_above", "0", "0", true),
+    ("cash_ceiling", "300000", "300000", true),
     ("co2.kg_per_yen", "0.5", "0.5", false),
     ("co2.source", "another", "another", false),
     ("co2.version", "2027-04", "2027-04", false),
@@ -195,6 +197,7 @@ const FIELDS: [(&str, &str, &str, bool); 22] = [
     ("limits.customer.ECOPAY.pay_day", "0", "0", true),
     ("limits.suspend", "false", "false", false),
     ("points_rate", "0.05", "0.05", false),
+    ("refund_ceiling", "50000", "50000", true),
     ("requests_per_second", "20", "20", true),
     ("settlement.fee_rate", "0.04", "0.04", false),
     ("settlement.registration_number", "T1234567890123", "T1234567890123", true),

@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -70,6 +70,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
+        ceilings: CeilingTerms::default(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

@@ -13,8 +13,7 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{Founder, Founders, with_founders};
 use ledger_core::terms::{
-    ApprovalTerms, CashBonusTerms, GrantLimits, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms,
-    StaffSource, TenantTerms,
+    ApprovalTerms, CeilingTerms, GrantLimits, RegistrationNumber, SettlementTerms, StaffSource, TenantTerms,
 };
 use ledger_runtime::problem::Problem;
 use serde_json::{Value, json};
@@ -206,13 +205,11 @@ fn terms() -> Result<TenantTerms, YearError> {
     let settlement = terms.settlement.ok_or(YearError::Missing("settlement"))?;
     let registration = RegistrationNumber::parse("T1234567890123");
     Ok(TenantTerms {
-        records: RecordVersion::NEWEST,
         // One process does the due work, so more partitions of it would only be more queries.
         due_shards: Shards::ONE,
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
-        rooms: RoomTerms::Settled,
-        cash_bonus: CashBonusTerms::WhenCovered,
+        ceilings: CeilingTerms::default(),
         card_bonus_rate: Rate::parse("0.01").map_err(YearError::failed)?,
         settlement: Some(SettlementTerms { registration, ..settlement }),
         settlement_schedule: Some("monthly:month_end bank_days:3".parse().map_err(YearError::failed)?),

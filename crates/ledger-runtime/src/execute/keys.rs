@@ -82,6 +82,25 @@ impl Ledger {
         }
     }
 
+    /// A claim whose marker has a key, of a tenant whose records have lists.
+    ///
+    /// # Errors
+    /// 503 without keys: nothing may be written.
+    pub async fn formed(&self, claim: Claim) -> Result<FormedClaim, Problem> {
+        Ok(FormedClaim { claim, form: self.keyed_form().await?, has_listings: true })
+    }
+
+    /// The keys of what customers are looked up by; `None` of a ledger that writes plain markers.
+    ///
+    /// # Errors
+    /// 503 without keys: nothing may be written.
+    pub async fn lookup_keys(&self) -> Result<Option<Arc<MarkerKeys>>, Problem> {
+        Ok(match self.keyed_form().await? {
+            MarkerForm::Keyed(keys) => Some(keys),
+            MarkerForm::Plain => None,
+        })
+    }
+
     /// The form of markers with the current key.
     ///
     /// # Errors

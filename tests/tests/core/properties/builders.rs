@@ -275,7 +275,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             Operation::CardAdminPatch,
         ),
         sealed(
-            merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, terms.records, actor, &cx_).unwrap().draft,
+            merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, terms, actor, &cx_).unwrap().draft,
             Operation::MerchantOpen,
         ),
         sealed(

@@ -11,8 +11,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -104,6 +104,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 },
                 rooms: RoomTerms::ByHand,
                 cash_bonus: CashBonusTerms::Never,
+                ceilings: CeilingTerms::default(),
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
                 sign_ins: SignInTerms::OwnIds,

@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, Co2Terms, KeyPhase, RecordVersion, RoomTerms,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
+    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -108,6 +108,7 @@ impl Handler {
                 cash: CashTerms::Clearing,
                 rooms: RoomTerms::ByHand,
                 cash_bonus: CashBonusTerms::Never,
+                ceilings: CeilingTerms::default(),
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
                 sign_ins: SignInTerms::OwnIds,
