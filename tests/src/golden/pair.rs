@@ -20,7 +20,7 @@ const NEVER: [&str; 3] = [EFFECTS, OUTCOME, ITEMS];
 pub struct Rule {
     /// Why they are right.
     pub name: &'static str,
-    /// Their lines; `*` stands for any text.
+    /// Their lines; `*` matches any text.
     pub lines: &'static [&'static str],
 }
 
