@@ -27,7 +27,7 @@ pub async fn tapped(tenant: &str) -> (Stage, Tap) {
 }
 
 /// The same for a tenant with changed terms.
-pub async fn tapped_with(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (Stage, Tap) {
+pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (Stage, Tap) {
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
@@ -88,7 +88,7 @@ pub async fn measure() -> Vec<RequestCost> {
 /// A card's payment with its PIN.
 async fn with_pins() -> Vec<RequestCost> {
     let above = CardPinTerms::above(Balance::from_stored(Asset::Ecopay, "299").expect("yen"));
-    let (stage, tap) = tapped_with("costs-pins", |terms| terms.card_pin = above.expect("not negative")).await;
+    let (stage, tap) = tapped_with("costs-pins", |terms| terms.card_pin = above.clone().expect("not negative")).await;
     tap.meter();
     let call = async || {
         let card = stage.world.card_with_pin("1000", "4071").await;
@@ -105,7 +105,7 @@ async fn within_limits() -> Vec<RequestCost> {
     let cards = ["pay_day=1000000", "pay_month=1000000", "cash_topup_day=1000000", "cash_topup_month=1000000"];
     let rules = rules.map(|rule| ("customer", rule)).into_iter().chain(cards.map(|rule| ("card", rule)));
     let limits = limits(&rules.collect::<Vec<_>>());
-    let (stage, tap) = tapped_with("costs-limits", |terms| terms.limits = Some(limits)).await;
+    let (stage, tap) = tapped_with("costs-limits", |terms| terms.limits = Some(limits.clone())).await;
     tap.meter();
     let mut measured = Vec::new();
     for (endpoint, name) in [

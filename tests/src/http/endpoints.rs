@@ -147,10 +147,10 @@ endpoints! {
 }
 
 impl Stage {
-    /// Makes a merchant and a terminal in a world.
+    /// Makes a merchant and a terminal in a world. The terminal has cash room, where the tenant has rooms.
     pub async fn new(world: World) -> Self {
         let merchant = world.merchant().await;
-        let terminal = world.terminal(&merchant).await;
+        let terminal = world.terminal_with_cash(&merchant, "100000").await;
         Self { world, merchant, terminal }
     }
 

@@ -15,7 +15,7 @@ use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{
-    CashBonusTerms, CashTerms, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, TenantTerms,
+    CashBonusTerms, CeilingTerms, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
@@ -123,7 +123,7 @@ impl Settling {
         let registration = Some(RegistrationNumber::parse(number).expect("a registration number"));
         let world = World::with_terms(host.clone(), tenant, |terms| {
             let settlement = terms.settlement.take().unwrap_or_else(SettlementTerms::free);
-            terms.settlement = Some(SettlementTerms { registration, ..settlement });
+            terms.settlement = Some(SettlementTerms { registration: registration.clone(), ..settlement });
             terms.records = records;
         })
         .await;
@@ -133,15 +133,20 @@ impl Settling {
     /// A merchant of a new tenant whose merchants owe the cash that their terminals take, paid by bank file.
     pub async fn owing_cash(tenant: &str) -> Self {
         let host = host::shared();
-        let world = World::with_terms(host.clone(), tenant, |terms| terms.cash = CashTerms::OwedByMerchant).await;
+        let world = World::with_terms(host.clone(), tenant, |terms| {
+            (terms.rooms, terms.cash_bonus) = (RoomTerms::ByHand, CashBonusTerms::Never);
+            terms.ceilings = CeilingTerms::default();
+        })
+        .await;
         Self::of(host, world, destination()).await
     }
 
-    /// The same, whose refunds take from rooms that settlements return.
+    /// The same, whose refunds take from rooms that settlements return; no merchant begins with a room.
     pub async fn with_rooms(tenant: &str) -> Self {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| {
-            (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+            terms.cash_bonus = CashBonusTerms::Never;
+            terms.ceilings = CeilingTerms::default();
         })
         .await;
         Self::of(host, world, destination()).await
@@ -151,8 +156,7 @@ impl Settling {
     pub async fn with_bonuses(tenant: &str) -> Self {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| {
-            (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
-            terms.cash_bonus = CashBonusTerms::WhenCovered;
+            terms.ceilings = CeilingTerms::default();
             terms.card_bonus_rate = Rate::parse("0.1").expect("a rate");
         })
         .await;

@@ -3,7 +3,7 @@
 use super::endpoints::Endpoint;
 use super::prepared::{Prepared, make};
 use super::topup_rig::TestClock;
-use super::world::old_terms;
+use super::world::changed_terms;
 use super::{Host, World, host};
 use crate::cloud::gate;
 use ledger_core::ids::{Actor, StaffId};
@@ -11,7 +11,7 @@ use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::tenants::{self, TermsBy, TermsChange};
-use ledger_core::terms::{CashTerms, TenantTerms, TermsChanges, TermsSchedule, TermsVersion};
+use ledger_core::terms::{TenantTerms, TermsChanges, TermsSchedule, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Transaction;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub const PREVIEWS: &str = "/v1/admin/terms/previews";
 ///
 /// # Panics
 /// When the stack does not start.
-pub async fn timed(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (World, TestClock) {
+pub async fn timed(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (World, TestClock) {
     timed_with(TestClock::default(), tenant, change).await
 }
 
@@ -38,19 +38,13 @@ pub async fn timed(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> (Worl
 ///
 /// # Panics
 /// When the stack does not start.
-pub async fn timed_with(
-    test_clock: TestClock,
-    tenant: &str,
-    change: impl FnOnce(&mut TenantTerms),
-) -> (World, TestClock) {
+pub async fn timed_with(test_clock: TestClock, tenant: &str, change: impl Fn(&mut TenantTerms)) -> (World, TestClock) {
     let (clock, functions) = (test_clock.clock(), test_clock.clock());
     let host =
         Host::with_app(
             |backend| async move { host::app((backend.dynamodb, &backend.table), functions, &backend.stripe) },
         );
-    let mut terms = TenantTerms { cash: CashTerms::OwedByMerchant, ..old_terms() };
-    change(&mut terms);
-    let mut world = World::opened(host, tenant, &terms, None, clock).await;
+    let mut world = World::opened(host, tenant, &changed_terms(change), None, clock).await;
     world.api = world.api.clone().with_untimed_keys();
     (world, test_clock)
 }

@@ -167,7 +167,7 @@ impl Rig {
     }
 
     /// A new tenant with changed terms.
-    pub async fn scene_with(&self, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Scene {
+    pub async fn scene_with(&self, tenant: &str, change: impl Fn(&mut TenantTerms)) -> Scene {
         let world = World::with_terms(Arc::clone(&self.host), tenant, change).await;
         let customer = world.customer().await;
         let tenant = Tenant::parse(tenant).expect("a slug");

@@ -52,6 +52,8 @@ pub struct World {
     pub(super) tokens: Tokens,
     /// Whether the records of the staff decide what it may do.
     has_staff_records: bool,
+    /// Whether terminals take cash into a room.
+    has_cash_rooms: bool,
     dynamodb: Client,
     table: String,
 }
@@ -65,8 +67,19 @@ pub(super) enum Tokens {
     Dev,
 }
 
-/// The demo's terms under version 5 of the records, with every other switch off that a tenant may have off.
-pub(super) fn old_terms() -> TenantTerms {
+/// The terms of a test's tenant: the demo's, changed. Terms with earlier records have every other switch off that a
+/// tenant may have off, before the change.
+pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
+    let mut terms = seed::terms().expect("the demo's terms");
+    change(&mut terms);
+    if terms.records != RecordVersion::NEWEST {
+        terms = old_terms();
+        change(&mut terms);
+    }
+    terms
+}
+
+fn old_terms() -> TenantTerms {
     TenantTerms {
         records: RecordVersion::V5,
         cash: CashTerms::Clearing,
@@ -78,8 +91,7 @@ pub(super) fn old_terms() -> TenantTerms {
 }
 
 impl World {
-    /// A tenant with the demo's terms on the shared stack, except that cash is posted to `cash_clearing`. No other test
-    /// may use the slug.
+    /// A tenant with the demo's terms on the shared stack. No other test may use the slug.
     pub async fn new(tenant: &str) -> Self {
         Self::with_terms(host::shared(), tenant, |_| {}).await
     }
@@ -94,11 +106,18 @@ impl World {
         Self::with_terms(host::shared(), tenant, |terms| terms.records = records).await
     }
 
+    /// A tenant with the demo's terms on the shared stack, except that cash is posted to `cash_clearing`.
+    pub async fn of_clearing(tenant: &str) -> Self {
+        Self::with_terms(host::shared(), tenant, |terms| {
+            (terms.cash, terms.rooms) = (CashTerms::Clearing, RoomTerms::ByHand);
+            (terms.cash_bonus, terms.ceilings) = (CashBonusTerms::Never, CeilingTerms::default());
+        })
+        .await
+    }
+
     /// A tenant with changed terms on a stack.
-    pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
-        let mut terms = old_terms();
-        change(&mut terms);
-        Self::opened(host, tenant, &terms, None, Clock::system()).await
+    pub async fn with_terms(host: Arc<Host>, tenant: &str, change: impl Fn(&mut TenantTerms)) -> Self {
+        Self::opened(host, tenant, &changed_terms(change), None, Clock::system()).await
     }
 
     /// A tenant with the demo's terms and a legacy model, in that model's first phase.
@@ -108,8 +127,7 @@ impl World {
 
     /// The same on a stack whose functions use the given clock.
     pub async fn of_legacy(host: Arc<Host>, tenant: &str, model: Model, clock: Clock) -> Self {
-        let terms = TenantTerms { records: RecordVersion::NEWEST, ..old_terms() };
-        Self::opened(host, tenant, &terms, Some(model), clock).await
+        Self::opened(host, tenant, &changed_terms(|_| {}), Some(model), clock).await
     }
 
     /// Opens a tenant on a host; `model` is the legacy model that it brings.
@@ -131,7 +149,8 @@ impl World {
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
         let world = Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
-        Self { has_staff_records: terms.staff == StaffSource::Records, ..world }
+        let has_cash_rooms = terms.cash == CashTerms::OwedByMerchant;
+        Self { has_staff_records: terms.staff == StaffSource::Records, has_cash_rooms, ..world }
     }
 
     /// The demo tenant of a stack in another process.
@@ -163,6 +182,7 @@ impl World {
             operator: one,
             second: two,
             has_staff_records: matches!(tokens, Tokens::Dev),
+            has_cash_rooms: true,
             tokens,
             dynamodb,
             table: table.to_owned(),
@@ -253,6 +273,16 @@ impl World {
     pub async fn terminal(&self, merchant: &Merchant) -> Terminal {
         let id = self.make("/v1/admin/terminals", &json!({"merchant_id": merchant.id}), "/terminal_id").await;
         self.enrol(&id).await
+    }
+
+    /// Registers a merchant's terminal, enrols it, and allots cash room to it out of its merchant's, where the tenant has
+    /// rooms.
+    pub async fn terminal_with_cash(&self, merchant: &Merchant, room: &str) -> Terminal {
+        let terminal = self.terminal(merchant).await;
+        if self.has_cash_rooms {
+            let _ = self.allot(&terminal, room).await.good();
+        }
+        terminal
     }
 
     /// Enrols a terminal with a new key pair, which begins its next epoch.

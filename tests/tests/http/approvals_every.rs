@@ -5,7 +5,7 @@ use futures::future::join_all;
 use ledger_core::approvals::Command;
 use ledger_core::ids::ApprovalId;
 use ledger_core::migration::{Model, Phase};
-use ledger_core::terms::{CashTerms, RecordVersion};
+use ledger_core::terms::RecordVersion;
 use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::{decides, required};
@@ -120,9 +120,8 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
     let rules = overridable(&[("customer", "pay_day=1000")]);
     let world = World::with_terms(host::shared(), "approvals-every", |terms| {
         required(terms);
-        terms.cash = CashTerms::OwedByMerchant;
         terms.records = RecordVersion::V7;
-        terms.limits = Some(rules);
+        terms.limits = Some(rules.clone());
     })
     .await;
     let mut places = BTreeSet::new();

@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{CashTerms, RoomTerms};
+use ledger_core::terms::CeilingTerms;
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Merchant, Terminal, Who, World, host, staff};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 async fn world(tenant: &str) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
         required(terms);
-        (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
+        terms.ceilings = CeilingTerms::default();
     })
     .await
 }

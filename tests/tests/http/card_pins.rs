@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 const RIGHT: &str = "907153";
 const PIN: &str = "PIN";
 
-fn above(most: &'static str) -> impl FnOnce(&mut TenantTerms) {
+fn above(most: &'static str) -> impl Fn(&mut TenantTerms) {
     move |terms| {
         terms.card_pin = CardPinTerms::above(Balance::from_stored(Asset::Ecopay, most).unwrap()).unwrap();
     }

@@ -10,7 +10,7 @@ use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 
 /// A tenant whose records have lists of cards.
-async fn listing(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> World {
+async fn listing(tenant: &str, change: impl Fn(&mut TenantTerms)) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
         terms.records = RecordVersion::V7;
         change(terms);
@@ -34,7 +34,8 @@ impl Rig {
 
     async fn over(world: World, ecopay: &str) -> Self {
         let (shop, owner) = (world.merchant().await, world.customer().await);
-        let (terminal, card) = (world.terminal(&shop).await, world.card(Some(&owner), ecopay).await);
+        let terminal = world.terminal_with_cash(&shop, "1000").await;
+        let card = world.card(Some(&owner), ecopay).await;
         Self { world, shop, terminal, owner, card }
     }
 
@@ -253,7 +254,7 @@ async fn replacement_against_payments_loses_no_money() {
 #[tokio::test]
 async fn card_is_replaced_by_a_fresh_one_only_and_its_use_of_limits_goes_with_it() {
     let rules = overridable(&[("card", "pay_day=1000")]);
-    let rig = Rig::over(listing("cards-limits", |terms| terms.limits = Some(rules)).await, "3000").await;
+    let rig = Rig::over(listing("cards-limits", |terms| terms.limits = Some(rules.clone())).await, "3000").await;
     let (reversed, _) = rig.paid(&rig.card, "700").await;
     let (owned, rich) = (rig.world.card(Some(&rig.owner), "0").await, rig.world.card(None, "1").await);
     let frozen = rig.world.card(None, "0").await;

@@ -355,7 +355,7 @@ async fn refusals_are_replayed_byte_for_byte() {
     let world = World::new("refusals").await;
     let (merchant, rich, poor) =
         (world.merchant().await, world.customer_with("49000").await, world.customer_with("10").await);
-    let terminal = world.terminal(&merchant).await;
+    let terminal = world.terminal_with_cash(&merchant, "10000").await;
     let (card, full) = (world.card(None, "10").await, world.card(None, "19999").await);
     let payment = world.api.settle(&rich.pays(&merchant, "100")).await.good().text("/payment_id");
     let frozen = world.customer_with("10").await;

@@ -19,7 +19,7 @@ const CHANGE: &str = "/v1/admin/account-limits";
 /// A tenant with these limits, on the shared stack.
 async fn limited(tenant: &str, rules: &[(&str, &str)]) -> Stage {
     let rules = limits(rules);
-    Stage::new(World::with_terms(host::shared(), tenant, |terms| terms.limits = Some(rules)).await).await
+    Stage::new(World::with_terms(host::shared(), tenant, |terms| terms.limits = Some(rules.clone())).await).await
 }
 
 /// The attributes that an answer has about a limit.
@@ -140,7 +140,7 @@ async fn reversal_takes_its_amount_back_and_a_card_has_its_own_limits() {
 #[tokio::test]
 async fn own_limits_of_an_account_replace_those_of_the_tenant() {
     let rules = overridable(&[("customer", "pay_operation=100"), ("customer", "pay_day=150")]);
-    let world = World::with_terms(host::shared(), "limits-own", |terms| terms.limits = Some(rules)).await;
+    let world = World::with_terms(host::shared(), "limits-own", |terms| terms.limits = Some(rules.clone())).await;
     let stage = Stage::new(world).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (raised, usual) = (world.customer_with("5000").await, world.customer_with("5000").await);
@@ -204,7 +204,7 @@ async fn limits_of_an_account_are_raised_by_two_and_lowered_by_one() {
     let rules = overridable(&[("customer", "pay_day=150")]);
     let terms = |terms: &mut TenantTerms| {
         required(terms);
-        terms.limits = Some(rules);
+        terms.limits = Some(rules.clone());
     };
     let stage = Stage::new(World::with_terms(host::shared(), "limits-own-two", terms).await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
@@ -249,7 +249,7 @@ async fn at_set_times(tenant: &str, rules: &[(&str, &str)]) -> (Stage, Arc<Atomi
     let host =
         Host::with_app(|backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) });
     let rules = limits(rules);
-    let world = World::with_terms(host, tenant, |terms| terms.limits = Some(rules)).await;
+    let world = World::with_terms(host, tenant, |terms| terms.limits = Some(rules.clone())).await;
     (Stage::new(world).await, at)
 }
 

@@ -102,7 +102,8 @@ async fn terminal_retry_after_lost_answer_is_applied_once() {
     }
     let books = world.check_books().await;
     assert_eq!((books.entries_of("card_pay"), books.entries_of("card_topup")), (2, 1));
-    assert_eq!(books.posted(&format!("merchant:{}", merchant.id), "ECOPAY"), 550.into());
+    // Two payments, less the cash that it owes.
+    assert_eq!(books.posted(&format!("merchant:{}", merchant.id), "ECOPAY"), (550 - 50).into());
 }
 
 #[tokio::test]
@@ -230,7 +231,7 @@ async fn concurrent_original_and_reversal_move_nothing() {
 async fn till(world: &World, on_card: &str) -> (Merchant, String, Terminal) {
     let merchant = world.merchant().await;
     let card = world.card(None, on_card).await;
-    let terminal = world.terminal(&merchant).await;
+    let terminal = world.terminal_with_cash(&merchant, "10000").await;
     (merchant, card, terminal)
 }
 

@@ -268,7 +268,8 @@ async fn ids_of_another_customer_or_merchant_are_not_found() {
     let theirs = others(&stage).await;
     let neighbours_card = world.card(Some(&world.customer().await), "0").await;
     let (customer, merchant) = (world.customer_with("500").await, world.merchant().await);
-    let (terminal, card) = (world.terminal(&merchant).await, world.card(None, "500").await);
+    let terminal = world.terminal_with_cash(&merchant, "1000").await;
+    let card = world.card(None, "500").await;
     let own = world.api.settle(&terminal.does("pay", &card, &json!({"amount": "100"}))).await.good();
     let own = own.text("/payment_id");
     let before = world.books().await;

@@ -2,14 +2,14 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{CashTerms, RecordVersion, TenantTerms};
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Customer, World, host};
 use ledger_tests::limits::limits;
 use serde_json::{Value, json};
 
-async fn stage_with(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Stage {
+async fn stage_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> Stage {
     let world = World::with_terms(host::shared(), tenant, |terms| {
         terms.records = RecordVersion::V7;
         change(terms);
@@ -202,7 +202,7 @@ async fn concurrent_charge_and_reversals_move_nothing() {
 #[tokio::test]
 async fn limits_of_payer_and_terminal_bound_a_charge_and_its_reversal_gives_back() {
     let rules = limits(&[("customer", "pay_day=1000"), ("terminal", "pay_operation=600")]);
-    let stage = stage_with("charge-limits", |terms| terms.limits = Some(rules)).await;
+    let stage = stage_with("charge-limits", |terms| terms.limits = Some(rules.clone())).await;
     let (world, terminal) = (&stage.world, &stage.terminal);
     let customer = world.customer_with("5000").await;
     let code = customer.code(world).await;
@@ -235,7 +235,7 @@ async fn suspended_merchants_terminal_reverses_and_does_not_charge() {
 
 #[tokio::test]
 async fn another_tills_charge_and_a_counter_are_refused() {
-    let stage = stage_with("charge-others", |terms| terms.cash = CashTerms::OwedByMerchant).await;
+    let stage = stage_with("charge-others", |_| {}).await;
     let world = &stage.world;
     let (customer, call, _) = stage.charged("300").await;
     let other = world.terminal(&world.merchant().await).await;

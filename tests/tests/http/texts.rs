@@ -1,10 +1,11 @@
-//! Free text: normalised, without hidden characters and card numbers, in every field; and a stored response that an
-//! earlier release gave to a text which this one refuses.
+//! Free text: normalised, without hidden characters and card numbers, in every field; and a stored response to a
+//! text that is refused.
 
 use ledger_core::dynamo::Value as Attribute;
 use ledger_core::idempotency::{CanonicalRequest, Fields};
 use ledger_core::ids::{CustomerId, Principal, Tenant};
 use ledger_core::money::{Asset, RequestedAmount};
+use ledger_tests::cloud::gate;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, World, contract};
@@ -74,7 +75,8 @@ async fn rebind(world: &World, customer: &str, to: &str, key: &str, memo: &str) 
     let request = CanonicalRequest { method: "POST", path: "/v1/me/transfers".to_owned(), fields };
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let principal = Principal::Customer(CustomerId::parse(customer).expect("an id"));
-    let fingerprint = request.fingerprint(1, &tenant, principal).expect("version 1");
+    let keys = gate::as_test(world.app.lookup_keys(&tenant)).await.expect("keys").expect("keys");
+    let fingerprint = request.keyed_fingerprint(&tenant, principal, &keys, keys.current()).expect("a current key");
     let rows = world.books().await.rows;
     let marker = rows.into_iter().find(|((_, sk), _)| sk.starts_with("card_op_idem#") && sk.ends_with(key));
     let (_, mut row) = marker.expect("a marker");
@@ -84,7 +86,7 @@ async fn rebind(world: &World, customer: &str, to: &str, key: &str, memo: &str) 
 
 #[tokio::test]
 async fn stored_response_to_a_text_that_is_refused_is_replayed() {
-    let world = World::new("earlier-texts").await;
+    let world = World::new("stored-texts").await;
     let (customer, other) = (world.customer_with("1000").await, world.customer().await);
     let key = new_key();
     let body = json!({"to_customer_id": other.id, "amount": "100", "memo": "lunch"});

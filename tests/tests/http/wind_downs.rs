@@ -46,7 +46,7 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
         (world.customer_with("300").await, world.customer().await, world.customer_with("500").await);
     world.grant(&rich, "POINT", "7").await;
     let (owned, unowned) = (world.card(Some(&poor), "0").await, world.card(None, "0").await);
-    let terminal = world.terminal(&shop).await;
+    let terminal = world.terminal_with_cash(&shop, "40").await;
     let _ = world.api.settle(&terminal.does("topup", &owned, &json!({"amount": "40"}))).await.good();
     let hold = world.api.settle(&shop.authorizes(&held.code(&world).await, "200")).await.good().text("/payment_id");
     let closed_before = world.customer().await;

@@ -2,7 +2,7 @@
 
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
-use ledger_core::terms::RecordVersion;
+use ledger_core::terms::{CashBonusTerms, RecordVersion};
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{Books, n, number, s, text};
 use ledger_tests::http::endpoints::Stage;
@@ -312,7 +312,7 @@ async fn late_topup_is_reversed_by_the_operator_and_not_settled() {
 
 #[tokio::test]
 async fn operator_reverses_no_topup_of_a_till_that_may_at_any_time() {
-    let world = World::new("cash-clearing").await;
+    let world = World::of_clearing("cash-clearing").await;
     let till = world.terminal(&world.merchant().await).await;
     let topup = till.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
     let original = world.api.settle(&topup).await.good().text("/transaction_id");
@@ -356,7 +356,7 @@ async fn suspended_merchants_terminal_reverses_payments_and_nothing_else() {
 #[tokio::test]
 async fn cash_that_the_merchant_owes_earns_no_bonus() {
     let world = World::with_terms(ledger_tests::http::host::shared(), "cash-bonus", |terms| {
-        terms.cash = ledger_core::terms::CashTerms::OwedByMerchant;
+        terms.cash_bonus = CashBonusTerms::Never;
         terms.card_bonus_rate = ledger_core::money::Rate::parse("0.1").expect("a rate");
     })
     .await;

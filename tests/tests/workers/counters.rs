@@ -3,7 +3,6 @@
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
 use ledger_core::money::Rate;
-use ledger_core::terms::CashTerms;
 use ledger_tests::audit::{n, s, text};
 use ledger_tests::http::approvals::{decides, required};
 use ledger_tests::http::tap::Fault;
@@ -13,7 +12,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 async fn owing(tenant: &str) -> World {
-    World::with_terms(host::shared(), tenant, |terms| terms.cash = CashTerms::OwedByMerchant).await
+    World::with_terms(host::shared(), tenant, |_| {}).await
 }
 
 async fn load(world: &World, at: &Terminal, card: &str, amount: &str) -> Answer {
@@ -55,7 +54,6 @@ async fn is_clean(world: &World) {
 #[tokio::test]
 async fn counter_loads_and_reverses_cash_of_the_operator() {
     let world = World::with_terms(host::shared(), "counter-cash", |terms| {
-        terms.cash = CashTerms::OwedByMerchant;
         terms.card_bonus_rate = Rate::parse("0.01").expect("a rate");
     })
     .await;
@@ -185,7 +183,7 @@ async fn owner_of_a_terminal_never_changes() {
 
 #[tokio::test]
 async fn counter_is_opened_only_where_merchants_owe_cash() {
-    let world = World::with_terms(host::shared(), "counter-clearing", |_| {}).await;
+    let world = World::of_clearing("counter-clearing").await;
     let open = posts(&world, "/v1/admin/terminals", &json!({"kind": "counter"}));
     let refused = world.api.send(&open).await.problem(400, "invalid_request");
     assert_eq!(refused.text("/field"), "kind");
@@ -250,7 +248,6 @@ async fn collection_survives_a_fault_at_every_write() {
 async fn counter_takes_two_people_at_every_step() {
     let world = World::with_terms(host::shared(), "counter-approved", |terms| {
         required(terms);
-        terms.cash = CashTerms::OwedByMerchant;
     })
     .await;
     let stored = async |path: &str, body: &Value| {

@@ -3,7 +3,6 @@
 
 use crate::reconciliation::planted::{roots, with};
 use futures::future::join_all;
-use ledger_core::terms::{CashTerms, RoomTerms};
 use ledger_runtime::settlement::Ended;
 use ledger_tests::audit::{n, opt_text, s};
 use ledger_tests::http::approvals::{decides, required};
@@ -215,11 +214,7 @@ async fn planted_breaks_of_deposits_are_found() {
 
 #[tokio::test]
 async fn reversal_takes_two_people() {
-    let world = World::with_terms(host::shared(), "deposit-approved", |terms| {
-        required(terms);
-        (terms.cash, terms.rooms) = (CashTerms::OwedByMerchant, RoomTerms::Settled);
-    })
-    .await;
+    let world = World::with_terms(host::shared(), "deposit-approved", required).await;
     let merchant = world.merchant().await;
     let path = format!("/v1/admin/merchants/{}/cash-deposits", merchant.id);
     let body = json!({"amount": "700", "reason": "receipt 7"});

@@ -9,7 +9,7 @@ use ledger_tests::limits::limits;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
-fn limited(suspends: bool) -> impl FnOnce(&mut TenantTerms) {
+fn limited(suspends: bool) -> impl Fn(&mut TenantTerms) {
     move |terms| terms.limits = Some(limits(&[("merchant", "pay_day=1000")]).suspending(suspends))
 }
 

@@ -47,7 +47,7 @@ const DISTURBANCES: [Disturbance; 10] = [
 ];
 
 impl Changing {
-    async fn new(tenant: &str, change: impl FnOnce(&mut TenantTerms)) -> Self {
+    async fn new(tenant: &str, change: impl Fn(&mut TenantTerms)) -> Self {
         let ahead_s = Arc::new(AtomicU64::new(0));
         let (ahead, system) = (Arc::clone(&ahead_s), Clock::system());
         let clock = Clock::from_fn(move || system.now().plus(Duration::from_secs(ahead.load(Ordering::SeqCst))));

@@ -18,7 +18,7 @@ async fn world(tenant: &str) -> World {
     let limits = limits.with(Holder::Treasurer, &Asset::Point, &of_points);
     let world = World::with_terms(host::shared(), tenant, |terms| {
         terms.staff = StaffSource::Records;
-        terms.limits = Some(limits);
+        terms.limits = Some(limits.clone());
     });
     world.await
 }
