@@ -124,11 +124,11 @@ impl Default for Table {
 }
 
 impl Table {
-    /// An empty table with every index that a table may have.
+    /// An empty table with its indexes.
     #[must_use]
     pub fn new() -> Self {
         let database = Database::memory().unwrap();
-        database.create_table(serde_json::from_value(create_request_with_by_owner()).unwrap()).unwrap();
+        database.create_table(serde_json::from_value(create_request()).unwrap()).unwrap();
         Self { database }
     }
 
@@ -240,18 +240,6 @@ impl Table {
     }
 }
 
-/// The request that creates the table with every index that a table may have: also the one of earlier releases.
-#[must_use]
-pub fn create_request_with_by_owner() -> Json {
-    let mut request = create_request();
-    let indexes = request["GlobalSecondaryIndexes"].as_array_mut().unwrap();
-    let mut by_owner = indexes[0].clone();
-    by_owner["IndexName"] = json!("by_owner");
-    by_owner["Projection"] = json!({ "ProjectionType": "ALL" });
-    indexes.push(by_owner);
-    request
-}
-
 /// The request that creates the table with its indexes.
 #[must_use]
 pub fn create_request() -> Json {
@@ -265,7 +253,7 @@ pub fn create_request() -> Json {
         "KeySchema": key("uuid", "type"),
         "AttributeDefinitions": attributes.map(|name| json!({ "AttributeName": name, "AttributeType": "S" })),
         "GlobalSecondaryIndexes": [
-            index("by_owner_keys", owner, "KEYS_ONLY"), index("due", due, "ALL"),
+            index("by_owner", owner, "KEYS_ONLY"), index("due", due, "ALL"),
         ],
     })
 }

@@ -160,17 +160,13 @@ pub fn read_request(request: &Request) -> Json {
         }
         Request::Scan(scan) => {
             set("TableName", json!(TABLE));
-            set("IndexName", json!(scan.index));
-            set("ConsistentRead", json!(scan.index.is_none()));
+            set("ConsistentRead", json!(true));
             set("Segment", json!(scan.segment.map(|(number, _)| number)));
             set("TotalSegments", json!(scan.segment.map(|(_, of)| of)));
             set("FilterExpression", json!(scan.filter));
             set("ProjectionExpression", json!(scan.projection));
             set("ExpressionAttributeNames", json!(scan.names));
-            set(
-                "ExpressionAttributeValues",
-                if scan.values.is_empty() { Json::Null } else { item_to_json(&scan.values) },
-            );
+            set("ExpressionAttributeValues", item_to_json(&scan.values));
             set("Limit", json!(scan.limit));
             set("ExclusiveStartKey", json!(scan.start.as_ref().map(item_to_json)));
             set("ReturnConsumedCapacity", json!(scan.returns_capacity.then_some("TOTAL")));

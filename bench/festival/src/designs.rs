@@ -103,7 +103,7 @@ pub enum Kind {
     MerchantShard,
     /// The tenant's.
     Tenant,
-    /// A shard of `by_owner_keys`.
+    /// A shard of `by_owner`.
     OwnerList,
     /// A shard of `due` for journal entries to be published and sealed: `publish_credit` in our design.
     DuePublish,

@@ -31,7 +31,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
         "rate: payments a second. refused: 503 after retries or throttling. conflicts: of payments. retries: a payment.\n\
          p50, p99, p99.9: latency of applied payments, ms. lag: from a payment to its merchant's credit, s.\n\
          behind: most uncredited payments at once. left: uncredited when the run ended. throttles: payments and\n\
-         workers. lanes: of the audit trail, at the end. partitions: of the table, of by_owner_keys and of due, at the end.\n",
+         workers. lanes: of the audit trail, at the end. partitions: of the table, of by_owner and of due, at the end.\n",
     );
     let mut section = None;
     for outcome in outcomes {

@@ -45,8 +45,8 @@ pub use finding::{
     terminals_partition,
 };
 pub use owner::{
-    INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, OwnerIndex, acts_partition, cards_partition, crediting_sweep,
-    merchants_partition, owner_partition, refused_partition, settlements_partition, topups_partition,
+    INDEX_BY_OWNER, acts_partition, cards_partition, crediting_sweep, merchants_partition, owner_partition,
+    refused_partition, settlements_partition, topups_partition,
 };
 pub use reconciliation::{
     BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
@@ -101,9 +101,9 @@ pub mod attr {
     pub const SHOP: &str = "shop_id";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
-    /// Partition key of the indexes by owner. Never changes.
+    /// Partition key of the index by owner. Never changes.
     pub const OWNER_PK: &str = "owner_pk";
-    /// Sort key of the indexes by owner. Never changes.
+    /// Sort key of the index by owner. Never changes.
     pub const OWNER_SK: &str = "owner_sk";
     /// Partition key of the sparse index `due`.
     pub const DUE_PK: &str = "due_pk";

@@ -6,7 +6,6 @@ pub use tenant::{TenantCommand, TenantSub};
 
 use crate::audit_command::{Place, VerifyCommand};
 use crate::engine::{Data, EngineConfig};
-use crate::index_command::IndexCommand;
 use crate::legacy::{self, Legacy};
 use crate::migrate_command::{MigrateCommand, Step};
 use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
@@ -24,8 +23,6 @@ use std::time::Duration;
 const DATA_DEFAULT: &str = "target/ecopay/ledger.db";
 const PORT_DEFAULT: u16 = 3000;
 const ENDPOINT_WAIT_S: u64 = 30;
-/// A third of what a partition of the table takes.
-const CHECK_UNITS_PER_SECOND: u32 = 1000;
 const TERMINAL_FILE: &str = "terminal.json";
 /// A file of its own, so that the credential of the stack with a data file is kept.
 const TERMINAL_FILE_IN_MEMORY: &str = "terminal-in-memory.json";
@@ -55,9 +52,6 @@ pub enum Command {
     /// Verify that the audit trail has not changed since it was sealed.
     #[command(subcommand)]
     Audit(AuditSub),
-    /// Add the index by_owner_keys to a table of an earlier release, wait until it is built, and check that it is
-    /// complete. It may be stopped and run again.
-    Index(IndexArgs),
     /// Migrate a tenant from a legacy model to split records, phase by phase.
     Migrate(MigrateArgs),
     /// Read items as the AWS CLI prints them from standard input, and print them with journal entries in the full form:
@@ -105,23 +99,6 @@ pub enum AuditSub {
         #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
         data: PathBuf,
     },
-}
-
-/// The arguments of `index`.
-#[derive(Debug, Clone, Args)]
-pub struct IndexArgs {
-    /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
-    #[arg(long, conflicts_with = "data")]
-    pub table: Option<String>,
-    /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-    #[arg(long, value_name = "URL", requires = "table")]
-    pub endpoint_url: Option<String>,
-    /// File of the local stack, which must not run meanwhile.
-    #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
-    pub data: PathBuf,
-    /// Largest number of read units per second that the check consumes.
-    #[arg(long, value_name = "N", default_value_t = CHECK_UNITS_PER_SECOND)]
-    pub units_per_second: u32,
 }
 
 /// The arguments of `migrate`.
@@ -323,14 +300,6 @@ impl AuditSub {
     pub fn verifying(self) -> VerifyCommand {
         let Self::Verify { tenant: slug, from, to, head, table, endpoint_url, data } = self;
         VerifyCommand { slug, from, to, head, place: place(table, endpoint_url, data) }
-    }
-}
-
-impl IndexArgs {
-    /// Converts the arguments.
-    pub fn command(self) -> IndexCommand {
-        let Self { table, endpoint_url, data, units_per_second } = self;
-        IndexCommand { place: place(table, endpoint_url, data), units_per_second }
     }
 }
 

@@ -9,7 +9,7 @@
 //!    `worker_failures`, `pace`, `backend`, `workers`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `expand_command`, `operator`,
-//!    `terms_file`, `tenant_command`, `staff_command`, `recover_command`, `audit_command`, `index_command`,
+//!    `terms_file`, `tenant_command`, `staff_command`, `recover_command`, `audit_command`,
 //!    `migrate_command`, `cli`.
 
 pub mod audit_command;
@@ -28,7 +28,6 @@ pub mod expand_command;
 pub mod export;
 pub mod faces;
 pub mod gateway;
-pub mod index_command;
 pub mod issuer;
 pub mod legacy;
 mod local_only;

@@ -5,7 +5,7 @@ use clap::Parser;
 use ledger_core::migration::SETTLES;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
-    self, AuditSub, Cli, Command, DemoChoice, IndexArgs, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
+    self, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
     TerminalCommand,
 };
 use ledger_local::export::{self, ExportCommand};
@@ -13,8 +13,8 @@ use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::token_command::TokenArgs;
 use ledger_local::year::{self, YearError};
 use ledger_local::{
-    audit_command, expand_command, faces, index_command, migrate_command, recover_command, seed, staff_command,
-    tenant_command, terminal_command, terms_file, token_command, worker_failures,
+    audit_command, expand_command, faces, migrate_command, recover_command, seed, staff_command, tenant_command,
+    terminal_command, terms_file, token_command, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -46,7 +46,6 @@ fn main() -> ExitCode {
             Some(Command::Token(args)) => Box::pin(token(args)).await,
             Some(Command::Tenant(sub)) => Box::pin(tenant(sub)).await,
             Some(Command::Audit(sub)) => Box::pin(audit(sub)).await,
-            Some(Command::Index(args)) => Box::pin(index(args)).await,
             Some(Command::Migrate(args)) => Box::pin(migrate(args)).await,
             Some(Command::Expand) => expand(),
             Some(Command::Openapi) => {
@@ -176,17 +175,6 @@ async fn audit(sub: AuditSub) -> ExitCode {
         Ok((text, whole)) => {
             print(&text);
             if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        Err(error) => failed(&error),
-    }
-}
-
-/// Fails unless the index is complete, so that scripts can wait for it.
-async fn index(args: IndexArgs) -> ExitCode {
-    match index_command::run(&args.command(), print).await {
-        Ok((text, complete)) => {
-            print(&text);
-            if complete { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(error) => failed(&error),
     }

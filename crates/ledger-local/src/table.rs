@@ -1,12 +1,6 @@
 //! Creates the table if it does not exist and checks it otherwise, on any DynamoDB-compatible endpoint. Also makes the
 //! client for such an endpoint.
 
-mod owner_index;
-#[cfg(test)]
-pub(crate) mod testing;
-
-pub use owner_index::{IndexState, add_owner_index, owner_index_state};
-
 use aws_config::retry::RetryConfig;
 use aws_config::timeout::TimeoutConfig;
 use aws_sdk_dynamodb::Client;
@@ -17,7 +11,7 @@ use aws_sdk_dynamodb::types::{
     Projection, ProjectionType, ScalarAttributeType, TableDescription, TableStatus, TimeToLiveSpecification,
     TimeToLiveStatus,
 };
-use ledger_core::keys::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, INDEX_DUE, attr};
+use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_runtime::dynamo;
 use std::time::{Duration, Instant};
 
@@ -34,23 +28,15 @@ struct IndexShape {
     projection: ProjectionType,
 }
 
-const BY_OWNER_KEYS: IndexShape = IndexShape {
-    name: INDEX_BY_OWNER_KEYS,
-    partition: attr::OWNER_PK,
-    sort: attr::OWNER_SK,
-    projection: ProjectionType::KeysOnly,
-};
-/// In tables of earlier releases, and in none that is created.
 const BY_OWNER: IndexShape = IndexShape {
     name: INDEX_BY_OWNER,
     partition: attr::OWNER_PK,
     sort: attr::OWNER_SK,
-    projection: ProjectionType::All,
+    projection: ProjectionType::KeysOnly,
 };
 const DUE: IndexShape =
     IndexShape { name: INDEX_DUE, partition: attr::DUE_PK, sort: attr::DUE_SK, projection: ProjectionType::All };
-/// The indexes of a table that is created.
-const INDEXES: [IndexShape; 2] = [BY_OWNER_KEYS, DUE];
+const INDEXES: [IndexShape; 2] = [BY_OWNER, DUE];
 
 /// Why the table cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -98,18 +84,6 @@ pub enum TableError {
     /// The table did not become active within a minute.
     #[error("table {0} did not become active within a minute: try again later")]
     NotActive(String),
-    /// The index that lists are read from is still being built.
-    #[error(
-        "the index {INDEX_BY_OWNER_KEYS} of table {0} is still being built: wait for it with \
-         `cargo run -- index --table {0}`"
-    )]
-    IndexNotActive(String),
-    /// The table lacks the index and belongs to a CloudFormation stack, which has to add it.
-    #[error(
-        "table {0} lacks the index {INDEX_BY_OWNER_KEYS} and belongs to a CloudFormation stack: deploy that with \
-         ByOwnerIndex=read first, which adds the index"
-    )]
-    OfStack(String),
 }
 
 /// A client for `url` with the settings of the functions' client.
@@ -160,21 +134,18 @@ fn is_url(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
-/// Creates the table if it does not exist, adds the index [`INDEX_BY_OWNER_KEYS`] to one of an earlier release, and
-/// waits until both are active.
+/// Creates the table if it does not exist, and waits until it is active.
 ///
 /// # Errors
-/// [`TableError`] if the endpoint cannot be reached, refuses a call, or has another table of this name.
+/// [`TableError`] if the endpoint cannot be reached, refuses a call, or has a table of this name with other keys or
+/// indexes.
 pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
     if !is_url(url) {
         return Err(unreachable(url, "a URL like http://127.0.0.1:8000 is expected"));
     }
     match describe(client, url, table).await? {
-        Some(description) => {
-            check_shape(table, &description)?;
-            add_owner_index(client, table).await?;
-        }
-        None => create(client, table).await?,
+        Some(description) => check_shape(table, &description)?,
+        None => create(client, table, INDEXES).await?,
     }
     wait_until_active(client, url, table).await?;
     enable_ttl(client, table).await;
@@ -212,7 +183,7 @@ fn unreachable(url: &str, cause: impl Into<String>) -> TableError {
     TableError::Unreachable { url: url.to_owned(), cause: cause.into() }
 }
 
-async fn create(client: &Client, table: &str) -> Result<(), TableError> {
+async fn create(client: &Client, table: &str, indexes: [IndexShape; 2]) -> Result<(), TableError> {
     let unbuildable = |error: BuildError| TableError::Refused {
         call: "CreateTable",
         table: table.to_owned(),
@@ -223,11 +194,11 @@ async fn create(client: &Client, table: &str) -> Result<(), TableError> {
         .table_name(table)
         .billing_mode(BillingMode::PayPerRequest)
         .set_key_schema(Some(key_schema(attr::PK, attr::SK).map_err(unbuildable)?));
-    let index_keys = INDEXES.iter().flat_map(|index| [index.partition, index.sort]);
+    let index_keys = indexes.iter().flat_map(|index| [index.partition, index.sort]);
     for name in [attr::PK, attr::SK].into_iter().chain(index_keys) {
         request = request.attribute_definitions(definition(name).map_err(unbuildable)?);
     }
-    for shape in INDEXES {
+    for shape in indexes {
         let index = GlobalSecondaryIndex::builder()
             .index_name(shape.name)
             .set_key_schema(Some(key_schema(shape.partition, shape.sort).map_err(unbuildable)?))
@@ -259,19 +230,14 @@ fn check_shape(table: &str, description: &TableDescription) -> Result<(), TableE
     if keys != [attr::PK, attr::SK] {
         return Err(other(format!("has the keys {keys:?} where {:?} and {:?} are needed", attr::PK, attr::SK)));
     }
-    let by_owner = if index_of(description, &BY_OWNER_KEYS).is_some() { BY_OWNER_KEYS } else { BY_OWNER };
-    for shape in [by_owner, DUE] {
-        if !index_of(description, &shape).is_some_and(|index| has_shape(index, &shape)) {
+    for shape in INDEXES {
+        let index = description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(shape.name));
+        if !index.is_some_and(|index| has_shape(index, &shape)) {
             let IndexShape { name, partition, sort, projection } = shape;
             return Err(other(format!("lacks the index {name} ({partition}, {sort}; {})", projection.as_str())));
         }
     }
     Ok(())
-}
-
-/// The table's index of this name; `None` if it has none.
-fn index_of<'a>(description: &'a TableDescription, shape: &IndexShape) -> Option<&'a GlobalSecondaryIndexDescription> {
-    description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(shape.name))
 }
 
 fn has_shape(index: &GlobalSecondaryIndexDescription, shape: &IndexShape) -> bool {
@@ -281,19 +247,14 @@ fn has_shape(index: &GlobalSecondaryIndexDescription, shape: &IndexShape) -> boo
 }
 
 async fn wait_until_active(client: &Client, url: &str, table: &str) -> Result<(), TableError> {
-    let mut is_table_active = false;
     for _ in 0..ACTIVE_POLLS_MAX {
         let description = describe(client, url, table).await?;
-        is_table_active = description.as_ref().and_then(TableDescription::table_status) == Some(&TableStatus::Active);
-        // INVARIANT: nothing reads an index that is not complete; DynamoDB calls it active when it is.
-        let is_index_active = description.as_ref().is_some_and(|table| IndexState::of(table) == IndexState::Active);
-        if is_table_active && is_index_active {
+        if description.as_ref().and_then(TableDescription::table_status) == Some(&TableStatus::Active) {
             return Ok(());
         }
         tokio::time::sleep(ACTIVE_POLL).await;
     }
-    let table = table.to_owned();
-    Err(if is_table_active { TableError::IndexNotActive(table) } else { TableError::NotActive(table) })
+    Err(TableError::NotActive(table.to_owned()))
 }
 
 /// Turns TTL on. A failure is only logged: some engines lack TTL, and no state depends on it.
@@ -339,7 +300,6 @@ fn one_line<E: std::error::Error + 'static>(error: &SdkError<E>) -> String {
 mod tests {
     use super::*;
     use crate::engine::{Data, Engine, EngineConfig};
-    use aws_sdk_dynamodb::types::Tag;
 
     #[tokio::test]
     async fn table_is_created_once_and_another_shape_refused() {
@@ -353,8 +313,6 @@ mod tests {
         assert_eq!(ttl.attribute_name(), Some("ttl"));
         let described = describe(&client, &url, "ecopay").await.unwrap().unwrap();
         assert_eq!(described.global_secondary_indexes().len(), 2);
-        assert_eq!(IndexState::of(&described), IndexState::Active);
-        assert!(index_of(&described, &BY_OWNER).is_none());
 
         let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
         let hash = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
@@ -373,39 +331,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn index_is_added_to_a_table_of_an_earlier_release() {
+    async fn table_with_another_projection_of_an_index_is_refused() {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let url = engine.url();
         let client = client(&url).await;
-        testing::create_earlier(&client, "ecopay").await;
-        assert_eq!(owner_index_state(&client, "ecopay").await.unwrap(), IndexState::Absent);
-        // Two processes that start at once.
-        let (one, other) = tokio::join!(ensure(&client, &url, "ecopay"), ensure(&client, &url, "ecopay"));
-        one.and(other).unwrap();
-        let described = describe(&client, &url, "ecopay").await.unwrap().unwrap();
-        assert_eq!(IndexState::of(&described), IndexState::Active);
-        assert!(index_of(&described, &BY_OWNER).is_some_and(|index| has_shape(index, &BY_OWNER)), "it is kept");
-        assert!(!add_owner_index(&client, "ecopay").await.unwrap());
-
-        testing::create_with_other_keys_index(&client, "other").await;
-        let error = ensure(&client, &url, "other").await.unwrap_err();
-        assert!(error.to_string().contains("lacks the index by_owner_keys"), "{error}");
-        engine.stop().await;
-    }
-
-    /// The stack's template adds the index; one that is added by hand would make the stack's update fail.
-    #[tokio::test]
-    async fn table_of_a_stack_gets_its_index_from_the_stack() {
-        let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
-        let url = engine.url();
-        let client = client(&url).await;
-        testing::create_earlier(&client, "ecopay").await;
-        let arn = describe(&client, &url, "ecopay").await.unwrap().unwrap().table_arn.unwrap();
-        let tag = Tag::builder().key("aws:cloudformation:stack-name").value("ecopay-ledger-prod").build().unwrap();
-        client.tag_resource().resource_arn(arn).tags(tag).send().await.unwrap();
-        let error = ensure(&client, &url, "ecopay").await.unwrap_err();
-        assert!(matches!(error, TableError::OfStack(_)), "{error}");
-        assert_eq!(owner_index_state(&client, "ecopay").await.unwrap(), IndexState::Absent);
+        create(&client, "copies", [IndexShape { projection: ProjectionType::All, ..BY_OWNER }, DUE]).await.unwrap();
+        let error = ensure(&client, &url, "copies").await.unwrap_err();
+        assert!(error.to_string().contains("lacks the index by_owner (owner_pk, owner_sk; KEYS_ONLY)"), "{error}");
         engine.stop().await;
     }
 

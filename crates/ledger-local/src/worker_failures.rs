@@ -246,7 +246,7 @@ mod tests {
             ":high": {"S": "2026"}, ":pk": {"S": "demo#due#hold#0"},
         }});
         assert_eq!(call_name("Query", &hold), "Query due hold");
-        assert_eq!(call_name("Query", &json!({"IndexName": "by_owner_keys"})), "Query by_owner_keys");
+        assert_eq!(call_name("Query", &json!({"IndexName": "by_owner"})), "Query by_owner");
         assert_eq!(call_name("GetItem", &json!({"Key": {"uuid": {"S": "demo#customer#1"}}})), "GetItem");
     }
 }

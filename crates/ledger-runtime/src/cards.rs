@@ -157,9 +157,9 @@ impl App {
         after: Option<CardId>,
         limit: usize,
     ) -> Result<(Vec<CardId>, bool), Problem> {
-        let (index, most) = (self.dynamo().owner_index(), limit.saturating_add(1));
+        let most = limit.saturating_add(1);
         let query = |shard| {
-            let query = reads::cards(index, tenant, shard).newest_first();
+            let query = reads::cards(tenant, shard).newest_first();
             query.after(after.map(|id| id.to_string())).limit(most)
         };
         let queries: Vec<_> = (0..Shards::CARDS.count()).map(query).collect();

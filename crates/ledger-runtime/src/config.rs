@@ -14,7 +14,6 @@ pub use reconcile::ReconcileAccess;
 pub use settlement::{KycConfig, SettlementAccess};
 pub use stripe::{KeptStripe, STRIPE_URL_DEFAULT, SecretShapeError, StripeAccess, StripeConfig};
 
-use ledger_core::keys::{INDEX_BY_OWNER_KEYS, OwnerIndex};
 use ledger_core::rate::RequestRate;
 use tracing_subscriber::filter::Targets;
 
@@ -48,8 +47,6 @@ pub struct Config {
     pub files_bucket: Option<String>,
     /// How reconciliations run.
     pub reconcile: ReconcileAccess,
-    /// The index that lists are read from.
-    pub owner_index: OwnerIndex,
 }
 
 /// A variable that is missing or wrong.
@@ -86,7 +83,6 @@ const LEDGER: &str = "LEDGER_NAME";
 const LOG: &str = "LOG_LEVEL";
 const LOG_DEFAULT: &str = "info";
 const TENANT_REQUESTS: &str = "TENANT_REQUESTS_PER_SECOND";
-const OWNER_INDEX: &str = "OWNER_INDEX";
 const MARKER_KEYS_SECRET: &str = "MARKER_KEYS_SECRET_ID";
 const CARD_PIN_KEYS: &str = "CARD_PIN_KEYS_SECRET_ID";
 const FILES_BUCKET: &str = "FILES_BUCKET";
@@ -113,7 +109,6 @@ impl Config {
             card_pin_keys: None,
             files_bucket: None,
             reconcile,
-            owner_index: OwnerIndex::default(),
         }
     }
 
@@ -154,7 +149,7 @@ impl Config {
         let (log_filter, tenant_requests) = (log_filter(set)?, tenant_requests(set)?);
         let (stripe, events) = (StripeAccess::from_vars(set)?, EventQueues::from_vars(set)?);
         let settlement = SettlementAccess::from_vars(set)?;
-        let (reconcile, owner_index) = (ReconcileAccess::from_vars(set)?, owner_index(set)?);
+        let reconcile = ReconcileAccess::from_vars(set)?;
         Ok(Self {
             table,
             ledger,
@@ -169,7 +164,6 @@ impl Config {
             card_pin_keys: set(CARD_PIN_KEYS),
             files_bucket: set(FILES_BUCKET),
             reconcile,
-            owner_index,
         })
     }
 }
@@ -207,15 +201,6 @@ fn request_rate(
     let Some(text) = set(name) else { return Ok(default) };
     let why = "is not a whole number from 1 to 100000";
     text.parse().ok().and_then(RequestRate::new).ok_or(ConfigError::Wrong { name, why, example })
-}
-
-fn owner_index(set: impl Fn(&str) -> Option<String>) -> Result<OwnerIndex, ConfigError> {
-    let Some(name) = set(OWNER_INDEX) else { return Ok(OwnerIndex::default()) };
-    OwnerIndex::parse(&name).ok_or(ConfigError::Wrong {
-        name: OWNER_INDEX,
-        why: "is not an index by owner: by_owner_keys or by_owner",
-        example: INDEX_BY_OWNER_KEYS,
-    })
 }
 
 fn is_table_name(name: &str) -> bool {
@@ -273,19 +258,6 @@ mod tests {
         for text in ["0", "100001", "-1", "1.5", "many", "99999999999"] {
             assert!(given(text).unwrap_err().contains("from 1 to 100000; for example TENANT_REQUESTS_PER_SECOND=200"));
         }
-    }
-
-    #[test]
-    fn lists_are_read_from_by_owner_only_if_the_variable_says_so() {
-        let given = |text| config(&[("TABLE_NAME", "abc"), ("OWNER_INDEX", text)]);
-        for (text, want) in [
-            ("", OwnerIndex::ByOwnerKeys),
-            ("by_owner_keys", OwnerIndex::ByOwnerKeys),
-            ("by_owner", OwnerIndex::ByOwner),
-        ] {
-            assert_eq!(given(text).unwrap().owner_index, want);
-        }
-        assert!(given("due").unwrap_err().contains("for example OWNER_INDEX=by_owner_keys"));
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl Run<'_> {
         for (from, until) in ways.into_iter().take(if seen.is_some() { 2 } else { 1 }) {
             let mut after = from;
             loop {
-                let list = reads::merchants(self.app.dynamo().owner_index(), self.tenant);
+                let list = reads::merchants(self.tenant);
                 let list = list.after(after.map(|id| id.to_string())).limit(PAGE_ITEMS);
                 let page = self.app.dynamo().query(&list).await?;
                 let merchants = page.iter().map(|item| item.parsed(attr::OWNER_SK, MerchantId::parse));

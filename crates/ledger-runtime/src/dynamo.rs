@@ -18,7 +18,7 @@ pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config, sdk_loader};
 pub use customers::CustomerMoveError;
 pub use reads::{ReadError, Readable};
-pub use scan::{FoundRecords, ListedPage, Scanned, ScannedCustomers};
+pub use scan::{FoundRecords, Scanned, ScannedCustomers};
 
 use crate::clock::Clock;
 use crate::config::Config;
@@ -28,7 +28,6 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use customers::Layouts;
-use ledger_core::keys::OwnerIndex;
 use ledger_core::migration::Unadoptable;
 use ledger_core::transaction::{Reason, TransactItem, request_text};
 use sending::{SendBody, Sending};
@@ -41,7 +40,6 @@ pub struct Dynamo {
     table: Arc<str>,
     entropy: Entropy,
     layouts: Layouts,
-    owner_index: OwnerIndex,
 }
 
 /// Why a write was not acknowledged. An error that is not listed in this module is [`WriteError::Indeterminate`].
@@ -83,7 +81,6 @@ impl Dynamo {
     #[must_use]
     pub fn from_sdk_config(sdk: &SdkConfig, config: &Config, entropy: Entropy) -> Self {
         Self::from_client(connect::client(sdk, config.endpoint_url.as_deref()), &config.table, entropy)
-            .with_owner_index(config.owner_index)
     }
 
     /// Creates the table from a client, so that tests can inject faults.
@@ -92,19 +89,7 @@ impl Dynamo {
         let config = client.config().to_builder().interceptor(SendBody).build();
         let client = Client::from_conf(config);
         let layouts = Layouts::new(Clock::system());
-        Self { client, table: Arc::from(table), entropy, layouts, owner_index: OwnerIndex::default() }
-    }
-
-    /// Reads lists from this index.
-    #[must_use]
-    pub fn with_owner_index(self, owner_index: OwnerIndex) -> Self {
-        Self { owner_index, ..self }
-    }
-
-    /// The index that lists are read from.
-    #[must_use]
-    pub fn owner_index(&self) -> OwnerIndex {
-        self.owner_index
+        Self { client, table: Arc::from(table), entropy, layouts }
     }
 
     /// The table's name.

@@ -1,4 +1,4 @@
-//! Lists by time and searches, merged from the shards of an index by owner.
+//! Lists by time and searches, merged from the shards of the index by owner.
 //!
 //! The index is eventually consistent, and gives keys alone. The records are read consistently by them, and a record that
 //! does not have what was asked for is left out.

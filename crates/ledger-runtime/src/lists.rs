@@ -63,10 +63,9 @@ impl App {
         listing: Listing,
         filter: &RecordFilter,
     ) -> Result<(Vec<Item>, Option<String>), Problem> {
-        let index = self.dynamo().owner_index();
         let query = |shard| match listing.from {
-            None => reads::merchant_records(index, tenant, merchant, shard),
-            Some(from) => reads::merchant_records_from(index, tenant, (merchant, shard), from),
+            None => reads::merchant_records(tenant, merchant, shard),
+            Some(from) => reads::merchant_records_from(tenant, (merchant, shard), from),
         };
         let read = read_max(listing.page.limit, filter.is_everything());
         let queries = (0..shards.count()).map(|shard| query(shard).newest_first());
@@ -103,7 +102,7 @@ impl App {
         customer: CustomerId,
         TopupListing { listing, filter }: &TopupListing,
     ) -> Result<Page<TopupView>, Problem> {
-        let query = reads::topups(self.dynamo().owner_index(), tenant, customer, listing.from).newest_first();
+        let query = reads::topups(tenant, customer, listing.from).newest_first();
         let read = read_max(listing.page.limit, filter.is_everything());
         let found = self.newest_entries(vec![query], *listing, read).await?;
         let (items, next_cursor) = self.records_of(tenant, found, *listing, |item| filter.admits(item)).await?;
@@ -123,7 +122,7 @@ impl App {
         listing: Listing,
         state: Option<SettlementState>,
     ) -> Result<Page<SettlementView>, Problem> {
-        let query = reads::settlements_of_tenant(self.dynamo().owner_index(), tenant, listing.from).newest_first();
+        let query = reads::settlements_of_tenant(tenant, listing.from).newest_first();
         let found = self.newest_entries(vec![query], listing, read_max(listing.page.limit, state.is_none())).await?;
         let admits = |item: &Item| Ok(state.is_none_or(|state| item.text("state").ok() == Some(state.name())));
         let (items, next_cursor) = self.records_of(tenant, found, listing, admits).await?;
@@ -189,7 +188,7 @@ impl App {
         Ok(Page { items, next_cursor: last.filter(|_| is_cut).map(|last| last.to_string()) })
     }
 
-    /// The newest `read` entries of several partitions of an index by owner.
+    /// The newest `read` entries of several partitions of the index by owner.
     pub(crate) async fn newest_entries(
         &self,
         queries: Vec<Query>,

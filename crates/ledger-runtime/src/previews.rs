@@ -125,8 +125,7 @@ impl Run<'_> {
 
     /// Reads the payments of every merchant.
     async fn read_payments(&mut self) -> Result<(), Ended> {
-        let index = self.app.dynamo().owner_index();
-        let merchants = self.app.dynamo().query(&reads::merchants(index, self.tenant)).await?;
+        let merchants = self.app.dynamo().query(&reads::merchants(self.tenant)).await?;
         let merchants = merchants.iter().map(|item| item.parsed(attr::OWNER_SK, MerchantId::parse));
         let merchants = merchants.collect::<Result<Vec<_>, ItemError>>()?;
         for few in merchants.chunks(CONCURRENCY) {
@@ -139,10 +138,9 @@ impl Run<'_> {
     /// The payments to one merchant.
     async fn payments_of(&self, id: MerchantId) -> Result<Vec<PastPayment>, Ended> {
         let merchant = self.app.merchant(self.tenant, id).await?;
-        let index = self.app.dynamo().owner_index();
         let mut payments = Vec::new();
         for shard in 0..merchant.shards.count() {
-            let list = reads::merchant_records(index, self.tenant, id, shard).newest_first().limit(PAGE_ITEMS);
+            let list = reads::merchant_records(self.tenant, id, shard).newest_first().limit(PAGE_ITEMS);
             let mut after = None;
             loop {
                 let entries = self.app.dynamo().query(&list.clone().after(after.take())).await?;
@@ -174,12 +172,11 @@ impl Run<'_> {
 
     /// Reads the payments that were refused.
     async fn read_refused(&mut self) -> Result<(), Ended> {
-        let index = self.app.dynamo().owner_index();
         for shard in 0..keys::LISTED_SHARDS.count() {
             let (from, until) = (Some(self.preview.from), Some(self.preview.created_at));
             let mut after = None;
             loop {
-                let list = reads::refused_payments(index, self.tenant, shard, Times { from, until, after });
+                let list = reads::refused_payments(self.tenant, shard, Times { from, until, after });
                 let entries = self.app.dynamo().query(&list.limit(PAGE_ITEMS)).await?;
                 let mut refused = Vec::new();
                 for marker in self.items(&entries).await? {

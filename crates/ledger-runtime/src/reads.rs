@@ -123,7 +123,7 @@ impl App {
         let mut after = page.cursor.map(Cursor::id);
         let mut items = Vec::new();
         for _ in 0..ROUNDS_MAX {
-            let query = reads::merchants(self.dynamo().owner_index(), tenant).newest_first();
+            let query = reads::merchants(tenant).newest_first();
             let query = query.after(after.map(|id| id.to_string())).limit(page.limit.saturating_add(1));
             let (entries, next) = self.newest(vec![query], page.limit, attr::OWNER_SK).await?;
             let places = entries.iter().map(|entry| entry.parsed(attr::OWNER_SK, parse_uuid));

@@ -17,7 +17,7 @@ use ledger_core::account::{Account, Posting};
 use ledger_core::forms;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
 use ledger_core::ids::{Actor, CustomerId, Principal, Tenant, TransactionId};
-use ledger_core::keys::{OwnerIndex, Shards};
+use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -106,14 +106,6 @@ impl Store {
 
     pub(crate) fn ledger(&self) -> (Ledger, Counting) {
         self.ledger_at(Clock::from_fn(now))
-    }
-
-    /// A ledger whose lists are read from an index.
-    pub(crate) fn ledger_from(&self, index: OwnerIndex) -> (Ledger, Counting) {
-        let clock = Clock::from_fn(now);
-        let counting = Counting::new(clock.clone());
-        let dynamo = self.dynamo().with_owner_index(index);
-        (Ledger::new(dynamo, clock, Entropy::system(), Metrics::to(counting.clone())), counting)
     }
 
     pub(crate) fn ledger_at(&self, clock: Clock) -> (Ledger, Counting) {

@@ -41,10 +41,10 @@ impl App {
         listing: Listing,
     ) -> Result<Page<TimelineView>, Problem> {
         let (limit, read) = (listing.page.limit, listing.page.limit.saturating_add(1));
-        let (partition, index) = (Partition::customer(tenant, customer), self.dynamo().owner_index());
+        let partition = Partition::customer(tenant, customer);
         let queries = vec![
-            reads::topups(index, tenant, customer, listing.from).newest_first(),
-            reads::acts_of(index, tenant, customer, listing.from).newest_first(),
+            reads::topups(tenant, customer, listing.from).newest_first(),
+            reads::acts_of(tenant, customer, listing.from).newest_first(),
         ];
         let lines = async { Ok(self.dynamo().history(&partition, (listing.from, listing.after()), read).await?) };
         let (lines, listed) = try_join(lines, self.newest_entries(queries, listing, read)).await?;

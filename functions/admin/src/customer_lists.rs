@@ -91,9 +91,7 @@ pub(crate) async fn list(
     let tenant = who.tenant();
     app.require_split(tenant).await?;
     let _ = app.search_keys(tenant).await?;
-    let index = app.dynamo().owner_index();
-    let shards =
-        |times| (0..keys::LISTED_SHARDS.count()).map(|shard| reads::customers(index, tenant, shard, times)).collect();
+    let shards = |times| (0..keys::LISTED_SHARDS.count()).map(|shard| reads::customers(tenant, shard, times)).collect();
     let keep = |profile: &Item| {
         let view = CustomerListedView::read(profile)?;
         Ok(status.is_none_or(|status| view.status == status).then_some(view))
@@ -134,8 +132,8 @@ pub(crate) async fn search(
             (FoundBy::Id, Page { items, next_cursor: None })
         }
         Wanted::Value(sought) => {
-            let (index, after) = (app.dynamo().owner_index(), after.as_ref().map(PlacedCursor::place));
-            let queries = sought.of_customers(index, tenant, &lookup_keys, after);
+            let after = after.as_ref().map(PlacedCursor::place);
+            let queries = sought.of_customers(tenant, &lookup_keys, after);
             let record = |key: &Key| key.partition().profile();
             let keep = |profile: &Item| sought.is_in(profile)?.then(|| CustomerListedView::read(profile)).transpose();
             (FoundBy::Value(sought.lookup()), app.search_page(tenant, queries, limit, (record, keep)).await?)

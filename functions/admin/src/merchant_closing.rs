@@ -165,11 +165,10 @@ async fn open_holds(app: &App, tenant: &Tenant, merchant: MerchantId) -> Result<
 
 /// `terminals`, if a terminal of the merchant is not closed.
 async fn open_terminals(app: &App, tenant: &Tenant, merchant: MerchantId) -> Result<Vec<String>, Problem> {
-    let index = app.dynamo().owner_index();
     let mut cursor = None;
     loop {
         let page = TimedPage { limit: PAGE_ITEMS, cursor, from: None, until: None };
-        let queries = |times| vec![reads::terminals_of(index, tenant, merchant, times)];
+        let queries = |times| vec![reads::terminals_of(tenant, merchant, times)];
         let record = |key: &Key| key.partition().profile();
         let keep = |profile: &Item| Ok(TerminalRecord::read(profile)?.closed_at.is_none().then_some(()));
         let page = app.listed_page(tenant, page, queries, (record, keep)).await?;

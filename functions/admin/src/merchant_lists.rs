@@ -95,8 +95,7 @@ pub(crate) async fn search(
     let sought = Sought::parse(Lookup::Name, name.expose());
     let sought = sought.ok_or_else(|| Problem::invalid_field("name", "must not be empty"))?;
     let _ = app.search_keys(who.tenant()).await?;
-    let index = app.dynamo().owner_index();
-    let query = sought.of_merchants(index, who.tenant(), after.as_ref().map(PlacedCursor::place));
+    let query = sought.of_merchants(who.tenant(), after.as_ref().map(PlacedCursor::place));
     let record = |key: &Key| key.partition().profile();
     let keep = |profile: &Item| -> Result<_, ItemError> {
         sought.is_in(profile)?.then(|| MerchantView::read(profile)).transpose()

@@ -69,10 +69,9 @@ pub(crate) async fn list(
     params.finish()?;
     let tenant = who.tenant();
     let _ = app.search_keys(tenant).await?;
-    let index = app.dynamo().owner_index();
     let queries = |times| match merchant {
-        Some(merchant) => vec![reads::terminals_of(index, tenant, merchant, times)],
-        None => (0..keys::LISTED_SHARDS.count()).map(|shard| reads::terminals(index, tenant, shard, times)).collect(),
+        Some(merchant) => vec![reads::terminals_of(tenant, merchant, times)],
+        None => (0..keys::LISTED_SHARDS.count()).map(|shard| reads::terminals(tenant, shard, times)).collect(),
     };
     let record = |key: &Key| key.partition().profile();
     let keep = |profile: &Item| {

@@ -170,7 +170,7 @@ async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>,
     // The index may be behind, so the run itself is read.
     let Some(item) = app.dynamo().get(&keys::settlement_run(tenant, id)).await? else { return Ok(None) };
     let run = SettlementRun::read(&item)?;
-    let Some(query) = run.next(app.dynamo().owner_index(), tenant, SLICE_MERCHANTS) else { return Ok(None) };
+    let Some(query) = run.next(tenant, SLICE_MERCHANTS) else { return Ok(None) };
     let slice = SettlementRun::slice(&app.dynamo().query(&query).await?, SLICE_MERCHANTS)?;
     let mut outcome = SliceOutcome::default();
     for few in slice.merchants.chunks(CONCURRENCY) {

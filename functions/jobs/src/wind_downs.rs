@@ -77,7 +77,7 @@ async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>,
     // The index may be behind, so the job itself is read.
     let Some(item) = app.dynamo().get(&keys::wind_down(tenant, id)).await? else { return Ok(None) };
     let job = WindDown::read(&item)?;
-    let next = job.next(app.dynamo().owner_index(), tenant, SLICE_ACCOUNTS);
+    let next = job.next(tenant, SLICE_ACCOUNTS);
     let Some(query) = next.filter(|_| job.status() == WindDownStatus::Running) else { return Ok(None) };
     let slice = job.slice(&app.dynamo().query(&query).await?, SLICE_ACCOUNTS)?;
     let mut outcome = SliceOutcome::default();

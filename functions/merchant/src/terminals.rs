@@ -76,8 +76,7 @@ pub(crate) async fn list(
     params.finish()?;
     let (tenant, merchant) = (who.tenant(), who.merchant_id());
     app.require_lists(tenant).await?;
-    let index = app.dynamo().owner_index();
-    let queries = |times| vec![reads::terminals_of(index, tenant, merchant, times)];
+    let queries = |times| vec![reads::terminals_of(tenant, merchant, times)];
     let record = |key: &Key| key.partition().profile();
     let keep = |profile: &Item| Ok(Some(OwnTerminalView::from(&TerminalRecord::read(profile)?)));
     Ok(Json(app.listed_page(tenant, page, queries, (record, keep)).await?))

@@ -42,7 +42,7 @@ pub fn refused(template: &Template, parameters: &Parameters) -> Vec<String> {
     found
 }
 
-pub(super) fn is_true(template: &Template, parameters: &Parameters, condition: &Value) -> bool {
+fn is_true(template: &Template, parameters: &Parameters, condition: &Value) -> bool {
     let call = condition.as_object().and_then(|call| call.iter().next());
     let (name, of) = call.unwrap_or_else(|| panic!("{condition} is not a condition"));
     let listed = |at: usize| values(template, parameters, &of[at]);

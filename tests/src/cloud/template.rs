@@ -2,7 +2,7 @@
 //! the template lacks what it reads.
 
 use super::iam::{Policy, Unknown};
-use super::{parameters, refs, yaml};
+use super::{refs, yaml};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,8 +12,6 @@ const ROLE: &str = "AWS::IAM::Role";
 pub const BOUNDARY: &str = "FunctionBoundary";
 const FOR_EACH: &str = "Fn::ForEach::";
 pub(super) const ALARM: &str = "AWS::CloudWatch::Alarm";
-/// The conditions that follow from `ByOwnerIndex`.
-const BY_OWNER_CONDITIONS: [&str; 2] = ["WithByOwner", "ReadsByOwner"];
 const INTEGRATIONS: &str = "x-amazon-apigateway-integrations";
 
 /// A template.
@@ -68,33 +66,15 @@ pub struct Schedule {
 }
 
 impl Template {
-    /// Reads the repository's template, as a new stack has it: with the default of `ByOwnerIndex`.
+    /// Reads the repository's template.
     ///
     /// # Panics
     /// When it cannot be read.
     #[must_use]
     pub fn read() -> Self {
-        Self::with_by_owner(None)
-    }
-
-    /// Reads the repository's template with a value of `ByOwnerIndex`; `None` is its default.
-    ///
-    /// Other conditions stay as they are written.
-    ///
-    /// # Panics
-    /// When it cannot be read.
-    #[must_use]
-    pub fn with_by_owner(value: Option<&str>) -> Self {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../template.yaml");
         let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("template.yaml: {error}"));
-        let mut template = Self { root: yaml::read(&text).unwrap_or_else(|error| panic!("template.yaml: {error}")) };
-        let parameters = value.map(|value| ("ByOwnerIndex".to_owned(), value.to_owned())).into_iter().collect();
-        let decided = BY_OWNER_CONDITIONS.map(|name| {
-            let condition = template.at(&format!("/Conditions/{name}"));
-            (name, parameters::is_true(&template, &parameters, condition))
-        });
-        decide(&mut template.root, &decided);
-        template
+        Self { root: yaml::read(&text).unwrap_or_else(|error| panic!("template.yaml: {error}")) }
     }
 
     /// A copy with a change, for mistakes that tests plant.
@@ -311,29 +291,4 @@ fn resource_of(value: &Value, attribute: &str) -> String {
     let name = if attribute.is_empty() { &value["Ref"] } else { &value["Fn::GetAtt"] };
     let name = name.as_str().and_then(|name| name.strip_suffix(attribute));
     name.unwrap_or_else(|| panic!("{value} names no resource")).to_owned()
-}
-
-/// Replaces each `!If` of these conditions by the branch that is taken, which may be nothing.
-fn decide(value: &mut Value, conditions: &[(&str, bool)]) {
-    while let Some(branch) = taken(value, conditions) {
-        *value = branch;
-    }
-    match value {
-        Value::Array(list) => {
-            list.retain_mut(|member| {
-                let was_choice = taken(member, conditions).is_some();
-                decide(member, conditions);
-                !was_choice || *member != json!({"Ref": "AWS::NoValue"})
-            });
-        }
-        Value::Object(map) => map.values_mut().for_each(|member| decide(member, conditions)),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// The branch of an `!If` that is taken; `None` unless the value is one of these conditions.
-fn taken(value: &Value, conditions: &[(&str, bool)]) -> Option<Value> {
-    let choice = value.as_object().filter(|map| map.len() == 1)?.get("Fn::If")?;
-    let (_, holds) = conditions.iter().find(|(name, _)| choice[0] == **name)?;
-    Some(choice[if *holds { 1 } else { 2 }].clone())
 }

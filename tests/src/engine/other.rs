@@ -1,7 +1,7 @@
 //! Another engine than the embedded one, called over the network through the AWS SDK: the one that `LEDGER_ENGINE_URL`
 //! names, or an embedded one behind a listener. A request's JSON is sent unchanged, except for the table's name.
 
-use super::{Engine, Refused, create_request_with_by_owner};
+use super::{Engine, Refused, create_request};
 use crate::wire::TABLE;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::{
@@ -97,7 +97,7 @@ impl OtherEngine {
         let engine =
             Self { runtime, client: Client::from_conf(config.build()), table: new_table_name(), embedded: None };
         println!("engine: {url}; table {}, deleted at the end", engine.table);
-        let _ = engine.call("CreateTable", &create_request_with_by_owner()).expect("the table is made");
+        let _ = engine.call("CreateTable", &create_request()).expect("the table is made");
         for _ in 0..ACTIVE_POLLS_MAX {
             let described = engine.call("DescribeTable", &json!({ "TableName": TABLE })).expect("it is there");
             if described["Table"]["TableStatus"] == "ACTIVE" {

@@ -88,6 +88,27 @@ pub const RULES: &[Rule] = &[
             "action added: Put customer LOOKUP",
         ],
     },
+    Rule {
+        name: "the index by owner is by_owner, which holds keys alone",
+        lines: &[
+            "request of reads/acts_of",
+            "request of reads/cards",
+            "request of reads/customers",
+            "request of reads/customers_named",
+            "request of reads/customers_with",
+            "request of reads/merchant_records",
+            "request of reads/merchant_records_from",
+            "request of reads/merchants",
+            "request of reads/merchants_named",
+            "request of reads/refused_payments",
+            "request of reads/settlements_of_tenant",
+            "request of reads/terminals",
+            "request of reads/terminals_of",
+            "request of reads/topups",
+            "vector removed: reads/listed_entries",
+            "vector removed: reads/listed_items",
+        ],
+    },
 ];
 
 /// Vectors by their names, without versions: the newest of each, as JSON. Those of reads begin with `reads/`.

@@ -1,6 +1,6 @@
 //! The keys of the table and of its indexes, all of which are strings.
 
-use ledger_core::keys::{INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, INDEX_DUE, attr};
+use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
 
 /// The key attributes of the table or an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +15,7 @@ pub struct KeyNames {
 pub const TABLE: KeyNames = KeyNames { partition: attr::PK, sort: attr::SK };
 
 /// Each index's key attributes.
-pub const INDEXES: [(&str, KeyNames); 3] = [
-    (INDEX_BY_OWNER_KEYS, KeyNames { partition: attr::OWNER_PK, sort: attr::OWNER_SK }),
+pub const INDEXES: [(&str, KeyNames); 2] = [
     (INDEX_BY_OWNER, KeyNames { partition: attr::OWNER_PK, sort: attr::OWNER_SK }),
     (INDEX_DUE, KeyNames { partition: attr::DUE_PK, sort: attr::DUE_SK }),
 ];

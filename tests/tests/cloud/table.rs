@@ -3,7 +3,7 @@
 use aws_sdk_dynamodb::types::KeySchemaElement;
 use ledger_core::crediting::Uncredited;
 use ledger_core::ids::Tenant;
-use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_BY_OWNER_KEYS, INDEX_DUE, attr};
+use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_tests::cloud::Template;
 use ledger_tests::golden::vector;
 use ledger_tests::http::host;
@@ -30,7 +30,7 @@ fn of_template(template: &Template) -> BTreeMap<String, Keys> {
 fn of_code() -> BTreeMap<String, Keys> {
     let tables = [
         ("", attr::PK, attr::SK),
-        (INDEX_BY_OWNER_KEYS, attr::OWNER_PK, attr::OWNER_SK),
+        (INDEX_BY_OWNER, attr::OWNER_PK, attr::OWNER_SK),
         (INDEX_DUE, attr::DUE_PK, attr::DUE_SK),
     ];
     let keys = |pk: &str, sk: &str| vec![(pk.to_owned(), "HASH".to_owned()), (sk.to_owned(), "RANGE".to_owned())];
@@ -52,7 +52,7 @@ fn template_keys_and_indexes_equal_the_codes() {
         .collect();
     assert_eq!(defined, names);
     for index in table["GlobalSecondaryIndexes"].as_array().expect("indexes") {
-        let projection = if index["IndexName"] == INDEX_BY_OWNER_KEYS { "KEYS_ONLY" } else { "ALL" };
+        let projection = if index["IndexName"] == INDEX_BY_OWNER { "KEYS_ONLY" } else { "ALL" };
         assert_eq!(index["Projection"], json!({"ProjectionType": projection}), "{index}");
     }
     assert_eq!(table["TimeToLiveSpecification"], json!({"AttributeName": attr::TTL, "Enabled": true}));
@@ -74,56 +74,6 @@ fn different_key_or_index_is_found() {
         });
         assert_ne!(of_template(&template), of_code(), "{pointer}");
     }
-}
-
-/// The steps in which a stack of an earlier release exchanges its index: each differs from the one before by one index
-/// at most, which is what CloudFormation can do in an update, and no function reads an index that is not there.
-#[test]
-fn stack_exchanges_its_index_in_steps() {
-    let before = BTreeMap::from([(INDEX_BY_OWNER.to_owned(), "ALL".to_owned()), due()]);
-    let keys = (INDEX_BY_OWNER_KEYS.to_owned(), "KEYS_ONLY".to_owned());
-    let both: BTreeMap<_, _> = before.clone().into_iter().chain([keys.clone()]).collect();
-    let mut indexes = before;
-    for (value, wanted, read) in [
-        ("read", both.clone(), INDEX_BY_OWNER),
-        ("kept", both, INDEX_BY_OWNER_KEYS),
-        ("none", BTreeMap::from([keys, due()]), INDEX_BY_OWNER_KEYS),
-    ] {
-        let template = Template::with_by_owner(Some(value));
-        let found = projections(&template);
-        assert_eq!(found, wanted, "{value}");
-        let changes = found.iter().filter(|(name, _)| !indexes.contains_key(*name)).count()
-            + indexes.keys().filter(|name| !found.contains_key(*name)).count();
-        assert!(changes <= 1, "{value}");
-        for (function, role) in [
-            ("Admin", "AdminRole"),
-            ("Customer", "CustomerRole"),
-            ("Merchant", "MerchantRole"),
-            ("Crediting", "CreditingRole"),
-            ("Reconcile", "ReconcileRole"),
-        ] {
-            let set = &template.properties(&format!("{function}Function"))["Environment"]["Variables"]["OWNER_INDEX"];
-            assert_eq!(set, read, "{value}: {function}");
-            // Functions of the deployment before are still running.
-            let policy = format!("{:?}", template.role(role).expect("a policy"));
-            let may_query = |index: &str| policy.contains(&format!("/index/{index}\""));
-            assert!(may_query(INDEX_BY_OWNER_KEYS), "{value}: {role}");
-            assert_eq!(may_query(INDEX_BY_OWNER), value != "none", "{value}: {role}");
-        }
-        indexes = found;
-    }
-    assert_eq!(projections(&Template::read()), indexes, "a new stack has what an upgraded one ends with");
-}
-
-fn due() -> (String, String) {
-    (INDEX_DUE.to_owned(), "ALL".to_owned())
-}
-
-/// The projection of each index.
-fn projections(template: &Template) -> BTreeMap<String, String> {
-    let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let indexes = template.properties("Table")["GlobalSecondaryIndexes"].as_array().expect("indexes").iter();
-    indexes.map(|index| (text(&index["IndexName"]), text(&index["Projection"]["ProjectionType"]))).collect()
 }
 
 #[tokio::test]

@@ -1,6 +1,5 @@
 //! Operating system processes: `kill -9`, and the functions' binaries behind a Lambda Runtime API.
 
 mod lambda;
-mod owner_index_kill;
 mod payments_kill;
 mod topup_kill;

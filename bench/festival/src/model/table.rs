@@ -183,7 +183,7 @@ impl Table {
         self.numbers.get(&key).copied()
     }
 
-    /// The partitions of the table, of `by_owner_keys` and of `due`.
+    /// The partitions of the table, of `by_owner` and of `due`.
     #[must_use]
     pub fn partition_counts(&self) -> [usize; 3] {
         [self.base.count(), self.by_owner.count(), self.due.count()]

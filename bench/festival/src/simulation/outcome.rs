@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Throttles {
     /// Partitions of the table.
     pub base: u64,
-    /// Partitions of the index `by_owner_keys`.
+    /// Partitions of the index `by_owner`.
     pub by_owner: u64,
     /// Partitions of the index `due`.
     pub due: u64,
@@ -133,7 +133,7 @@ pub struct Outcome {
     pub lanes: usize,
     /// Journal entries sealed.
     pub sealed: u64,
-    /// Partitions of the table, of `by_owner_keys` and of `due` at the end.
+    /// Partitions of the table, of `by_owner` and of `due` at the end.
     pub partitions: [usize; 3],
     /// Write units of all, for each thousand applied payments.
     pub units_per_mille: u64,

@@ -7,7 +7,6 @@ use super::program::{self, OURS, Opponent};
 use aws_sdk_dynamodb::types::{
     AttributeDefinition, BillingMode, KeySchemaElement, KeyType, ScalarAttributeType, TimeToLiveSpecification,
 };
-use ledger_core::keys::INDEX_BY_OWNER_KEYS;
 use ledger_tests::cloud::proxy;
 use ledger_tests::http::{Host, World};
 use ledger_tests::lambda::{Function, Program, Reply, Secrets};
@@ -148,7 +147,6 @@ fn template_variables(table: &str) -> Vec<(String, String)> {
         ("FRONT_END_SECRET_DIGESTS", ""),
         ("LOG_PSEUDONYM_KEY", ""),
         ("STRIPE_ACCOUNT", ""),
-        ("OWNER_INDEX", INDEX_BY_OWNER_KEYS),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into()

@@ -13,7 +13,7 @@ pub use index::{IndexKind, Indexing, IndexingError, KINDS, Kept};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::{KeyId, MarkerKeys};
 use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TerminalId};
-use crate::keys::{self, Lookup, OwnerIndex, Partition, Shards, attr};
+use crate::keys::{self, Lookup, Partition, Shards, attr};
 use crate::plan::PlanRefusal;
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
@@ -55,24 +55,17 @@ impl Sought {
 
     /// The queries that find the lookup items of customers, after a sort key of the index.
     #[must_use]
-    pub fn of_customers(
-        &self,
-        index: OwnerIndex,
-        tenant: &Tenant,
-        keys: &MarkerKeys,
-        after: Option<&str>,
-    ) -> Vec<Query> {
+    pub fn of_customers(&self, tenant: &Tenant, keys: &MarkerKeys, after: Option<&str>) -> Vec<Query> {
         let after = || after.map(str::to_owned);
         match self.lookup {
             Lookup::Email | Lookup::Phone => {
                 let hashes = keys.ids().filter_map(|id| Some((id, self.hash(tenant, keys, id)?)));
-                let query = |(id, hash): (&KeyId, _)| {
-                    reads::customers_with(index, tenant, self.lookup, (id.as_str(), &hash), after())
-                };
+                let query =
+                    |(id, hash): (&KeyId, _)| reads::customers_with(tenant, self.lookup, (id.as_str(), &hash), after());
                 hashes.map(query).collect()
             }
             Lookup::Name | Lookup::Kana => (0..keys::LISTED_SHARDS.count())
-                .map(|shard| reads::customers_named(index, tenant, (self.lookup, shard), &self.form, after()))
+                .map(|shard| reads::customers_named(tenant, (self.lookup, shard), &self.form, after()))
                 .collect(),
             Lookup::Merchant => Vec::new(),
         }
@@ -80,8 +73,8 @@ impl Sought {
 
     /// The query that finds the lookup items of merchants by name, after a sort key of the index.
     #[must_use]
-    pub fn of_merchants(&self, index: OwnerIndex, tenant: &Tenant, after: Option<&str>) -> Query {
-        reads::merchants_named(index, tenant, &self.form, after.map(str::to_owned))
+    pub fn of_merchants(&self, tenant: &Tenant, after: Option<&str>) -> Query {
+        reads::merchants_named(tenant, &self.form, after.map(str::to_owned))
     }
 
     fn hash(&self, tenant: &Tenant, keys: &MarkerKeys, id: &KeyId) -> Option<[u8; 32]> {

@@ -1,4 +1,4 @@
-//! Keys of lists and searches: partitions of the indexes by owner, and the items that are there to be found only.
+//! Keys of lists and searches: partitions of the index by owner, and the items that are there to be found only.
 
 use super::{Key, Partition, Shards, shard_of};
 use crate::ids::{CustomerId, MerchantId, SubjectId, Tenant, parse_uuid};

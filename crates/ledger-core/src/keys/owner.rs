@@ -1,4 +1,4 @@
-//! The indexes by owner: which merchant or customer an item is of, and which merchants and cards a tenant has.
+//! The index by owner: which merchant or customer an item is of, and which merchants and cards a tenant has.
 
 use super::{Key, Partition};
 use crate::ids::{CustomerId, MerchantId, Tenant};
@@ -6,78 +6,46 @@ use crate::ids::{CustomerId, MerchantId, Tenant};
 /// The index that lists a merchant's payments and refunds, a customer's top-ups, and what else a tenant has lists of.
 ///
 /// It holds keys alone, none of which changes: an item's entry is written once, however often the item changes.
-pub const INDEX_BY_OWNER_KEYS: &str = "by_owner_keys";
-/// The index that earlier releases use instead of [`INDEX_BY_OWNER_KEYS`]. It holds copies of the items.
 pub const INDEX_BY_OWNER: &str = "by_owner";
 
-/// The index by owner that lists are read from. Both have the same keys, so both give the same list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OwnerIndex {
-    /// [`INDEX_BY_OWNER`]: while [`INDEX_BY_OWNER_KEYS`] is added to a table that earlier releases made.
-    ByOwner,
-    /// [`INDEX_BY_OWNER_KEYS`].
-    #[default]
-    ByOwnerKeys,
-}
-
-impl OwnerIndex {
-    /// Both indexes.
-    pub const ALL: [Self; 2] = [Self::ByOwner, Self::ByOwnerKeys];
-
-    /// The index's name.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ByOwner => INDEX_BY_OWNER,
-            Self::ByOwnerKeys => INDEX_BY_OWNER_KEYS,
-        }
-    }
-
-    /// The index of this name; `None` if neither has it.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|index| index.name() == name)
-    }
-}
-
-/// The partition of an index by owner that lists a merchant's records of one shard.
+/// The partition of the index by owner that lists a merchant's records of one shard.
 #[must_use]
 pub fn owner_partition(tenant: &Tenant, merchant: MerchantId, shard: u32) -> String {
     format!("{tenant}#merchant#{merchant}#{shard}")
 }
 
-/// The partition of an index by owner that lists a tenant's merchants: one shard, because they are rarely written.
+/// The partition of the index by owner that lists a tenant's merchants: one shard, because they are rarely written.
 #[must_use]
 pub fn merchants_partition(tenant: &Tenant) -> String {
     format!("{tenant}#merchants#0")
 }
 
-/// The partition of an index by owner that lists a tenant's cards of one shard.
+/// The partition of the index by owner that lists a tenant's cards of one shard.
 #[must_use]
 pub fn cards_partition(tenant: &Tenant, shard: u32) -> String {
     format!("{tenant}#cards#{shard}")
 }
 
-/// The partition of an index by owner that lists a customer's top-ups. One customer's are few, so they have one shard.
+/// The partition of the index by owner that lists a customer's top-ups. One customer's are few, so they have one shard.
 #[must_use]
 pub fn topups_partition(tenant: &Tenant, customer: CustomerId) -> String {
     format!("{tenant}#topups_of#{customer}#0")
 }
 
-/// The partition of an index by owner that lists the staff's acts about a customer, by their ids. They are few, so they have
-/// one shard.
+/// The partition of the index by owner that lists the staff's acts about a customer, by their ids. They are few, so they
+/// have one shard.
 #[must_use]
 pub fn acts_partition(tenant: &Tenant, customer: CustomerId) -> String {
     format!("{tenant}#acts_of#{customer}#0")
 }
 
-/// The partition of an index by owner that lists a tenant's settlements: one shard, because they are rarely written.
+/// The partition of the index by owner that lists a tenant's settlements: one shard, because they are rarely written.
 #[must_use]
 pub fn settlements_partition(tenant: &Tenant) -> String {
     format!("{tenant}#settlements#0")
 }
 
-/// The partition of an index by owner that lists a tenant's refused payments of one shard, by their [`super::place`].
+/// The partition of the index by owner that lists a tenant's refused payments of one shard, by their [`super::place`].
 #[must_use]
 pub fn refused_partition(tenant: &Tenant, shard: u32) -> String {
     format!("{tenant}#refused#{shard}")

@@ -3,7 +3,7 @@
 use super::query::Query;
 use super::range::SortRange;
 use crate::ids::{CustomerId, Tenant, TerminalId, least_born_at};
-use crate::keys::{self, OwnerIndex, Partition, sk};
+use crate::keys::{self, Partition, sk};
 use crate::time::{BusinessDate, Timestamp};
 use uuid::Uuid;
 
@@ -106,21 +106,21 @@ pub fn cash_collections(tenant: &Tenant, terminal: TerminalId) -> Query {
 /// The keys of the customer's top-ups: all of them, or those whose ids are of `from` or later. One that was just written
 /// may be missing, and so are those of earlier versions of the records until they are added.
 #[must_use]
-pub fn topups(index: OwnerIndex, tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
-    owned(index, keys::topups_partition(tenant, customer), from)
+pub fn topups(tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
+    owned(keys::topups_partition(tenant, customer), from)
 }
 
 /// The keys of the staff's acts about the customer: all of them, or those of `from` or later. One that was just written may
 /// be missing, and so are those of earlier versions of the records until they are added.
 #[must_use]
-pub fn acts_of(index: OwnerIndex, tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
-    owned(index, keys::acts_partition(tenant, customer), from)
+pub fn acts_of(tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
+    owned(keys::acts_partition(tenant, customer), from)
 }
 
-/// Entries of an index by owner that are sorted by ids, of `from` or later.
-fn owned(index: OwnerIndex, partition: String, from: Option<Timestamp>) -> Query {
+/// Entries of the index by owner that are sorted by ids, of `from` or later.
+fn owned(partition: String, from: Option<Timestamp>) -> Query {
     let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
-    Query::by_owner_within(index, partition, range)
+    Query::by_owner_within(partition, range)
 }
 
 /// The markers of the customer's top-ups, as long as they are kept.

@@ -4,42 +4,34 @@ use super::accounts::newest;
 use super::query::Query;
 use super::range::SortRange;
 use crate::ids::{MerchantId, SettlementId, Tenant, least_born_at};
-use crate::keys::{self, OwnerIndex, Partition, sk};
+use crate::keys::{self, Partition, sk};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
 /// The keys of the tenant's merchants. One that was just written may be missing.
 #[must_use]
-pub fn merchants(index: OwnerIndex, tenant: &Tenant) -> Query {
-    Query::by_owner(index, keys::merchants_partition(tenant))
+pub fn merchants(tenant: &Tenant) -> Query {
+    Query::by_owner(keys::merchants_partition(tenant))
 }
 
 /// The keys of the merchant's payments and refunds of a shard. One that was just written may be missing.
-///
-/// Read the items by their keys ([`super::items`]): an entry of [`OwnerIndex::ByOwner`] also has a copy of its item,
-/// which may be of an earlier state.
 #[must_use]
-pub fn merchant_records(index: OwnerIndex, tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
-    Query::by_owner(index, keys::owner_partition(tenant, merchant, shard))
+pub fn merchant_records(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
+    Query::by_owner(keys::owner_partition(tenant, merchant, shard))
 }
 
 /// The keys of the tenant's cards of a shard, by id. One that was just written may be missing.
 #[must_use]
-pub fn cards(index: OwnerIndex, tenant: &Tenant, shard: u32) -> Query {
-    Query::by_owner(index, keys::cards_partition(tenant, shard))
+pub fn cards(tenant: &Tenant, shard: u32) -> Query {
+    Query::by_owner(keys::cards_partition(tenant, shard))
 }
 
 /// The keys of the merchant's payments and refunds of a shard whose ids are of `from` or later, as
 /// [`merchant_records`].
 #[must_use]
-pub fn merchant_records_from(
-    index: OwnerIndex,
-    tenant: &Tenant,
-    (merchant, shard): (MerchantId, u32),
-    from: Timestamp,
-) -> Query {
+pub fn merchant_records_from(tenant: &Tenant, (merchant, shard): (MerchantId, u32), from: Timestamp) -> Query {
     let range = SortRange::ALL.at_least(&least_born_at(from).to_string());
-    Query::by_owner_within(index, keys::owner_partition(tenant, merchant, shard), range)
+    Query::by_owner_within(keys::owner_partition(tenant, merchant, shard), range)
 }
 
 /// The merchant's settlements, newest first, after the settlement `after`.
@@ -51,9 +43,9 @@ pub fn settlements(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -
 /// The keys of the settlements of all of a tenant's merchants: all of them, or those whose ids are of `from` or later. One
 /// that was just opened may be missing, and those that were opened under earlier versions of the records are.
 #[must_use]
-pub fn settlements_of_tenant(index: OwnerIndex, tenant: &Tenant, from: Option<Timestamp>) -> Query {
+pub fn settlements_of_tenant(tenant: &Tenant, from: Option<Timestamp>) -> Query {
     let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));
-    Query::by_owner_within(index, keys::settlements_partition(tenant), range)
+    Query::by_owner_within(keys::settlements_partition(tenant), range)
 }
 
 /// The lists of the settlement's records, one for each transaction that took some.

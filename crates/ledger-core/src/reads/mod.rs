@@ -3,7 +3,7 @@
 //! One place in the runtime executes them, and each has golden vectors (`golden/reads`). A single item needs no
 //! function of its own: `keys` lists the keys, and [`item`] reads any of them.
 //!
-//! Every read is strongly consistent, except queries and scans of an index, which DynamoDB offers eventually consistent only.
+//! Every read is strongly consistent, except queries of an index, which DynamoDB offers eventually consistent only.
 
 mod accounts;
 mod due;
@@ -41,10 +41,7 @@ pub use merchants::{
 };
 pub use query::Query;
 pub use request::{QueryRequest, Request, ScanRequest};
-pub use table::{
-    SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, listed_entries, listed_items, stored_cards,
-    table_segment,
-};
+pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, stored_cards, table_segment};
 pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, files, grant_jobs, migration_passes, reconciliations,
     requests, settlement_run_lines, settlement_runs, staff_members, terms, terms_previews, wind_down_lines, wind_downs,

@@ -3,14 +3,14 @@
 use super::range::{Bounds, SortRange};
 use super::request::{QueryRequest, Request};
 use crate::dynamo::{Item, Value};
-use crate::keys::{INDEX_DUE, OwnerIndex, Partition, attr};
+use crate::keys::{INDEX_BY_OWNER, INDEX_DUE, Partition, attr};
 use std::collections::BTreeMap;
 
 /// The table or index that a query reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Source {
     Table,
-    Owner(OwnerIndex),
+    Owner,
     Due,
 }
 
@@ -33,14 +33,14 @@ impl Query {
         Self::of(Source::Table, partition.as_str().to_owned(), range)
     }
 
-    /// Entries of a partition of an index by owner.
-    pub(super) fn by_owner(index: OwnerIndex, partition: String) -> Self {
-        Self::by_owner_within(index, partition, SortRange::ALL)
+    /// Entries of a partition of the index by owner.
+    pub(super) fn by_owner(partition: String) -> Self {
+        Self::by_owner_within(partition, SortRange::ALL)
     }
 
-    /// Entries of a partition of an index by owner whose sort keys are in a range.
-    pub(super) fn by_owner_within(index: OwnerIndex, partition: String, range: SortRange) -> Self {
-        Self::of(Source::Owner(index), partition, range)
+    /// Entries of a partition of the index by owner whose sort keys are in a range.
+    pub(super) fn by_owner_within(partition: String, range: SortRange) -> Self {
+        Self::of(Source::Owner, partition, range)
     }
 
     /// Items of a partition of the index `due`.
@@ -149,7 +149,7 @@ impl Query {
     fn index(&self) -> Option<&'static str> {
         match self.source {
             Source::Table => None,
-            Source::Owner(index) => Some(index.name()),
+            Source::Owner => Some(INDEX_BY_OWNER),
             Source::Due => Some(INDEX_DUE),
         }
     }
@@ -157,7 +157,7 @@ impl Query {
     fn key_attributes(&self) -> (&'static str, &'static str) {
         match self.source {
             Source::Table => (attr::PK, attr::SK),
-            Source::Owner(_) => (attr::OWNER_PK, attr::OWNER_SK),
+            Source::Owner => (attr::OWNER_PK, attr::OWNER_SK),
             Source::Due => (attr::DUE_PK, attr::DUE_SK),
         }
     }

@@ -15,7 +15,7 @@ pub enum Request {
     TransactGetItems(Vec<Key>),
     /// A page of a partition of the table or of an index.
     Query(QueryRequest),
-    /// A page of the table or of an index.
+    /// A page of the table.
     Scan(ScanRequest),
 }
 
@@ -38,15 +38,13 @@ pub struct QueryRequest {
     pub start: Option<Item>,
 }
 
-/// A `Scan` request.
+/// A `Scan` request of the table itself, which is read consistently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScanRequest {
-    /// The index; `None` for the table itself, which is read consistently.
-    pub index: Option<&'static str>,
     /// `Segment` and `TotalSegments`; `None` for a scan without segments.
     pub segment: Option<(i32, i32)>,
     /// `FilterExpression`.
-    pub filter: Option<&'static str>,
+    pub filter: &'static str,
     /// `ProjectionExpression`.
     pub projection: Option<&'static str>,
     /// `ExpressionAttributeNames`.

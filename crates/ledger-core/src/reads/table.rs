@@ -1,9 +1,9 @@
-//! Scans of the whole table, for reconciliation, for a migration's passes and for the check of an index.
+//! Scans of the whole table, for reconciliation and for a migration's passes.
 
 use super::request::{Request, ScanRequest};
 use crate::dynamo::{Item, Value};
 use crate::ids::Tenant;
-use crate::keys::{GOD_RECORD, Key, OwnerIndex, attr, sk};
+use crate::keys::{GOD_RECORD, Key, attr, sk};
 use std::collections::BTreeMap;
 
 /// The number of items that a page reads, before the filter.
@@ -37,9 +37,8 @@ impl Segment {
 #[must_use]
 pub fn table_segment(tenant: &Tenant, segment: &Segment) -> Request {
     Request::Scan(ScanRequest {
-        index: None,
         segment: Some((segment.number, segment.of)),
-        filter: Some("begins_with(#pk, :tenant)"),
+        filter: "begins_with(#pk, :tenant)",
         projection: None,
         names: BTreeMap::from([("#pk".to_owned(), attr::PK.to_owned())]),
         values: Item::from([(":tenant".to_owned(), Value::S(format!("{tenant}#")))]),
@@ -72,9 +71,8 @@ pub fn stored_cards(tenant: &Tenant, segment: &Segment) -> Request {
 fn keys_of(segment: &Segment, filter: &'static str, values: Item) -> Request {
     let names = [("#pk", attr::PK), ("#sk", attr::SK)];
     Request::Scan(ScanRequest {
-        index: None,
         segment: Some((segment.number, segment.of)),
-        filter: Some(filter),
+        filter,
         projection: Some("#pk, #sk"),
         names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
         values,
@@ -93,9 +91,8 @@ pub fn customers_with_god_record(tenant: &Tenant, after: Option<&Key>) -> Reques
     let start =
         |key: &Key| Item::from([(attr::PK.to_owned(), Value::s(key.pk())), (attr::SK.to_owned(), Value::s(key.sk()))]);
     Request::Scan(ScanRequest {
-        index: None,
         segment: None,
-        filter: Some("begins_with(#pk, :customers) AND #sk = :god_record"),
+        filter: "begins_with(#pk, :customers) AND #sk = :god_record",
         projection: Some("#pk, #sk"),
         names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
         values: Item::from([
@@ -106,33 +103,4 @@ pub fn customers_with_god_record(tenant: &Tenant, after: Option<&Key>) -> Reques
         start: after.map(start),
         returns_capacity: false,
     })
-}
-
-/// The keys of every tenant's items that an index by owner lists, as the table has them: their own and the index's.
-///
-/// `start` is where the page before ended.
-#[must_use]
-pub fn listed_items(start: Option<Item>) -> Request {
-    Request::Scan(listed_keys(None, Some("attribute_exists(#owner_pk)"), start))
-}
-
-/// The same as an index by owner has them.
-#[must_use]
-pub fn listed_entries(index: OwnerIndex, start: Option<Item>) -> Request {
-    Request::Scan(listed_keys(Some(index.name()), None, start))
-}
-
-fn listed_keys(index: Option<&'static str>, filter: Option<&'static str>, start: Option<Item>) -> ScanRequest {
-    let names = [("#pk", attr::PK), ("#sk", attr::SK), ("#owner_pk", attr::OWNER_PK), ("#owner_sk", attr::OWNER_SK)];
-    ScanRequest {
-        index,
-        segment: None,
-        filter,
-        projection: Some("#pk, #sk, #owner_pk, #owner_sk"),
-        names: names.map(|(name, attribute)| (name.to_owned(), attribute.to_owned())).into(),
-        values: Item::new(),
-        limit: SCAN_PAGE_ITEMS,
-        start,
-        returns_capacity: true,
-    }
 }

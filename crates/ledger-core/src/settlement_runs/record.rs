@@ -6,7 +6,7 @@ use crate::calendar::SettlementSchedule;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, JobId, MerchantId, StaffId, Tenant};
-use crate::keys::{self, OwnerIndex, Work, attr};
+use crate::keys::{self, Work, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -193,8 +193,8 @@ impl SettlementRun {
 
     /// The query of the next slice, of at most `limit` merchants; `None` if it has seen every merchant.
     #[must_use]
-    pub fn next(&self, index: OwnerIndex, tenant: &Tenant, limit: usize) -> Option<Query> {
-        let query = reads::merchants(index, tenant).after(self.after.clone()).limit(limit);
+    pub fn next(&self, tenant: &Tenant, limit: usize) -> Option<Query> {
+        let query = reads::merchants(tenant).after(self.after.clone()).limit(limit);
         self.finished_at.is_none().then_some(query)
     }
 

@@ -10,7 +10,7 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError};
 use crate::ids::{Actor, CardId, CustomerId, JobId, StaffId, Tenant};
-use crate::keys::{self, Key, OwnerIndex, Partition, Shards, Work, attr};
+use crate::keys::{self, Key, Partition, Shards, Work, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
@@ -219,12 +219,12 @@ impl WindDown {
 
     /// The query of the next slice, of at most `limit` accounts; `None` if every list was read.
     #[must_use]
-    pub fn next(&self, index: OwnerIndex, tenant: &Tenant, limit: usize) -> Option<Query> {
+    pub fn next(&self, tenant: &Tenant, limit: usize) -> Option<Query> {
         let query = match self.list()? {
-            List::Cards(shard) => reads::cards(index, tenant, shard).newest_first().after(self.after.clone()),
+            List::Cards(shard) => reads::cards(tenant, shard).newest_first().after(self.after.clone()),
             List::Customers(shard) => {
                 let after = self.after.as_deref().and_then(keys::place_of);
-                reads::customers(index, tenant, shard, Times { after, ..Times::default() })
+                reads::customers(tenant, shard, Times { after, ..Times::default() })
             }
         };
         Some(query.limit(limit))

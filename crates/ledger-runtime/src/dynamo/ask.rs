@@ -124,14 +124,13 @@ impl Dynamo {
             .client
             .scan()
             .table_name(&*self.table)
-            .consistent_read(scan.index.is_none())
-            .set_index_name(scan.index.map(str::to_owned))
+            .consistent_read(true)
             .set_segment(segment)
             .set_total_segments(segments)
-            .set_filter_expression(scan.filter.map(str::to_owned))
+            .filter_expression(scan.filter)
             .set_projection_expression(scan.projection.map(str::to_owned))
             .set_expression_attribute_names(names(scan.names))
-            .set_expression_attribute_values(values(scan.values))
+            .set_expression_attribute_values(Some(convert::item_to_sdk(scan.values)))
             .limit(scan.limit)
             .set_exclusive_start_key(scan.start.map(convert::item_to_sdk))
             .set_return_consumed_capacity(scan.returns_capacity.then_some(ReturnConsumedCapacity::Total));
@@ -148,11 +147,6 @@ impl Dynamo {
 
 fn names(names: BTreeMap<String, String>) -> Option<HashMap<String, String>> {
     Some(names.into_iter().collect())
-}
-
-/// DynamoDB refuses an empty map of values.
-fn values(values: Item) -> Option<Stored> {
-    (!values.is_empty()).then(|| convert::item_to_sdk(values))
 }
 
 fn present(items: Option<Vec<Stored>>) -> Vec<Option<Stored>> {

@@ -1,11 +1,10 @@
 //! Scans of the whole table: in segments, consistent, with the read units of each page.
 
-use super::ask::Answer;
 use super::reads::{ReadError, Readable};
 use super::{Dynamo, convert};
-use ledger_core::dynamo::{Attributes, Item, ItemError};
+use ledger_core::dynamo::ItemError;
 use ledger_core::ids::{CustomerId, Tenant};
-use ledger_core::keys::{Key, OwnerIndex, attr};
+use ledger_core::keys::{Key, attr};
 use ledger_core::reads::{self, Request, Segment};
 
 /// A tenant's items on one page of a segment.
@@ -39,36 +38,7 @@ pub struct FoundRecords {
     pub next: Option<Segment>,
 }
 
-/// What an index by owner lists, as a page of it or of the table has it.
-#[derive(Clone, Debug)]
-pub struct ListedPage {
-    /// The owners' keys of each item: partition key and sort key in the index.
-    pub keys: Vec<(String, String)>,
-    /// The number of items read.
-    pub scanned: u64,
-    /// The read units consumed, rounded up.
-    pub units: u64,
-    /// Where the next page begins; `None` after the last.
-    pub next: Option<Item>,
-}
-
 impl Dynamo {
-    /// Scans a page of the table for items, of any tenant, that an index by owner lists.
-    ///
-    /// # Errors
-    /// [`ReadError`] if the scan fails; the same page can be read again.
-    pub async fn listed_items(&self, start: Option<Item>) -> Result<ListedPage, ReadError> {
-        listed(self.ask(reads::listed_items(start)).await?)
-    }
-
-    /// Scans a page of an index by owner.
-    ///
-    /// # Errors
-    /// [`ReadError`] if the scan fails; the same page can be read again.
-    pub async fn listed_entries(&self, index: OwnerIndex, start: Option<Item>) -> Result<ListedPage, ReadError> {
-        listed(self.ask(reads::listed_entries(index, start)).await?)
-    }
-
     /// Scans a page of the table for a tenant's customers with a God Record.
     ///
     /// A customer whose God Record exists from the scan's first page until its own page is read is on one of the pages.
@@ -116,18 +86,4 @@ impl Dynamo {
             next: answer.next.map(|after| segment.from(after)),
         })
     }
-}
-
-fn listed(answer: Answer) -> Result<ListedPage, ReadError> {
-    let items = answer.items.into_iter().flatten().map(convert::item_from_sdk);
-    let keys = items.map(|item| {
-        let item = item?;
-        Ok((item.string(attr::OWNER_PK)?, item.string(attr::OWNER_SK)?))
-    });
-    Ok(ListedPage {
-        keys: keys.collect::<Result<_, ItemError>>()?,
-        scanned: answer.scanned,
-        units: answer.units.unwrap_or(answer.scanned),
-        next: answer.next,
-    })
 }

@@ -281,7 +281,7 @@ pub(super) async fn new_customers(app: &App, tenant: &Tenant, date: BusinessDate
     }
     let (from, until) = date.bounds();
     let times = Times { from: Some(from), until: Some(until), after: None };
-    let query = |shard| reads::customers(app.dynamo().owner_index(), tenant, shard, times);
+    let query = |shard| reads::customers(tenant, shard, times);
     let shards: Vec<_> = (0..LISTED_SHARDS.count()).map(query).collect();
     let listed = try_join_all(shards.iter().map(|query| app.dynamo().count(query))).await?;
     Ok(Some(count(listed.into_iter().fold(0, usize::saturating_add))))

@@ -1,7 +1,6 @@
 use super::*;
 use crate::config::Config;
 use crate::testing::{Step, Store};
-use ledger_core::keys::OwnerIndex;
 use serde_json::{Value, json};
 
 const MERCHANT: &str = "019a0000-0000-7000-8000-0000000000e1";
@@ -35,31 +34,28 @@ async fn page(app: &App, limit: usize) -> Result<(Vec<Item>, Option<String>), Pr
     app.merchant_records(&tenant, (merchant, Shards::ONE), page.into(), &RecordFilter::default()).await
 }
 
-/// The app over a script, with its lists read from an index.
-fn app(store: &Store, index: OwnerIndex) -> App {
-    let (ledger, _) = store.ledger_from(index);
+/// The app over a script.
+fn app(store: &Store) -> App {
+    let (ledger, _) = store.ledger();
     App::new(ledger, Config::of_table("ledger"))
 }
 
 #[tokio::test]
 async fn merchants_records_are_read_by_the_keys_of_the_index() {
-    for index in OwnerIndex::ALL {
-        let store = Store::script([
-            // The copy of an earlier state, as `by_owner` has it, is not shown.
-            Step::Ok(json!({"Items": [record(9, "captured"), entry(8), entry(7)]})),
-            Step::Ok(json!({"Responses": {"ledger": [record(8, "captured"), record(9, "refunded")]}})),
-        ]);
-        let (records, next) = page(&app(&store, index), 2).await.unwrap();
-        let states: Vec<_> = records.iter().map(|record| record.text("state").unwrap()).collect();
-        assert_eq!(states, ["refunded", "captured"], "newest first");
-        assert_eq!(next, Some(Cursor::after(parse_uuid(&id(8)).unwrap()).to_string()));
-        let seen = store.seen();
-        let [query, batch] = &seen[..] else { panic!("{seen:?}") };
-        assert_eq!((query.target.as_str(), &query.body["IndexName"]), ("Query", &json!(index.name())));
-        let read = &batch.body["RequestItems"]["ledger"];
-        assert_eq!(read["ConsistentRead"], true);
-        assert_eq!(read["Keys"], json!([key(8), key(9)]), "what the page shows, in one call");
-    }
+    let store = Store::script([
+        Step::Ok(json!({"Items": [entry(9), entry(8), entry(7)]})),
+        Step::Ok(json!({"Responses": {"ledger": [record(8, "captured"), record(9, "refunded")]}})),
+    ]);
+    let (records, next) = page(&app(&store), 2).await.unwrap();
+    let states: Vec<_> = records.iter().map(|record| record.text("state").unwrap()).collect();
+    assert_eq!(states, ["refunded", "captured"], "newest first");
+    assert_eq!(next, Some(Cursor::after(parse_uuid(&id(8)).unwrap()).to_string()));
+    let seen = store.seen();
+    let [query, batch] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((query.target.as_str(), &query.body["IndexName"]), ("Query", &json!("by_owner")));
+    let read = &batch.body["RequestItems"]["ledger"];
+    assert_eq!(read["ConsistentRead"], true);
+    assert_eq!(read["Keys"], json!([key(8), key(9)]), "what the page shows, in one call");
 }
 
 #[tokio::test]
@@ -68,7 +64,7 @@ async fn record_that_no_longer_exists_is_left_out_and_its_page_goes_on() {
         Step::Ok(json!({"Items": [entry(9), entry(8), entry(7)]})),
         Step::Ok(json!({"Responses": {"ledger": [record(9, "captured")]}})),
     ]);
-    let (records, next) = page(&app(&store, OwnerIndex::default()), 2).await.unwrap();
+    let (records, next) = page(&app(&store), 2).await.unwrap();
     assert_eq!(records.len(), 1);
     assert_eq!(next, Some(Cursor::after(parse_uuid(&id(8)).unwrap()).to_string()));
 }
@@ -76,15 +72,15 @@ async fn record_that_no_longer_exists_is_left_out_and_its_page_goes_on() {
 #[tokio::test]
 async fn empty_list_reads_no_record() {
     let store = Store::script([Step::Ok(json!({"Items": []}))]);
-    assert_eq!(page(&app(&store, OwnerIndex::default()), 2).await.unwrap(), (Vec::new(), None));
+    assert_eq!(page(&app(&store), 2).await.unwrap(), (Vec::new(), None));
     assert!(store.is_through());
 }
 
-/// DynamoDB refuses a read from an index that it is still building.
+/// DynamoDB refuses a read from an index that it is still building, as in a table that is being restored.
 #[tokio::test]
 async fn index_that_is_being_built_gives_no_list() {
     let store = Store::script([Step::Error(400, "ValidationException")]);
-    let problem = page(&app(&store, OwnerIndex::default()), 2).await.unwrap_err();
+    let problem = page(&app(&store), 2).await.unwrap_err();
     assert_eq!(problem.status().as_u16(), 500);
 }
 
@@ -93,7 +89,7 @@ async fn entry_of_another_tenant_is_refused() {
     let mut foreign = entry(9);
     foreign["uuid"] = json!({"S": format!("other#payment#{}", id(9))});
     let store = Store::script([Step::Ok(json!({"Items": [foreign]}))]);
-    let problem = page(&app(&store, OwnerIndex::default()), 2).await.unwrap_err();
+    let problem = page(&app(&store), 2).await.unwrap_err();
     assert_eq!(problem.status().as_u16(), 500);
     assert_eq!(store.seen().len(), 1, "nothing of it is read");
 }

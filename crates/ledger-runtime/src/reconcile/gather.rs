@@ -313,8 +313,7 @@ impl<'a> Gather<'a> {
 
     /// The keys of a merchant's records of a shard.
     async fn listed(&self, merchant: MerchantId, shard: u32) -> Result<Vec<Key>, Stopped> {
-        let index = self.of.app.dynamo().owner_index();
-        let entries = self.pages(&reads::merchant_records(index, self.of.tenant, merchant, shard)).await?;
+        let entries = self.pages(&reads::merchant_records(self.of.tenant, merchant, shard)).await?;
         Ok(entries.iter().filter_map(|entry| self.of.key_of(entry)).collect())
     }
 

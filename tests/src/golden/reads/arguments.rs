@@ -2,7 +2,7 @@
 
 use super::question::ItemKey;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Key, OwnerIndex, Partition, TotalsOf, tenant_of};
+use ledger_core::keys::{Key, Partition, TotalsOf, tenant_of};
 use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
 use uuid::Uuid;
 
@@ -44,10 +44,6 @@ pub(super) fn id(text: &str) -> Uuid {
 
 pub(super) fn after(text: Option<&String>) -> Option<Uuid> {
     text.map(|text| id(text))
-}
-
-pub(super) fn owner_index(name: Option<&str>) -> OwnerIndex {
-    name.map_or(OwnerIndex::ByOwner, |name| OwnerIndex::parse(name).unwrap())
 }
 
 pub(super) fn merchant(text: &str) -> MerchantId {

@@ -1,8 +1,8 @@
 //! The questions of lists and searches.
 
-use super::arguments::{at, id, merchant, owner_index, slug};
+use super::arguments::{at, id, merchant, slug};
 use ledger_core::ids::CustomerId;
-use ledger_core::keys::{Lookup, OwnerIndex};
+use ledger_core::keys::Lookup;
 use ledger_core::reads::{self, Query, Request, Segment, Times};
 use serde::{Deserialize, Serialize};
 
@@ -37,26 +37,25 @@ pub enum FindingQuestion {
 impl FindingQuestion {
     /// A query, or complete requests.
     pub(super) fn plain(&self) -> Result<Query, Vec<Request>> {
-        let index = owner_index(Some(OwnerIndex::ByOwnerKeys.name()));
         Ok(match self {
-            Self::Customers { tenant, shard, times } => reads::customers(index, &slug(tenant), *shard, times.read()),
-            Self::Terminals { tenant, shard, times } => reads::terminals(index, &slug(tenant), *shard, times.read()),
+            Self::Customers { tenant, shard, times } => reads::customers(&slug(tenant), *shard, times.read()),
+            Self::Terminals { tenant, shard, times } => reads::terminals(&slug(tenant), *shard, times.read()),
             Self::TerminalsOf { tenant, merchant: of, times } => {
-                reads::terminals_of(index, &slug(tenant), merchant(of), times.read())
+                reads::terminals_of(&slug(tenant), merchant(of), times.read())
             }
             Self::CustomersWith { tenant, lookup: of, key, hash } => {
                 let hash: Vec<u8> =
                     (0..32).map(|at| u8::from_str_radix(&hash[2 * at..2 * at + 2], 16).unwrap()).collect();
                 let hash = <[u8; 32]>::try_from(hash).unwrap();
-                reads::customers_with(index, &slug(tenant), lookup(of), (key, &hash), None)
+                reads::customers_with(&slug(tenant), lookup(of), (key, &hash), None)
             }
             Self::CustomersNamed { tenant, lookup: of, shard, prefix } => {
-                reads::customers_named(index, &slug(tenant), (lookup(of), *shard), prefix, None)
+                reads::customers_named(&slug(tenant), (lookup(of), *shard), prefix, None)
             }
-            Self::MerchantsNamed { tenant, prefix } => reads::merchants_named(index, &slug(tenant), prefix, None),
+            Self::MerchantsNamed { tenant, prefix } => reads::merchants_named(&slug(tenant), prefix, None),
             Self::ActsOf { tenant, customer, from } => {
                 let customer = CustomerId::new(id(customer));
-                reads::acts_of(index, &slug(tenant), customer, from.as_deref().map(at))
+                reads::acts_of(&slug(tenant), customer, from.as_deref().map(at))
             }
             Self::FoundRecords { tenant, number, of } => {
                 return Err(vec![reads::found_records(&slug(tenant), &Segment::all(*of)[*number])]);

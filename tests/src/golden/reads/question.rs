@@ -234,37 +234,20 @@ pub enum Question {
     Cards {
         tenant: String,
         shard: u32,
-        index: String,
     },
     Merchants {
         tenant: String,
-        /// The index by owner; that of version 1 if it is absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        index: Option<String>,
     },
     MerchantRecords {
         tenant: String,
         merchant: String,
         shard: u32,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        index: Option<String>,
     },
     MerchantRecordsFrom {
         tenant: String,
         merchant: String,
         shard: u32,
         from: String,
-        index: String,
-    },
-    ListedItems {
-        /// The last key of the previous page.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        after: Option<Json>,
-    },
-    ListedEntries {
-        index: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        after: Option<Json>,
     },
     Settlements {
         tenant: String,

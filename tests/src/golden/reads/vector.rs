@@ -39,7 +39,7 @@ impl ReadVector {
         text_of(&json!(self), &["id", "why", "world", "question", "page", "items", "requests"])
     }
 
-    /// Reads the text of the file of this name, `<version>/<question>/<case>`; panics on unknown fields, another layout
+    /// Reads the text of the file of this name, `v1/<question>/<case>`; panics on unknown fields, another layout
     /// or another id.
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
@@ -69,10 +69,10 @@ impl ReadVector {
     }
 }
 
-/// The versions of reads, oldest first. A request of each is sent by a release that is still in use.
-const VERSIONS: [&str; 2] = ["v1", "v2"];
+/// The folder of the vectors of reads, in `golden/reads`.
+const FOLDER: &str = "v1";
 
-/// The path of the file of this name, `<version>/<question>/<case>`.
+/// The path of the file of this name, `v1/<question>/<case>`.
 #[must_use]
 pub fn path(name: &str) -> PathBuf {
     directory("reads").join(format!("{name}.json"))
@@ -81,11 +81,8 @@ pub fn path(name: &str) -> PathBuf {
 /// The file text of every vector of a read, by its file's name.
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
-    let of = |version: &str| {
-        let files = crate::golden::vector::files(&format!("reads/{version}")).into_iter();
-        files.map(|(id, text)| (format!("{version}/{id}"), text)).collect::<Vec<_>>()
-    };
-    VERSIONS.into_iter().flat_map(of).collect()
+    let files = crate::golden::vector::files(&format!("reads/{FOLDER}")).into_iter();
+    files.map(|(id, text)| (format!("{FOLDER}/{id}"), text)).collect()
 }
 
 /// A world by its name.

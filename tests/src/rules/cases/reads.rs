@@ -11,7 +11,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn of_index(changes: Json) -> Request {
     let mut request = query(json!({
-        "IndexName": "by_owner_keys",
+        "IndexName": "by_owner",
         "KeyConditionExpression": "owner_pk = :pk",
         "ExpressionAttributeNames": null,
     }));

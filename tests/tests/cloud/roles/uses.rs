@@ -220,7 +220,7 @@ fn planted(template: &Template, observed: &RequestsByFunction) {
     }
     let other_index = template.with(|root| {
         let list = role(root, "OutboxRole").iter_mut().find(|statement| statement["Sid"] == "List");
-        list.expect("a statement")["Resource"] = json!(index + "by_owner_keys");
+        list.expect("a statement")["Resource"] = json!(index + "by_owner");
     });
     assert!(!refused(&other_index, observed).is_empty());
     let unbounded = template.with(|root| {

@@ -1,12 +1,12 @@
 //! The requests that the core builds for a question.
 
-use super::super::arguments::{after, at, date, day, id, key, keys, merchant, owner_index, partition, slug, totals_of};
+use super::super::arguments::{after, at, date, day, id, key, keys, merchant, partition, slug, totals_of};
 use super::{Page, Question};
 use crate::wire;
 use ledger_core::ids::{
     ApprovalId, CustomerId, Employer, JobId, PaymentId, RunId, SettlementId, StaffId, TerminalId, TopupId,
 };
-use ledger_core::keys::{OwnerIndex, TotalsGroup};
+use ledger_core::keys::TotalsGroup;
 use ledger_core::reads::{self, Query, Request, Segment, Times};
 use ledger_core::time::BusinessDate;
 
@@ -91,7 +91,7 @@ impl Question {
             }
             Self::Topups { tenant, customer, from } => {
                 let customer = CustomerId::parse(customer).unwrap();
-                reads::topups(OwnerIndex::ByOwnerKeys, &slug(tenant), customer, from.as_deref().map(at))
+                reads::topups(&slug(tenant), customer, from.as_deref().map(at))
             }
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
@@ -134,7 +134,7 @@ impl Question {
             }
             Self::RefusedPayments { tenant, shard, from, until } => {
                 let times = Times { from: Some(at(from)), until: Some(at(until)), after: None };
-                reads::refused_payments(owner_index(Some("by_owner_keys")), &slug(tenant), *shard, times)
+                reads::refused_payments(&slug(tenant), *shard, times)
             }
             Self::NoticesToAnnounce { tenant } => reads::notices_to_announce(&slug(tenant)),
             Self::CoveredCash { tenant } => reads::covered_cash(&slug(tenant)),
@@ -143,27 +143,19 @@ impl Question {
             }
             Self::ReconciliationsToRun { tenant } => reads::reconciliations_to_run(&slug(tenant)),
             Self::CardBatchesToContinue { tenant } => reads::card_batches_to_continue(&slug(tenant)),
-            Self::Cards { tenant, shard, index } => reads::cards(owner_index(Some(index)), &slug(tenant), *shard),
-            Self::Merchants { tenant, index } => reads::merchants(owner_index(index.as_deref()), &slug(tenant)),
-            Self::MerchantRecords { tenant, merchant: of, shard, index } => {
-                reads::merchant_records(owner_index(index.as_deref()), &slug(tenant), merchant(of), *shard)
+            Self::Cards { tenant, shard } => reads::cards(&slug(tenant), *shard),
+            Self::Merchants { tenant } => reads::merchants(&slug(tenant)),
+            Self::MerchantRecords { tenant, merchant: of, shard } => {
+                reads::merchant_records(&slug(tenant), merchant(of), *shard)
             }
-            Self::MerchantRecordsFrom { tenant, merchant: of, shard, from, index } => {
-                let shard = (merchant(of), *shard);
-                reads::merchant_records_from(owner_index(Some(index)), &slug(tenant), shard, at(from))
-            }
-            Self::ListedItems { after } => {
-                return Err(vec![reads::listed_items(after.as_ref().map(wire::item_from_json))]);
-            }
-            Self::ListedEntries { index, after } => {
-                let after = after.as_ref().map(wire::item_from_json);
-                return Err(vec![reads::listed_entries(owner_index(Some(index)), after)]);
+            Self::MerchantRecordsFrom { tenant, merchant: of, shard, from } => {
+                reads::merchant_records_from(&slug(tenant), (merchant(of), *shard), at(from))
             }
             Self::Settlements { tenant, merchant: of, after: from } => {
                 reads::settlements(&slug(tenant), merchant(of), after(from.as_ref()))
             }
             Self::SettlementsOfTenant { tenant, from } => {
-                reads::settlements_of_tenant(OwnerIndex::ByOwnerKeys, &slug(tenant), from.as_deref().map(at))
+                reads::settlements_of_tenant(&slug(tenant), from.as_deref().map(at))
             }
             Self::OpenHolds { tenant, shard } => reads::open_holds(&slug(tenant), *shard),
             Self::GrantJobs { tenant, from, after: than } => {
