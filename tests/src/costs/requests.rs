@@ -45,6 +45,14 @@ pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (St
     stage.world.hold_deliveries().await;
     let _ = stage.paid("1").await;
     let _ = stage.paid_by_card("1").await;
+    let world = &stage.world;
+    for (path, who) in [
+        ("/v1/merchant/payments", &stage.merchant.who),
+        ("/v1/admin/attention", &world.operator.who),
+        ("/v1/admin/attention", &world.second.who),
+    ] {
+        let _ = world.api.send(&Call::get(path, who)).await.good();
+    }
     (stage, tap)
 }
 

@@ -18,9 +18,15 @@ pub fn bytes_of(item: &Item) -> usize {
     let value_bytes = |name: &str, value| match name {
         attr::TTL => EXPIRY_BYTES,
         CREATED_AT => MILLIS_BYTES,
+        attr::OWNER_PK => of_value(value) + usize::from(has_shard_of_one_digit(value)),
         _ => of_value(value),
     };
     item.iter().map(|(name, value)| name.len() + value_bytes(name, value)).sum()
+}
+
+/// A list of 16 shards has some of one digit and some of two: each is counted with two.
+fn has_shard_of_one_digit(key: &Value) -> bool {
+    matches!(key, Value::S(key) if key.rsplit('#').next().is_some_and(|shard| shard.len() == 1))
 }
 
 fn of_value(value: &Value) -> usize {

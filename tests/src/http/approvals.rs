@@ -1,6 +1,6 @@
 //! Commands that another person must approve: tenants that require it, and commands that are stored already.
 
-use super::endpoints::{Endpoint, rich};
+use super::endpoints::{Endpoint, Stage, rich};
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use super::{Answer, Call, Who, World, staff};
@@ -28,10 +28,75 @@ pub fn decides(verb: &str, id: &str, who: &Who) -> Call {
     Call::post(&format!("/v1/admin/approvals/{id}/{verb}"), who, &json!({})).key(new_key())
 }
 
+impl World {
+    /// Sends a command of the operator, and approves it as the second one if that is needed; returns the response to what
+    /// had the effect: to the approval, or to the command.
+    pub async fn executes(&self, call: &Call) -> Answer {
+        let asked = self.api.settle(call).await;
+        match stored(&asked) {
+            Some(id) => self.api.settle(&decides("approve", &id, &self.second.who)).await,
+            None => asked,
+        }
+    }
+}
+
+impl Endpoint {
+    /// Creates what the request needs, and returns the request. What another person must approve is stored and does
+    /// nothing yet.
+    pub async fn prepare(self, stage: &Stage) -> Prepared {
+        let prepared = self.prepare_executed(stage).await;
+        let is_stored = stage.world.approves && self.is_command();
+        if is_stored { Prepared { status: 202, entries: 0, ..prepared } } else { prepared }
+    }
+
+    /// Whether another person must approve what its prepared request asks for.
+    const fn is_command(self) -> bool {
+        matches!(
+            self,
+            Self::AccountLimits
+                | Self::AssetBudget
+                | Self::BulkGrant
+                | Self::CardClose
+                | Self::CardReplace
+                | Self::CashCeiling
+                | Self::CashCollection
+                | Self::CashDeposit
+                | Self::CashDepositReversal
+                | Self::CashReversal
+                | Self::CashRoom
+                | Self::CounterCeiling
+                | Self::CustomerClose
+                | Self::Enrolment
+                | Self::Grant
+                | Self::MerchantOwner
+                | Self::OperatorRefund
+                | Self::RefundCeiling
+                | Self::SettlementOpen
+                | Self::SettlementRunStart
+                | Self::SettlementSchedule
+                | Self::SignInMove
+                | Self::StaffChange
+                | Self::StaffInvite
+                | Self::TermsCancel
+                | Self::TermsChange
+                | Self::UnclaimedClaim
+                | Self::UnclaimedPayout
+                | Self::WindDown
+        )
+    }
+}
+
+/// The id of the approval that a command needs, if it needs one.
+fn stored(answer: &Answer) -> Option<String> {
+    if answer.status != 202 {
+        return None;
+    }
+    answer.json()["approval_id"].as_str().map(str::to_owned)
+}
+
 /// Approves, as the second operator, what a command's endpoint has stored; returns the endpoint's response.
 pub(super) async fn approve(world: &World, answer: Answer) -> Answer {
-    if answer.status == 202 && answer.json()["approval_id"].is_string() {
-        let id = answer.text("/approval_id");
+    if let Some(id) = stored(&answer) {
         let _ = world.api.settle(&decides("approve", &id, &world.second.who)).await.good();
     }
     answer

@@ -214,8 +214,8 @@ impl Endpoint {
         if self.is_terminals() { stage.terminal.next_key() } else { new_key() }
     }
 
-    /// Creates what the request needs, and returns the request.
-    pub async fn prepare(self, stage: &Stage) -> Prepared {
+    /// Creates what the request needs, and returns the request, as it is executed.
+    pub(super) async fn prepare_executed(self, stage: &Stage) -> Prepared {
         let Stage { world, merchant, terminal } = stage;
         match self {
             Self::Pay => prepared(rich(world).await.pays(merchant, "300"), 201, 1).with_other("amount", "301"),

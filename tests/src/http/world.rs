@@ -13,7 +13,9 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{CashBonusTerms, CashTerms, CeilingTerms, RecordVersion, RoomTerms, StaffSource, TenantTerms};
+use ledger_core::terms::{
+    ApprovalTerms, CashBonusTerms, CashTerms, CeilingTerms, RecordVersion, RoomTerms, StaffSource, TenantTerms,
+};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -52,6 +54,8 @@ pub struct World {
     pub(super) tokens: Tokens,
     /// Whether the records of the staff decide what it may do.
     has_staff_records: bool,
+    /// Whether another person must approve commands.
+    pub(super) approves: bool,
     /// Whether terminals take cash into a room.
     has_cash_rooms: bool,
     dynamodb: Client,
@@ -71,6 +75,7 @@ pub(super) enum Tokens {
 /// tenant may have off, before the change.
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
+    terms.staff = StaffSource::Records;
     change(&mut terms);
     if terms.records != RecordVersion::NEWEST {
         terms = old_terms();
@@ -150,7 +155,8 @@ impl World {
         let (url, table) = (stack.url(), stack.table().to_owned());
         let world = Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
         let has_cash_rooms = terms.cash == CashTerms::OwedByMerchant;
-        Self { has_staff_records: terms.staff == StaffSource::Records, has_cash_rooms, ..world }
+        let approves = matches!(terms.approvals, ApprovalTerms::Required(_));
+        Self { has_staff_records: terms.staff == StaffSource::Records, approves, has_cash_rooms, ..world }
     }
 
     /// The demo tenant of a stack in another process.
@@ -182,6 +188,7 @@ impl World {
             operator: one,
             second: two,
             has_staff_records: matches!(tokens, Tokens::Dev),
+            approves: false,
             has_cash_rooms: true,
             tokens,
             dynamodb,

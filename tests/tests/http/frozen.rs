@@ -4,7 +4,7 @@ mod bulk;
 use futures::future::join_all;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Call, Customer, World};
+use ledger_tests::http::{Call, Customer, World, staff};
 use serde_json::{Value, json};
 
 async fn set_status(world: &World, path: String, status: &str) {
@@ -156,7 +156,7 @@ async fn adjustment_needs_second_person_and_is_decided_once() {
         let answer = world.api.settle(&own.clone().by(&world.operator.who).key(new_key())).await;
         let _ = answer.problem(403, "four_eyes_required");
     }
-    let third = world.token("admin", &ledger_tests::http::world::new_id(), None).await;
+    let (_, third) = staff::member(&world, "approver").await;
     let calls = [approve.clone(), approve.clone().by(&third).key(new_key()), reject.by(&third).key(new_key())];
     let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "{answers:?}");

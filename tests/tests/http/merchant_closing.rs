@@ -30,7 +30,10 @@ fn patch(world: &World, path: &str, body: &Value) -> Call {
 
 #[tokio::test]
 async fn closed_terminal_signs_nothing_and_is_neither_unfrozen_nor_enrolled_again() {
-    let stage = stage("closing-terminal").await;
+    let world = World::new("closing-terminal").await;
+    let merchant = world.merchant().await;
+    let terminal = world.terminal(&merchant).await;
+    let stage = Stage { world, merchant, terminal };
     let Stage { world, merchant, terminal } = &stage;
     let shop = shops::opened(world, merchant, "Station").await;
     let _ = shops::assigned(world, merchant, &terminal.id, &shop).await.good();

@@ -59,11 +59,11 @@ impl Changing {
         Self { host, stage, ahead_s }
     }
 
-    /// Changes the tenant's rows, except markers and the profiles that authenticate terminals.
+    /// Changes the tenant's rows, except markers, the profiles that authenticate terminals and the records of members.
     async fn disturb(&self, rows: &Books, (_, concerns, change): Disturbance) {
         for ((pk, sk), row) in &rows.rows {
             let marker = sk.starts_with("card_op_idem#");
-            let authentication = pk.contains("#terminal#") && sk == "PROFILE";
+            let authentication = (pk.contains("#terminal#") && sk == "PROFILE") || sk.starts_with("STAFF#");
             if !marker && !authentication && concerns(pk, sk) {
                 match change(row) {
                     Some(changed) => self.stage.world.plant(changed).await,

@@ -197,7 +197,7 @@ async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
 /// A tenant that was open before there were records is as before until its records decide.
 #[tokio::test]
 async fn token_permits_everything_until_the_records_decide() {
-    let world = World::new("before-records").await;
+    let world = World::with_terms(host::shared(), "before-records", |terms| terms.staff = StaffSource::Tokens).await;
     let stranger = world.token("admin", &new_id(), None).await;
     let _ = world.api.send(&Call::get("/v1/admin/audit", &stranger)).await.good();
     // Without a record the person manages no staff even then.
