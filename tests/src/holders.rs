@@ -6,7 +6,6 @@ use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::lease::{Holder, Leased};
 use ledger_core::previews::{Preview, PreviewState};
 use ledger_core::reconcile::run::{Run, RunState};
-use ledger_core::sealing::{Sealing, Trail};
 use ledger_core::time::Timestamp;
 
 /// An expired lease with the fencing token before this one.
@@ -60,14 +59,4 @@ pub fn of_merchant(
 ) -> Leased<CreditedMerchant> {
     let earlier = Crediting { holder: before(fence), version: 0, period };
     CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("the lease is free").0
-}
-
-/// The lease holder of a tenant's trail with this fencing token.
-///
-/// # Panics
-/// If the lease cannot be taken.
-#[must_use]
-pub fn of_trail(tenant: &Tenant, sealing: &Sealing, fence: i64, now: Timestamp) -> Leased<Trail> {
-    let earlier = Sealing { holder: before(fence), ..sealing.clone() };
-    Trail::take(tenant, Some(&earlier), now).expect("a form").expect("the lease is free").0
 }

@@ -66,10 +66,7 @@ pub use staff::{
     staff_member,
 };
 pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
-pub use trail::{
-    Recorded, binding, lane_head, lane_segment, publish_mark, seal, seal_head, sealed_day, sealing, trail,
-    unsealed_mark,
-};
+pub use trail::{Recorded, binding, lane_head, lane_segment, publish_mark, seal_head, trail, unsealed_mark};
 pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.
@@ -299,7 +296,7 @@ pub mod sk {
     pub const SETTLEMENT: &str = "SETTLEMENT#";
     /// Trail records: steps of operations that call outside.
     pub const TRAIL: &str = "TRAIL#";
-    /// Segments of the audit trail's chain of days, and all of its lanes.
+    /// The audit trail's lanes: heads, segments and bindings.
     pub const SEAL: &str = "SEAL#";
     /// The head of the audit trail's lanes; the heads of the lanes continue it.
     pub const SEAL_HEAD: &str = "SEAL#head";
@@ -307,8 +304,6 @@ pub mod sk {
     pub const SEAL_LANE: &str = "SEAL#lane#";
     /// Bindings of the audit trail's lanes.
     pub const SEAL_BINDING: &str = "SEAL#bind#";
-    /// How far the audit trail of each day is sealed.
-    pub const SEALED: &str = "SEALED#";
     /// Passes of a migration.
     pub const MIGRATION: &str = "MIGRATION#";
     /// Reconciliation runs.

@@ -47,15 +47,6 @@ impl RecordVersion {
         }
     }
 
-    /// Whether a trail without lanes gets them: every environment reads them.
-    #[must_use]
-    pub const fn has_lanes(self) -> bool {
-        match self {
-            Self::V1 => false,
-            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => true,
-        }
-    }
-
     /// Whether a record is credited to a period, instead of being due for a settlement by itself.
     #[must_use]
     pub const fn has_periods(self) -> bool {

@@ -5,7 +5,7 @@ use crate::problem::Problem;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ledger_core::sealing::SealedPlace;
-use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::time::Timestamp;
 use std::fmt;
 use uuid::Uuid;
 
@@ -174,10 +174,6 @@ impl fmt::Display for PairCursor {
 pub struct SealedCursor(SealedPlace);
 
 impl SealedCursor {
-    /// The forms of a place, as their first byte.
-    const LANES: u8 = 0;
-    const DAYS: u8 = 1;
-
     /// Creates the cursor of a place.
     #[must_use]
     pub fn at(place: SealedPlace) -> Self {
@@ -208,38 +204,19 @@ impl SealedCursor {
     }
 
     fn read(content: &[u8]) -> Option<Self> {
-        let (form, rest) = content.split_first()?;
-        let (met, rest) = rest.split_at_checked(16)?;
+        let (met, rest) = content.split_at_checked(16)?;
         let met = Uuid::from_slice(met).ok().filter(|met| !met.is_nil());
-        match *form {
-            Self::LANES => {
-                let (numbers, []) = rest.as_chunks::<8>() else { return None };
-                let next: Vec<u64> = numbers.iter().map(|number| u64::from_be_bytes(*number)).collect();
-                (!next.is_empty()).then_some(Self(SealedPlace::Lanes { next, met }))
-            }
-            Self::DAYS if rest.is_empty() => Some(Self(SealedPlace::Days { before: None, met })),
-            Self::DAYS => {
-                let (number, day) = rest.split_first_chunk::<4>()?;
-                let day = UtcDay::parse(std::str::from_utf8(day).ok()?).ok()?;
-                Some(Self(SealedPlace::Days { before: Some((day, u32::from_be_bytes(*number))), met }))
-            }
-            _ => None,
-        }
+        let (numbers, []) = rest.as_chunks::<8>() else { return None };
+        let next: Vec<u64> = numbers.iter().map(|number| u64::from_be_bytes(*number)).collect();
+        (!next.is_empty()).then_some(Self(SealedPlace { next, met }))
     }
 }
 
 impl fmt::Display for SealedCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (form, met, rest) = match &self.0 {
-            SealedPlace::Lanes { next, met } => {
-                (Self::LANES, met, next.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<u8>>())
-            }
-            SealedPlace::Days { before: None, met } => (Self::DAYS, met, Vec::new()),
-            SealedPlace::Days { before: Some((day, number)), met } => {
-                (Self::DAYS, met, [number.to_be_bytes().as_slice(), day.to_string().as_bytes()].concat())
-            }
-        };
-        f.write_str(&text(SEALED_VERSION, &[&[form], met.unwrap_or_default().as_bytes(), &rest]))
+        let SealedPlace { next, met } = &self.0;
+        let numbers: Vec<u8> = next.iter().flat_map(|number| number.to_be_bytes()).collect();
+        f.write_str(&text(SEALED_VERSION, &[met.unwrap_or_default().as_bytes(), &numbers]))
     }
 }
 
@@ -325,13 +302,7 @@ mod tests {
     #[test]
     fn cursor_of_sealed_entries_is_read_as_printed_and_is_of_no_other_list() {
         let met = Some(Uuid::parse_str("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap());
-        let day = UtcDay::parse("2026-11-21").unwrap();
-        for place in [
-            SealedPlace::Lanes { next: vec![7], met: None },
-            SealedPlace::Lanes { next: (0..16).collect(), met },
-            SealedPlace::Days { before: None, met: None },
-            SealedPlace::Days { before: Some((day, 7)), met },
-        ] {
+        for place in [SealedPlace { next: vec![7], met: None }, SealedPlace { next: (0..16).collect(), met }] {
             let text = SealedCursor::at(place.clone()).to_string();
             assert_eq!(SealedCursor::parse(&text).unwrap().place(), &place);
             assert!(Cursor::parse(&text).is_err() && PairCursor::parse(&text).is_err());

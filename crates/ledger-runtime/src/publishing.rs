@@ -175,10 +175,9 @@ impl Publisher {
     }
 
     /// Begins to publish all due entries of a tenant, oldest first, including those that the stream missed.
-    /// `seals_late` says whether entries that must wait are returned too, to be sealed and published late.
     #[must_use]
-    pub fn sweep(&self, tenant: &Tenant, shards: Shards, seals_late: bool) -> Sweep {
-        Sweep::new(self.clone(), tenant.clone(), shards, seals_late)
+    pub fn sweep(&self, tenant: &Tenant, shards: Shards) -> Sweep {
+        Sweep::new(self.clone(), tenant.clone(), shards)
     }
 
     /// Publishes one entry again: one that was put aside, or whose event a receiver lost.

@@ -1,7 +1,6 @@
 //! Seals the audit trail of a tenant: adds records that are in no segment yet to its chains.
 //!
-//! A tick runs it, outside of any request. However many workers run at once, of either form of chain, each record gets
-//! into one segment only.
+//! A tick runs it, outside of any request. However many workers run at once, each record gets into one segment only.
 //!
 //! Journal entries are published and then sealed, in one pass: the transaction that seals an entry removes its due index
 //! entry. One whose event was not taken for [`LATE_AFTER`] is sealed all the same, and published late. Trail records are
@@ -10,7 +9,6 @@
 //! The transaction that seals the entry of a payment or refund also credits its merchant, from version 4 of the records
 //! on.
 
-mod days;
 mod lanes;
 mod read;
 mod verify;
@@ -28,7 +26,6 @@ use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
-use ledger_core::time::Timestamp;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -46,8 +43,6 @@ pub const LATE_AFTER: Duration = Duration::from_secs(5 * 60);
 pub struct Pass {
     /// The number of shards of the tenant's due index entries.
     pub shards: Shards,
-    /// Whether a trail without lanes gets them. One with lanes keeps them, whatever this says.
-    pub opens_lanes: bool,
     /// The journal entries to publish and seal; `None` to seal only what was published before.
     pub entries: Option<Sweep>,
     /// The limits of merchants' volumes. They are judged where seals credit merchants.
@@ -83,31 +78,9 @@ pub struct Sealed {
 /// others.
 pub async fn run(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
     let heads = sealed_heads::heads(app.dynamo(), tenant).await?;
-    if !pass.opens_lanes && heads.is_none() {
-        return run_by_days(app, tenant, pass).await;
-    }
     let mut run = lanes::Run::new(app, tenant, heads, &pass);
-    let ended = run.seal(pass).await;
-    passed(app, tenant, ended, run.ended())
-}
-
-/// Publishes and seals what is due for a tenant in the chain of days, as a release does that does not know lanes.
-///
-/// # Errors
-/// As [`run`].
-pub async fn run_by_days(app: &App, tenant: &Tenant, pass: Pass) -> Result<Passed, Problem> {
-    let mut run = days::Run::new(app, tenant, pass.time_max);
-    let ended = run.seal(pass).await;
-    passed(app, tenant, ended, (run.done, run.oldest, run.fault))
-}
-
-fn passed(
-    app: &App,
-    tenant: &Tenant,
-    ended: Result<Published, Problem>,
-    (sealed, oldest, fault): (Sealed, Option<Timestamp>, Option<Problem>),
-) -> Result<Passed, Problem> {
-    let events = ended?;
+    let events = run.seal(pass).await?;
+    let (sealed, oldest, fault) = run.ended();
     // A lag of 0 is reported too: without it the alarm would not clear.
     let lag = oldest.map_or(Duration::ZERO, |since| app.now().since(since));
     app.metrics().measure(Metric::SealingLag, tenant, Operation::Sealing, lag);

@@ -11,17 +11,15 @@ use ledger_core::journal::expanded;
 use ledger_core::keys::{self, Key, Partition, attr, sk};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::reads;
-use ledger_core::sealing::lanes::{Binding, Heads, LaneLink};
-use ledger_core::sealing::{Link, SealedDay, Sealing};
+use ledger_core::sealing::lanes::{Binding, BindingLink, Heads, LaneLink};
 use ledger_core::time::{Timestamp, UtcDay};
 use ledger_core::topups::TopupRecord;
-use std::collections::BTreeMap;
 use std::time::Duration;
 use uuid::Uuid;
 
 /// The largest difference between the time in an entry's id and the times of its records.
 const MARGIN: Duration = Duration::from_secs(10 * 60);
-/// The largest number of days that a list of seals has.
+/// The largest number of bindings whose days a list of seals has.
 const PAGE_ITEMS: usize = 100;
 /// The largest number of an account's entries that one trail searches.
 const ENTRIES_MAX: usize = 10_000;
@@ -77,12 +75,12 @@ impl Resource {
 /// The state of the sealing of a tenant's trail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seals {
-    /// The number of segments, in both forms of chains.
+    /// The number of segments.
     pub segments: u64,
-    /// The end of the whole chain; `None` if nothing is sealed.
-    pub last: Option<Link>,
-    /// The sealed days, newest first. Once a trail has lanes, a day is one of bindings.
-    pub days: Vec<SealedDay>,
+    /// The last binding; `None` if nothing is sealed.
+    pub last: Option<BindingLink>,
+    /// The last binding of each day, newest first.
+    pub days: Vec<Binding>,
     /// The last segment of each lane.
     pub lanes: Vec<LaneLink>,
 }
@@ -160,44 +158,24 @@ impl App {
         }
     }
 
-    /// The state of the sealing of a tenant's trail, with one day or the last hundred.
+    /// The state of the sealing of a tenant's trail, with one day or the days of the last hundred bindings.
     ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn seals(&self, tenant: &Tenant, day: Option<UtcDay>) -> Result<Seals, Problem> {
         let (from, to) = (day.unwrap_or(UtcDay::MIN), day.unwrap_or(UtcDay::MAX));
-        let chain = self.dynamo().get(&keys::sealing(tenant)).await?;
-        let chain = chain.as_ref().map(Sealing::read).transpose()?;
         let heads = Heads::read(tenant, &self.dynamo().query(&reads::seal_heads(tenant)).await?)?;
-        let days = reads::sealed_days(tenant, from, to);
-        let days = self.dynamo().query(&days.newest_first().limit(PAGE_ITEMS)).await?;
-        let mut by_day = BTreeMap::new();
-        for day in &days {
-            let day = SealedDay::read(day)?;
-            let _ = by_day.insert(day.last.day, day);
-        }
-        if heads.is_some() {
-            let bindings = reads::bindings(tenant, from, to).newest_first().limit(PAGE_ITEMS);
-            let mut bound = BTreeMap::new();
-            // Oldest first: the last of a day stays.
-            for item in self.dynamo().query(&bindings).await?.iter().rev() {
-                let binding = read_binding(tenant, item)?;
-                let _ = bound.insert(binding.link.day, binding);
-            }
-            for (day, binding) in bound {
-                // Records of the same day in the chain of days.
-                let earlier = by_day.get(&day).map_or(0, |day| day.records);
-                let records = earlier.saturating_add(u32::try_from(binding.day_records).unwrap_or(u32::MAX));
-                let _ = by_day.insert(day, SealedDay { last: binding.link, records });
-            }
-        }
-        let segments = chain.as_ref().map_or(0, |chain| u64::try_from(chain.segments).unwrap_or(0));
-        let last = chain.and_then(|chain| chain.last);
+        let bindings = reads::bindings(tenant, from, to).newest_first().limit(PAGE_ITEMS);
+        let bindings = self.dynamo().query(&bindings).await?;
+        let mut days: Vec<Binding> =
+            bindings.iter().map(|item| read_binding(tenant, item)).collect::<Result<_, ItemError>>()?;
+        // Of each day the newest, which is the first.
+        days.dedup_by_key(|binding| binding.link.day);
         let lanes = heads.iter().flat_map(|heads| &heads.lanes).map(|lane| lane.link);
         Ok(Seals {
-            segments: segments.saturating_add(heads.as_ref().map_or(0, Heads::segments)),
-            last: heads.as_ref().map(|heads| heads.trail.last.clone()).or(last),
-            days: by_day.into_values().rev().take(PAGE_ITEMS).collect(),
+            segments: heads.as_ref().map_or(0, Heads::segments),
+            last: heads.as_ref().map(|heads| heads.trail.last.clone()),
+            days,
             lanes: lanes.filter(|link| link.number > 0).collect(),
         })
     }

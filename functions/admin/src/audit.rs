@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use ledger_core::keys::attr;
-use ledger_core::sealing::lanes::LaneLink;
-use ledger_core::sealing::{Link, SealedDay, segment_of};
+use ledger_core::sealing::lanes::{Binding, BindingLink, LaneLink};
+use ledger_core::sealing::segment_of;
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::{Endpoint, Kind, Parameter, Permission};
@@ -79,8 +79,7 @@ pub(crate) struct AuditView {
     states: BTreeMap<String, String>,
     /// The time of the act, entry or step.
     created_at: String,
-    /// The segment of the audit chain that seals the record: lane and number, for example `L0/12`, or day and number,
-    /// for example `2026-11-21/3`; absent until then.
+    /// The segment of the audit chain that seals the record, by lane and number, for example `L0/12`; absent until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     sealed: Option<String>,
 }
@@ -88,30 +87,29 @@ pub(crate) struct AuditView {
 /// How far the audit trail is sealed.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct SealsView {
-    /// The number of segments in the chain.
+    /// The number of segments of all lanes.
     segments: i64,
-    /// The end of the chain: of a trail in lanes the last binding, else the last segment of any day; absent if there is
-    /// none.
+    /// The last binding; absent if nothing is sealed.
     #[serde(skip_serializing_if = "Option::is_none")]
     last: Option<HeadView>,
-    /// The end of the chain on each day, newest day first.
+    /// The last binding of each day, newest day first.
     days: Vec<HeadView>,
-    /// The last segment of each lane, of which the next binding covers those that `last` does not; absent if the trail
-    /// has none.
+    /// The last segment of each lane, of which the next binding covers those that `last` does not; absent if nothing is
+    /// sealed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lanes: Vec<LaneView>,
 }
 
-/// The end of the audit chain: a segment, or a binding of all lanes.
+/// A binding: the heads of all lanes of the audit chain, in one hash.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HeadView {
-    /// The day of a segment's records, or of a binding's writing, in UTC.
+    /// The UTC day of its writing.
     day: String,
-    /// The segment's number in that day, or the binding's of all days, from 1.
+    /// Its number, from 1 on through all days.
     number: u32,
     /// Its hash, 64 hexadecimal digits. It covers everything that was sealed before: keep a copy outside this system.
     hash: String,
-    /// The number of records that were sealed on the day; absent for the chain's last segment.
+    /// The number of records that the bindings of its day have bound; absent in `last`.
     #[serde(skip_serializing_if = "Option::is_none")]
     records: Option<u32>,
 }
@@ -168,8 +166,12 @@ pub(crate) async fn list(
 pub(crate) const SEALS: Endpoint = Endpoint::get("/v1/admin/audit/seals")
     .summary("Returns how far the audit trail is sealed, day by day.")
     .permission(Permission::AuditRead)
-    .parameter(Parameter::in_query("day", "Returns this UTC day only; the last 100 days if absent.", Kind::Day))
-    .ok::<SealsView>("The last segments of the chain and its days");
+    .parameter(Parameter::in_query(
+        "day",
+        "Returns this UTC day only; the days of the last 100 bindings if absent.",
+        Kind::Day,
+    ))
+    .ok::<SealsView>("The last binding of the chain and of its days");
 
 pub(crate) async fn seals(State(app): State<App>, who: Admin, mut params: Params) -> Result<Json<SealsView>, Problem> {
     let of = day(&mut params)?;
@@ -190,12 +192,13 @@ fn day(params: &mut Params) -> Result<Option<UtcDay>, Problem> {
 }
 
 impl HeadView {
-    fn of(link: Link) -> Self {
+    fn of(link: BindingLink) -> Self {
         Self { day: link.day.to_string(), number: link.number, hash: link.hash, records: None }
     }
 
-    fn of_day(day: SealedDay) -> Self {
-        Self { records: Some(day.records), ..Self::of(day.last) }
+    fn of_day(last: Binding) -> Self {
+        let records = u32::try_from(last.day_records).unwrap_or(u32::MAX);
+        Self { records: Some(records), ..Self::of(last.link) }
     }
 }
 

@@ -6,7 +6,6 @@
 
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::ids::Tenant;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::app::App;
 use ledger_runtime::figures::{self, Folded};
 use ledger_runtime::problem::Problem;
@@ -77,10 +76,10 @@ pub async fn publish_due(app: &App, publisher: Option<&Publisher>, due: &Due) ->
 pub async fn pass_due(app: &App, publisher: Option<&Publisher>, tenant: &Tenant) -> Result<Passed, Problem> {
     let terms = app.terms(tenant).await?;
     let shards = terms.due_shards;
-    let entries = publisher.map(|publisher| publisher.sweep(tenant, shards, seals_late(&terms)));
+    let entries = publisher.map(|publisher| publisher.sweep(tenant, shards));
     let has_no_queue = entries.is_none();
     let volumes = VolumeLimits::of(terms.limits.as_ref());
-    let pass = Pass { shards, opens_lanes: terms.records.has_lanes(), entries, volumes, time_max: RUN_TIME_MAX };
+    let pass = Pass { shards, entries, volumes, time_max: RUN_TIME_MAX };
     let passed = sealing::run(app, tenant, pass).await?;
     if has_no_queue && publishing::any_waits(app.dynamo(), tenant, shards).await? {
         return Err(no_queue(tenant));
@@ -106,14 +105,6 @@ pub async fn pass_and_fold(
 /// persists.
 fn ended(events: Published) -> Result<(), Problem> {
     if events.waiting > 0 { Err(Problem::unavailable()) } else { Ok(()) }
-}
-
-/// Whether entries are sealed whose event is not taken: once every environment finds the due index entry that they get.
-fn seals_late(terms: &TenantTerms) -> bool {
-    match terms.records {
-        RecordVersion::V1 | RecordVersion::V2 => false,
-        RecordVersion::V3 | RecordVersion::V4 | RecordVersion::V5 | RecordVersion::V6 | RecordVersion::V7 => true,
-    }
 }
 
 /// Recovers the operations in flight of a tenant.

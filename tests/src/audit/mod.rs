@@ -109,12 +109,11 @@ const RULES_WHEN_CREDITED: [(&str, Rule); 6] = [
 ];
 
 /// The rules that hold while nothing is being sealed.
-const RULES_WHEN_SEALED: [(&str, Rule); 5] = [
+const RULES_WHEN_SEALED: [(&str, Rule); 4] = [
     ("sealed records are in one segment", seals::sealed_records_are_in_one_segment),
     ("segments follow one another", seals::segments_follow_one_another),
     ("merchants are credited until a segment", seals::merchants_are_credited_until_a_segment),
     ("bindings cover every lane", seals::bindings_cover_every_lane),
-    ("segments of days name segments", seals::segments_of_days_name_segments),
 ];
 
 /// The names of all rules that hold at any moment.

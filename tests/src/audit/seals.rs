@@ -1,6 +1,6 @@
-//! The chains that seal the audit trail: of days, and of lanes with their bindings.
+//! The lanes that seal the audit trail, and their bindings.
 //!
-//! Everything is computed again: hashes, the bytes of a lane's segment, and what each chain names.
+//! Everything is computed again: hashes, the bytes of a segment, and what each lane and binding names.
 
 use super::rows::{Row, decimal};
 use super::{Audit, Checked};
@@ -14,17 +14,10 @@ type Listed = Vec<(String, String, String)>;
 /// The records of each segment, by its stamp.
 fn segments(audit: &Audit<'_>) -> Result<BTreeMap<String, Listed>, String> {
     let mut all = BTreeMap::new();
-    for row in audit.under("SEAL#") {
-        let parts: Vec<&str> = row.sk.split('#').collect();
-        let (stamp, listed) = match parts[1..] {
-            ["lane", lane, number] => {
-                let stamp = format!("L{}/{}", trimmed(lane), trimmed(number));
-                (stamp, listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?)
-            }
-            [day, number] if day.len() == 10 => (format!("{day}/{}", trimmed(number)), listed_in_list(&row)?),
-            _ => continue,
-        };
-        all.insert(stamp, listed);
+    for row in audit.under("SEAL#lane#") {
+        let (lane, number) = row.sk.trim_start_matches("SEAL#lane#").split_once('#').ok_or(format!("{row}"))?;
+        let listed = listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?;
+        all.insert(format!("L{}/{}", trimmed(lane), trimmed(number)), listed);
     }
     Ok(all)
 }
@@ -119,13 +112,6 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
                 ensure_eq!(bytes(&segment, "hash")?, hash.as_slice(), "the hash of {segment}, which {row} names,");
             }
         }
-        if let Some(Value::M(days)) = row.item.get("days") {
-            let of = |name: &str| super::opt_text(days, name).unwrap_or_default();
-            let number = days.get("number").and_then(decimal).unwrap_or_default();
-            let sk = format!("SEAL#{}#{number:0>8}", of("day"));
-            let segment = audit.row(row.pk, &sk).ok_or(format!("{row} names {sk}, which is missing"))?;
-            ensure_eq!(segment.text("hash")?, of("hash"), "the hash of {segment}, which {row} names,");
-        }
         lanes = bound;
     }
     let heads = audit.under("SEAL#head#").count();
@@ -138,34 +124,6 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
     ensure_eq!(whole(&head, "lanes")?, lanes.len() as u64, "the number of lanes of {head}");
     ensure_eq!(heads, lanes.len(), "the number of heads of lanes beside {head}");
     Ok(())
-}
-
-/// Each segment of a day has its own hash, and names a segment with the hash that it has.
-pub(super) fn segments_of_days_name_segments(audit: &Audit<'_>) -> Checked {
-    let days = audit.under("SEAL#").filter(|row| row.sk.as_bytes().get(5).is_some_and(u8::is_ascii_digit));
-    for row in days {
-        let without: Item =
-            row.item.iter().filter(|(name, _)| *name != "hash").map(|(n, v)| (n.clone(), v.clone())).collect();
-        ensure_eq!(row.text("hash")?, hex(&hash(&without)), "the hash of {row}");
-        let Some(Value::M(after)) = row.item.get("after") else { continue };
-        let number = after.get("number").and_then(decimal).unwrap_or_default();
-        let sk = format!("SEAL#{}#{number:0>8}", super::opt_text(after, "day").unwrap_or_default());
-        let before = audit.row(row.pk, &sk).ok_or(format!("{row} follows {sk}, which is missing"))?;
-        ensure_eq!(Some(before.text("hash")?), super::opt_text(after, "hash"), "the hash of {before}");
-    }
-    Ok(())
-}
-
-fn listed_in_list(row: &Row<'_>) -> Result<Listed, String> {
-    let Some(Value::L(records)) = row.item.get("records") else { return Err(format!("{row} has no records")) };
-    let read = |record: &Value| match record {
-        Value::M(map) => {
-            let of = |name: &str| super::opt_text(map, name).map(str::to_owned);
-            Some((of("pk")?, of("sk")?, of("hash")?))
-        }
-        _ => None,
-    };
-    records.iter().map(read).collect::<Option<_>>().ok_or(format!("{row} lists something else"))
 }
 
 /// The records of a lane's segment.

@@ -24,7 +24,7 @@ impl Ledger {
     pub fn seal(&mut self) {
         let now = self.now;
         let mut heads = self.sealed.heads.take().unwrap_or_else(|| {
-            let (heads, opening) = Heads::open(&self.tenant, None, now).expect("a trail");
+            let (heads, opening) = Heads::open(&self.tenant, now).expect("a trail");
             self.execute(&opening);
             heads
         });

@@ -5,12 +5,11 @@ use super::build_files::{self, FileDoes};
 use super::decode::World;
 use ledger_core::dynamo::Item;
 use ledger_core::figures::{
-    ActiveAccounts, ChainPlace, ClosedDay, ClosingFigures, DayTotals, Fold, Posted, TalliedEntry, Tally,
-    balances_after, close,
+    ActiveAccounts, ClosedDay, ClosingFigures, DayTotals, Fold, Posted, TalliedEntry, Tally, balances_after, close,
 };
 use ledger_core::keys::{self, Key, TotalsOf};
 use ledger_core::sealing::lanes::Heads;
-use ledger_core::time::{BusinessDate, UtcDay};
+use ledger_core::time::BusinessDate;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +29,6 @@ pub enum FiguresDoes {
         /// The day that it finishes.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         finishes: Option<String>,
-    },
-    /// Plans a batch of the chain of days.
-    PlanChain {
-        /// The day of its last segment.
-        day: String,
-        /// The number of its last segment in that day.
-        number: u32,
     },
     /// Completes the planned batch.
     Complete {},
@@ -79,10 +71,6 @@ pub(super) fn make(world: &World, does: &FiguresDoes) -> Result<Made, NoPlan> {
         FiguresDoes::Plan { to, finishes } => {
             let closed = finishes.as_deref().map(closed);
             fold().plan(tenant, to.clone(), closed.as_ref()).unwrap().1
-        }
-        FiguresDoes::PlanChain { day, number } => {
-            let to = ChainPlace { day: UtcDay::parse(day).unwrap(), number: *number };
-            fold().plan_chain(tenant, to).unwrap().1
         }
         FiguresDoes::Complete {} => fold().complete(tenant, now).unwrap().expect("a planned batch").1,
         FiguresDoes::Add { of, date: day, batch, new_customers } => {

@@ -5,8 +5,8 @@ use super::decode::World;
 use ledger_core::crediting::{EntryCredit, LaneCredits, VolumeLimits};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{self, Key, Shards};
+use ledger_core::sealing::Sealable;
 use ledger_core::sealing::lanes::{Finishing, Heads, LaneHead, LaneSegment, WrittenSegment};
-use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Transaction;
@@ -48,7 +48,6 @@ pub enum LanesDoes {
 
 pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
     let (tenant, now) = (&world.tenant, world.cx.now);
-    let days = world.get(&keys::sealing(tenant)).map(|item| Sealing::read(item).unwrap());
     let heads = || {
         let of_heads = |key: &Key| key.sk().starts_with(keys::sk::SEAL_HEAD);
         let items: Vec<Item> =
@@ -57,7 +56,7 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
     };
     let lane_of = |lane: &str| heads().lanes[lane.parse::<usize>().unwrap()].clone();
     let built = match does {
-        LanesDoes::Open {} => Some(Heads::open(tenant, days.as_ref(), now).unwrap().1),
+        LanesDoes::Open {} => Some(Heads::open(tenant, now).unwrap().1),
         LanesDoes::Seal { lane, acts_until } => {
             let head = lane_of(lane);
             let is_here = |record: &Sealable| head.lanes.lane_of(record.key()) == head.link.lane;
@@ -80,9 +79,9 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
         LanesDoes::FinishLast {} => finish(world, &lane_of("0"), 0),
         LanesDoes::Bind {} => {
             let heads = heads();
-            heads.is_binding_due(now).then(|| heads.bind(tenant, days.as_ref(), now).unwrap().1)
+            heads.is_binding_due(now).then(|| heads.bind(tenant, now).unwrap().1)
         }
-        LanesDoes::Raise {} => heads().raise(tenant, days.as_ref(), now).unwrap().map(|(_, transaction)| transaction),
+        LanesDoes::Raise {} => heads().raise(tenant, now).unwrap().map(|(_, transaction)| transaction),
         LanesDoes::SkipActs { until } => {
             Some(lane_of("0").acts_sealed_until(tenant, Timestamp::parse(until).unwrap()).unwrap())
         }

@@ -1,24 +1,21 @@
-//! Builds the audit trail: trail records in the transactions of operations that call the PSP, published entries, and
-//! the chain that seals them.
+//! Builds the audit trail: trail records in the transactions of operations that call the PSP, and published entries.
 
 use super::build::{Made, NoPlan};
 use super::build_topup::{self, Records};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, Money, PspJson};
 use super::decode::World;
-use crate::holders;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
 use ledger_core::keys::{self, Key, Shards, attr};
 use ledger_core::psp::{EventId, PspId};
-use ledger_core::sealing::{Sealable, SealedDay, Sealing, Trail, unmark};
-use ledger_core::time::{Timestamp, UtcDay};
+use ledger_core::sealing::unmark;
 use ledger_core::topups::claim as topup_claim;
 use ledger_core::trail::{ProviderAnswer, Record};
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 
-/// What is recorded or sealed.
+/// What is recorded, and what becomes of index entries.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's records, where they are described")]
@@ -63,21 +60,6 @@ pub enum TrailDoes {
     },
     /// Every entry that is due has been published.
     Published {},
-    Take {},
-    /// Seals as many of a day's due records as fit in one transaction. `fence` is the lease holder's fencing token.
-    Seal {
-        fence: String,
-        day: String,
-    },
-    /// Seals a day's due entries, whose events were not taken.
-    SealUnpublished {
-        fence: String,
-        day: String,
-    },
-    Release {
-        fence: String,
-        acts_until: String,
-    },
     /// Removes the due index entries of what is sealed.
     Unmark {},
 }
@@ -151,47 +133,8 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             events::published(tenant, &entries, Shards::new(2).unwrap())
         }
         TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
-        TrailDoes::Take {} | TrailDoes::Seal { .. } | TrailDoes::SealUnpublished { .. } | TrailDoes::Release { .. } => {
-            return Ok(seal(world, does));
-        }
     };
     Ok(Made::Whole(recorded.unwrap()))
-}
-
-fn seal(world: &World, does: &TrailDoes) -> Made {
-    let (tenant, now) = (&world.tenant, world.cx.now);
-    let read = |key: &Key| world.get(key);
-    let sealing = read(&keys::sealing(tenant)).map(|item| Sealing::read(item).unwrap());
-    let lease = |fence: &str| {
-        let sealing = sealing.as_ref().expect("the lease is taken");
-        holders::of_trail(tenant, sealing, fence.parse().unwrap(), now)
-    };
-    Made::Whole(match does {
-        TrailDoes::Take {} => match Trail::take(tenant, sealing.as_ref(), now).unwrap() {
-            Some((_, transaction)) => transaction,
-            None => return Made::Nothing,
-        },
-        TrailDoes::Release { fence, acts_until } => {
-            lease(fence).release(Timestamp::parse(acts_until).unwrap(), now).unwrap()
-        }
-        TrailDoes::Seal { fence, day } | TrailDoes::SealUnpublished { fence, day } => {
-            let day = UtcDay::parse(day).unwrap();
-            let sealed = read(&keys::sealed_day(tenant, day)).map(|item| SealedDay::read(item).unwrap());
-            let waiting = world.keys_of(|_| true).into_iter().filter_map(|key| {
-                Sealable::read(tenant, world.must(&key)).unwrap().filter(|record| record.at().utc_day() == day)
-            });
-            let is_published = matches!(does, TrailDoes::Seal { .. });
-            let shards = Shards::new(2).unwrap();
-            let as_published =
-                |record: Sealable| if is_published { record } else { record.unpublished(tenant, shards) };
-            let waiting: Vec<Sealable> = waiting.map(as_published).collect();
-            match lease(fence).batch(day, sealed.as_ref(), &waiting, now).unwrap() {
-                Some(batch) => batch.transaction().clone(),
-                None => return Made::Nothing,
-            }
-        }
-        other => panic!("built elsewhere: {other:?}"),
-    })
 }
 
 fn mark(item: &Item) -> Option<&str> {

@@ -223,12 +223,11 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         }
         ("refund", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
         ("sealed", "attribute_not_exists(#sealed)") => {
-            vec![(Old::With("sealed", s("2026-11-20/1")), "rejected already_exists")]
+            vec![(Old::With("sealed", s("L0/1")), "rejected already_exists")]
         }
         ("sealed", "attribute_exists(#sealed)") => vec![(Old::Absent, stale), (Old::Without("sealed"), stale)],
-        ("sealing", "#segments = :segments") => vec![(Old::With("segments", n("98")), stale)],
         ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
-        ("seal" | "sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
+        ("sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],
         ("clawback" | "crediting" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
         (
@@ -246,10 +245,10 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("reconciliation", "attribute_not_exists(#adjustment_id)") => {
             vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
         }
-        ("crediting" | "sealing" | "reconciliation" | "job", "#fence = :fence") => {
+        ("crediting" | "reconciliation" | "job", "#fence = :fence") => {
             vec![(Old::Absent, stale), (Old::With("fence", n("9")), stale)]
         }
-        ("crediting" | "sealing" | "reconciliation" | "job", "#lease_until = :seen_lease") => {
+        ("crediting" | "reconciliation" | "job", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
         ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "lanes" => {

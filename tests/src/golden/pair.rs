@@ -81,6 +81,24 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "the chain of days is gone, and no binding names its end",
+        lines: &[
+            "Put tenant SEAL without attribute days M",
+            "vector removed: figures",
+            "vector removed: lanes",
+            "vector removed: reads/sealed_days",
+            "vector removed: reads/segments",
+            "vector removed: sealing",
+        ],
+    },
+    Rule {
+        name: "the stamp of a sealed record is of a lane",
+        lines: &[
+            "row added: * given but sealed: rejected already_exists by sealed",
+            "row removed: * given but sealed: rejected already_exists by sealed",
+        ],
+    },
+    Rule {
         name: "a customer is listed and searched",
         lines: &[
             "Put customer PROFILE with attribute owner_pk S",

@@ -308,7 +308,7 @@ fn label_abbreviates_ids_only() {
     let id = "019a0000-0000-7000-8000-00000000000a";
     assert_eq!(label(&format!("demo#customer#{id}"), "BALANCE#POINT"), "customer a BALANCE#POINT");
     assert_eq!(label("demo#tenant#root", &format!("RETURN#{id}")), "tenant root RETURN#a");
-    assert_eq!(label("demo#stripe_event#evt_1", "SEALED#2026-11-20"), "stripe_event evt_1 SEALED#2026-11-20");
+    assert_eq!(label("demo#stripe_event#evt_1", "SEAL#2026-11-20"), "stripe_event evt_1 SEAL#2026-11-20");
 }
 
 #[test]

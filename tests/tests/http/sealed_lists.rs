@@ -180,8 +180,8 @@ async fn list_refuses_cursors_and_parameters_of_others() {
     let (_, by_id) = page(&world, staff, (PAYMENTS, &format!("limit=1&{of_merchant}")), None).await;
     let by_id = by_id.expect("two more");
     // A segment, and a lane, that the trail does not have.
-    let far = ledger_core::sealing::SealedPlace::Lanes { next: vec![1_000_000], met: None };
-    let lanes = ledger_core::sealing::SealedPlace::Lanes { next: vec![1, 1], met: None };
+    let far = ledger_core::sealing::SealedPlace { next: vec![1_000_000], met: None };
+    let lanes = ledger_core::sealing::SealedPlace { next: vec![1, 1], met: None };
     let [far, lanes] = [far, lanes].map(|place| ledger_runtime::cursor::SealedCursor::at(place).to_string());
     for (query, named) in [
         (format!("cursor={by_id}"), "cursor"),

@@ -6,7 +6,7 @@ use ledger_core::ids::TransactionId;
 use ledger_core::journal::JournalEntry;
 use ledger_core::terms::RecordVersion;
 use ledger_core::time::{BusinessDate, Timestamp};
-use ledger_tests::http::figures::{fold, sum};
+use ledger_tests::http::figures::fold;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::{Call, World};
@@ -169,29 +169,6 @@ fn customer(town: &Town, at: usize) -> Account {
 
 async fn ids(world: &World) -> BTreeSet<TransactionId> {
     Journal::read(world, &BTreeMap::new()).await.0.into_iter().map(|(_, entry)| entry.id).collect()
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn balances_and_totals_have_the_entries_from_before_the_trail_had_lanes() {
-    let town = Town::under("balances-chain", RecordVersion::V1).await;
-    let world = &town.world;
-    let of_customer = format!("{}?at={}", path(&customer(&town, 0).to_string()), today(world).days_before(1));
-    for path in ["/v1/admin/totals", &of_customer] {
-        let _ = world.api.send(&Call::get(path, &world.operator.who)).await.problem(400, "wrong_state");
-    }
-    town.trade().await;
-    let _ = world.seal().await.expect("the run succeeds");
-    town.next_noon();
-    town.trade().await;
-    let _ = world.seal().await.expect("the run succeeds");
-    town.raise().await;
-    town.trade().await;
-    let _ = world.seal().await.expect("the run succeeds");
-    let folded = world.fold().await;
-    assert!(folded.batches > 1, "{folded:?}");
-    Journal::read(world, &BTreeMap::new()).await.check(world).await;
-    let totals = world.totals("day", (today(world).days_before(1), today(world)), 20).await;
-    assert_eq!(sum(&totals), world.added_up(|_| true, |_| true).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,7 @@
 //! Crediting by the seal: each entry is credited to its merchant once, whatever crashes, meets or is restored, and the
 //! merchant's total is right at every moment.
 
-use crate::audit_trail::{seal, seal_by_days};
+use crate::audit_trail::seal;
 use futures::future::{join, join_all};
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Item;
@@ -182,19 +182,6 @@ async fn two_workers_at_once_credit_each_entry_once() {
     let _ = scene.world.check_books().await;
 }
 
-/// A worker that knows the chain of days alone publishes and seals beside this one: it leaves such entries.
-#[tokio::test]
-async fn chain_of_days_leaves_entries_that_credit_merchants() {
-    let rig = Rig::new().await;
-    let (scene, server) = (rig.scene("seal-credit-days").await, rig.actor().await);
-    let shop = Shop::open(&scene, &server, 3).await;
-    let _ = seal_by_days(&server, &scene.world.tenant).await.expect("the run succeeds");
-    assert_eq!(shop.balance(&server).await, (0, shop.owed));
-    let _ = seal(&server, &scene.world.tenant).await.expect("the run succeeds");
-    assert_eq!(shop.balance(&server).await, (shop.owed, 0));
-    let _ = scene.world.check_books().await;
-}
-
 /// Every part of a segment's transaction that a restore may bring back: nothing is credited twice, and what can be
 /// finished is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,7 +250,7 @@ async fn raise_lanes(world: &World) {
     let tenant = world.slug();
     let items = gate::as_test(world.app.dynamo().query(&reads::seal_heads(&tenant))).await.expect("heads");
     let heads = Heads::read(&tenant, &items).expect("as they are written").expect("opened");
-    let (_, raised) = heads.raise(&tenant, None, world.app.now()).expect("a transaction").expect("fewer than 16");
+    let (_, raised) = heads.raise(&tenant, world.app.now()).expect("a transaction").expect("fewer than 16");
     gate::as_test(world.app.ledger().apply(&tenant, Operation::Sealing, &raised)).await.expect("raised");
 }
 

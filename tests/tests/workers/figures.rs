@@ -88,12 +88,6 @@ impl Town {
         self.clock.forward(midnight.since(self.world.app.now()) + HOUR * 12);
     }
 
-    /// Raises the version of the records to the newest.
-    pub(crate) async fn raise(&self) {
-        self.world.lists_cards().await;
-        self.world.app.records().forget_tenant(&self.world.slug());
-    }
-
     /// The totals of one day.
     async fn day(&self, date: BusinessDate) -> Value {
         let found = self.world.totals("day", (date, date), 20).await;

@@ -1,7 +1,5 @@
-//! Sealing seals each record once: workers that crash at any write, two at once, of lanes and of the chain of days.
-use crate::audit_trail::{
-    assert_all_sealed, busy, publish_by_marks, records, seal, seal_by_days, verified, verified_in, with,
-};
+//! Sealing seals each record once: workers that crash at any write, and two at once.
+use crate::audit_trail::{assert_all_sealed, busy, records, seal, verified, verified_in, with};
 use futures::future::{join, join_all};
 use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::Item;
@@ -11,7 +9,7 @@ use ledger_tests::audit::{s, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::books::null;
 use ledger_tests::http::tap::Fault;
-use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, until};
+use ledger_tests::http::topup_rig::{Rig, until};
 use ledger_tests::http::{Call, World};
 use serde_json::json;
 use std::time::Duration;
@@ -45,44 +43,12 @@ async fn cell(rig: &Rig, write: usize, fault: Fault) {
     assert_eq!((again.records, again.segments), (0, 0), "{name}");
 }
 
-/// A worker of a release without lanes crashes at one of its writes. A worker with lanes finishes at once, and the other
-/// takes nothing a second time when its lease is over.
-async fn cell_of_days(rig: &Rig, write: usize, fault: Fault) {
-    let name = format!("days-{write}-{}", if matches!(fault, Fault::Held) { "before" } else { "after" });
-    let (world, victim, rescuer) = (busy(rig, &name).await, rig.victim().await, rig.actor().await);
-    publish_by_marks(&rescuer, &world.tenant).await;
-    let is_after = matches!(fault, Fault::AnswerLost);
-    victim.tap.next_writes((0..write).map(|_| None).chain([Some(fault)]));
-    let (actor, tenant) = (victim.clone(), world.tenant.clone());
-    let running = tokio::spawn(async move { seal_by_days(&actor, &tenant).await });
-    victim.met().await;
-    if is_after {
-        let done = async || {
-            let books = world.books().await;
-            let sealing = books.row(&format!("{}#tenant#root", world.tenant), "SEALING").cloned();
-            let (segments, free) = (books.under("SEAL#2").count(), victim.app.now().rfc3339());
-            sealing.is_some_and(|row| segments >= write.min(1) && (write < 2 || *text(&row, "lease_until") <= *free))
-        };
-        until("the write is done", done).await;
-    }
-    running.abort();
-    assert_eq!(verified(&world).await.findings, [], "{name}");
-    let _ = seal(&rescuer, &world.tenant).await.expect("the run succeeds");
-    let _ = world.api.settle(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good();
-    rescuer.clock.ahead(LEASE_OVER);
-    let by_days = seal_by_days(&rescuer, &world.tenant).await.expect("the run succeeds");
-    assert_eq!(by_days.records, 0, "{name}");
-    assert_all_sealed(&world, &name).await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chain_verifies_after_crash_at_any_sealing_write() {
     let rig = Rig::new().await;
     let faults = || [Fault::Held, Fault::AnswerLost].into_iter();
     let cells = (0..2).flat_map(|write| faults().map(move |fault| (write, fault)));
     let _ = join_all(cells.map(|(write, fault)| cell(&rig, write, fault))).await;
-    let cells = (0..3).flat_map(|write| faults().map(move |fault| (write, fault)));
-    let _ = join_all(cells.map(|(write, fault)| cell_of_days(&rig, write, fault))).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,7 +72,7 @@ async fn concurrent_sealing_seals_each_record_once() {
     let sealed = by_one.expect("the run succeeds").records + by_two.expect("the run succeeds").records;
     assert_eq!(sealed, records(&world.books().await).len());
     assert_all_sealed(&world, "two at once").await;
-    // A publication by an earlier release restores the due index entry; the next run removes it.
+    // A worker that published the entry and could not seal it restores the due index entry; the next run removes it.
     let books = world.books().await;
     let (pk, sk, _) = books.under("TXN#").next().expect("an entry");
     let row = books.stored(pk, sk).expect("an entry");
@@ -118,26 +84,21 @@ async fn concurrent_sealing_seals_each_record_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn workers_of_both_forms_seal_each_record_once_and_both_chains_verify() {
+async fn noted_heads_stay_in_the_chain_while_two_workers_seal() {
     let rig = Rig::new().await;
-    let (world, old, new) = (busy(&rig, "both-seal").await, rig.actor().await, rig.actor().await);
-    // The chain of days comes first, as in a deployment.
-    publish_by_marks(&old, &world.tenant).await;
-    let earlier = seal_by_days(&old, &world.tenant).await.expect("the run succeeds").records;
-    assert!(earlier > 0);
+    let (world, one, two) = (busy(&rig, "noted").await, rig.actor().await, rig.actor().await);
+    let _ = seal(&one, &world.tenant).await.expect("the run succeeds");
     let noted = verified(&world).await.last.expect("a head").hash;
-    for round in 0..4 {
+    for round in 1..4 {
         world.grant(&world.customer().await, "POINT", "5").await;
-        old.clock.ahead(LEASE_OVER);
-        let by_old = async {
-            publish_by_marks(&old, &world.tenant).await;
-            seal_by_days(&old, &world.tenant).await
-        };
-        let (by_old, by_new) = join(by_old, seal(&new, &world.tenant)).await;
-        let (by_old, by_new) = (by_old.expect("the run succeeds"), by_new.expect("the run succeeds"));
-        assert!(by_old.records + by_new.records > 0, "{round}: {by_old:?} {by_new:?}");
-        assert_all_sealed(&world, &format!("both, round {round}")).await;
+        let (by_one, by_two) = join(seal(&one, &world.tenant), seal(&two, &world.tenant)).await;
+        let (by_one, by_two) = (by_one.expect("the run succeeds"), by_two.expect("the run succeeds"));
+        assert!(by_one.records + by_two.records > 0, "{round}: {by_one:?} {by_two:?}");
+        assert_all_sealed(&world, &format!("two, round {round}")).await;
     }
+    // An hour later a binding is due.
+    one.clock.ahead(Duration::from_secs(60 * 60));
+    let _ = seal(&one, &world.tenant).await.expect("the run succeeds");
     // A head that was noted before is in the chain, and so is each that is noted since.
     let found = verified_in(&world, Duration::ZERO, Some(&noted)).await;
     assert_eq!(found.findings, []);
@@ -148,12 +109,14 @@ async fn workers_of_both_forms_seal_each_record_once_and_both_chains_verify() {
         let head = lane.hash.to_string();
         assert_eq!(verified_in(&world, Duration::ZERO, Some(&head)).await.findings, []);
     }
-    // The API shows one chain.
+    // The API shows the chain.
     let seals = world.api.send(&Call::get("/v1/admin/audit/seals", &world.operator.who)).await.good().json();
     assert_eq!(seals["last"]["hash"], json!(last));
     assert_eq!(seals["segments"], json!(verified(&world).await.segments));
     let days = seals["days"].as_array().expect("days");
     assert!(days.iter().any(|day| day["hash"] == json!(last)), "{seals}");
+    let records: u64 = days.iter().filter_map(|day| day["records"].as_u64()).sum();
+    assert_eq!(records, found.records, "{seals}");
 }
 
 /// Published entries that wait for their seal, each like one of the world's.
@@ -205,7 +168,7 @@ async fn run_that_ends_behind_doubles_the_lanes_up_to_16() {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let shards = gate::as_test(worker.app.terms(&tenant)).await.expect("terms").due_shards;
     let run = async |time_max| {
-        let pass = Pass { shards, opens_lanes: true, entries: None, volumes: VolumeLimits::default(), time_max };
+        let pass = Pass { shards, entries: None, volumes: VolumeLimits::default(), time_max };
         let passed = gate::as_function("outbox", sealing::run(&worker.app, &tenant, pass)).await;
         passed.expect("the run succeeds").sealed
     };

@@ -5,16 +5,13 @@
 //! one carries out from the beginning: totals that have the batch are left as they are.
 
 use super::day::{ClosedDay, VERSION, check_version, segments};
-use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys;
-use crate::sealing::Link;
 use crate::sealing::lanes::Lanes;
-use crate::time::{BusinessDate, Timestamp, UtcDay};
+use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
-use std::fmt;
 
 const BATCH: &str = "batch";
 const FINISHED: &str = "finished";
@@ -22,10 +19,7 @@ const LANES: &str = "lanes";
 const PLANNED: &str = "planned";
 const FINISHES: &str = "finishes";
 const FOLDED_AT: &str = "folded_at";
-const CHAIN: &str = "chain";
-const PLANNED_CHAIN: &str = "planned_chain";
 const FROM: &str = "from";
-const FROM_CHAIN: &str = "from_chain";
 const TO: &str = "to";
 
 /// How far the entries of a tenant are folded.
@@ -35,8 +29,6 @@ pub struct Fold {
     pub batch: u64,
     /// The last day whose totals are final.
     pub finished: Option<BusinessDate>,
-    /// The last segment that is folded of the chain of days, from before the trail had lanes.
-    pub chain: Option<ChainPlace>,
     /// The last segment of each lane that is folded.
     lanes: Vec<u64>,
     /// The batch that is being folded.
@@ -45,22 +37,11 @@ pub struct Fold {
     pub folded_at: Option<Timestamp>,
 }
 
-/// The place of a segment in the chain of days.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ChainPlace {
-    /// The day of its records.
-    pub day: UtcDay,
-    /// Its number in that day.
-    pub number: u32,
-}
-
 /// The segments of a batch, which are kept for balances at an instant within it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchSegments {
     from: Vec<u64>,
     to: Vec<u64>,
-    /// Of a batch of the chain of days, the last segment before it and the last one in it.
-    pub chain: Option<(Option<ChainPlace>, ChainPlace)>,
 }
 
 /// A batch of segments.
@@ -68,8 +49,6 @@ pub struct BatchSegments {
 pub struct FoldPlan {
     /// The last segment of each lane that is in it.
     to: Vec<u64>,
-    /// The last segment of the chain of days that is in it.
-    pub chain: Option<ChainPlace>,
     /// The day whose last entries are in it.
     pub finishes: Option<BusinessDate>,
 }
@@ -78,7 +57,7 @@ impl Fold {
     /// The beginning.
     #[must_use]
     pub fn new() -> Self {
-        Self { batch: 0, finished: None, chain: None, lanes: Vec::new(), planned: None, folded_at: None }
+        Self { batch: 0, finished: None, lanes: Vec::new(), planned: None, folded_at: None }
     }
 
     /// Reads the stored item.
@@ -88,14 +67,12 @@ impl Fold {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         check_version(item)?;
         let finishes = item.opt_parsed(FINISHES, BusinessDate::parse)?;
-        let chain = item.opt_parsed(PLANNED_CHAIN, ChainPlace::parse)?;
         let planned = item.contains_key(PLANNED).then(|| segments(item, PLANNED)).transpose()?;
         Ok(Self {
             batch: item.int(BATCH)?,
             finished: item.opt_parsed(FINISHED, BusinessDate::parse)?,
-            chain: item.opt_parsed(CHAIN, ChainPlace::parse)?,
             lanes: segments(item, LANES)?,
-            planned: planned.map(|to| FoldPlan { to, chain, finishes }),
+            planned: planned.map(|to| FoldPlan { to, finishes }),
             folded_at: item.opt_timestamp(FOLDED_AT)?,
         })
     }
@@ -122,23 +99,8 @@ impl Fold {
         to: Vec<u64>,
         closed: Option<&ClosedDay>,
     ) -> Result<(Self, Transaction), BuildError> {
-        self.planned(tenant, FoldPlan { to, chain: None, finishes: closed.map(|closed| closed.date) })
-    }
-
-    /// Plans a batch of the chain of days: up to this segment.
-    ///
-    /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn plan_chain(&self, tenant: &Tenant, to: ChainPlace) -> Result<(Self, Transaction), BuildError> {
-        self.planned(tenant, FoldPlan { to: self.lanes.clone(), chain: Some(to), finishes: None })
-    }
-
-    fn planned(&self, tenant: &Tenant, plan: FoldPlan) -> Result<(Self, Transaction), BuildError> {
-        let segments = BatchSegments {
-            from: self.lanes.clone(),
-            to: plan.to.clone(),
-            chain: plan.chain.map(|chain| (self.chain, chain)),
-        };
+        let segments = BatchSegments { from: self.lanes.clone(), to: to.clone() };
+        let plan = FoldPlan { to, finishes: closed.map(|closed| closed.date) };
         let next = Self { batch: self.batch.saturating_add(1), planned: Some(plan), ..self.clone() };
         let kept = keys::folded_batch(tenant, next.batch);
         let kept = TransactItem::put_new(Role::Figures, kept, segments.item(), Failure::StalePlan);
@@ -159,7 +121,6 @@ impl Fold {
         let Some(plan) = &self.planned else { return Ok(None) };
         let next = Self {
             finished: plan.finishes.or(self.finished),
-            chain: plan.chain.or(self.chain),
             lanes: plan.to.clone(),
             planned: None,
             folded_at: Some(now),
@@ -182,10 +143,8 @@ impl Fold {
         ]);
         item.extend(self.finished.map(|date| (FINISHED.to_owned(), Value::s(date))));
         item.extend(self.folded_at.map(|at| (FOLDED_AT.to_owned(), Value::s(at))));
-        item.extend(self.chain.map(|chain| (CHAIN.to_owned(), Value::s(chain))));
         if let Some(plan) = &self.planned {
             item.insert(PLANNED.to_owned(), numbers(&plan.to));
-            item.extend(plan.chain.map(|chain| (PLANNED_CHAIN.to_owned(), Value::s(chain))));
             item.extend(plan.finishes.map(|date| (FINISHES.to_owned(), Value::s(date))));
         }
         item
@@ -219,9 +178,7 @@ impl BatchSegments {
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         check_version(item)?;
-        let from_chain = item.opt_parsed(FROM_CHAIN, ChainPlace::parse)?;
-        let chain = item.opt_parsed(CHAIN, ChainPlace::parse)?.map(|to| (from_chain, to));
-        Ok(Self { from: segments(item, FROM)?, to: segments(item, TO)?, chain })
+        Ok(Self { from: segments(item, FROM)?, to: segments(item, TO)? })
     }
 
     /// Each lane, the last segment before the batch, and the last one in it.
@@ -231,34 +188,11 @@ impl BatchSegments {
     }
 
     fn item(&self) -> Item {
-        let mut item = Item::from([
+        Item::from([
             (VERSION.to_owned(), Value::int(1)),
             (FROM.to_owned(), numbers(&self.from)),
             (TO.to_owned(), numbers(&self.to)),
-        ]);
-        item.extend(self.chain.map(|(_, to)| (CHAIN.to_owned(), Value::s(to))));
-        let from = self.chain.and_then(|(from, _)| from);
-        item.extend(from.map(|from| (FROM_CHAIN.to_owned(), Value::s(from))));
-        item
-    }
-}
-
-impl ChainPlace {
-    /// The place of a segment.
-    #[must_use]
-    pub fn of(segment: &Link) -> Self {
-        Self { day: segment.day, number: segment.number }
-    }
-
-    fn parse(text: &str) -> Result<Self, ()> {
-        let (day, number) = text.split_once('/').ok_or(())?;
-        Ok(Self { day: UtcDay::parse(day).map_err(|_| ())?, number: parse_canonical(number).ok_or(())? })
-    }
-}
-
-impl fmt::Display for ChainPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.day, self.number)
+        ])
     }
 }
 

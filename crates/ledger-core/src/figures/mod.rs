@@ -12,7 +12,7 @@ mod totals;
 
 pub use active::ActiveAccounts;
 pub use day::{ClosedDay, DAY_MARGIN, Posted, PostingDays, Span, close, next_to_close};
-pub use fold::{BatchSegments, ChainPlace, Fold, FoldPlan};
+pub use fold::{BatchSegments, Fold, FoldPlan};
 pub use prepaid::{BaseDate, ExcludedAsset, Exclusion, PrepaidFlows, PrepaidInstrument, PrepaidReport};
 pub use statement::{ChargedFee, PaidOut, StatementPart, StatementSums, statement};
 pub use tally::{AccountClass, Count, DayTally, Line, Moved, Sums, TalliedEntry, Tally};

@@ -1,4 +1,4 @@
-//! The keys of the audit trail: records of steps that call outside, and the chain that seals all records.
+//! The keys of the audit trail: records of steps that call outside, and the lanes that seal all records.
 
 use super::{Key, Partition, due_partition, sk};
 use crate::canonical::parse_canonical;
@@ -12,12 +12,6 @@ use uuid::Uuid;
 #[must_use]
 pub fn trail(partition: &Partition, resource: Uuid, at: Timestamp, place: &str) -> Key {
     partition.item(format!("{}{resource}#{at}#{place}", sk::TRAIL))
-}
-
-/// The lease of sealing a tenant's audit trail by days, with the head of that chain.
-#[must_use]
-pub fn sealing(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item("SEALING")
 }
 
 /// The head of a tenant's lanes: their number, and the last binding.
@@ -42,18 +36,6 @@ pub fn lane_segment(tenant: &Tenant, lane: u32, number: u64) -> Key {
 #[must_use]
 pub fn binding(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
     Partition::tenant(tenant).item(format!("{}{day}#{number:010}", sk::SEAL_BINDING))
-}
-
-/// A segment of a day; `number` counts from 1.
-#[must_use]
-pub fn seal(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
-    Partition::tenant(tenant).item(format!("{}{day}#{number:08}", sk::SEAL))
-}
-
-/// How far a day is sealed.
-#[must_use]
-pub fn sealed_day(tenant: &Tenant, day: UtcDay) -> Key {
-    Partition::tenant(tenant).item(format!("{}{day}", sk::SEALED))
 }
 
 /// Whether a due index partition is that of entries to publish, sealed or not.
@@ -121,12 +103,6 @@ impl Partition {
         (format!("{}{}", sk::AUDIT, crate::ids::least_born_at(from)), format!("{}~", sk::AUDIT))
     }
 
-    /// The smallest and the largest sort key of the segments of these days, inclusive.
-    #[must_use]
-    pub fn seals_between(from: UtcDay, to: UtcDay) -> (String, String) {
-        (format!("{}{from}#", sk::SEAL), format!("{}{to}#~", sk::SEAL))
-    }
-
     /// The prefix of the segments of a lane.
     #[must_use]
     pub fn segments_of(lane: u32) -> String {
@@ -137,12 +113,6 @@ impl Partition {
     #[must_use]
     pub fn bindings_between(from: UtcDay, to: UtcDay) -> (String, String) {
         (format!("{}{from}#", sk::SEAL_BINDING), format!("{}{to}#~", sk::SEAL_BINDING))
-    }
-
-    /// The smallest and the largest sort key of the seals' progress on these days, inclusive.
-    #[must_use]
-    pub fn sealed_between(from: UtcDay, to: UtcDay) -> (String, String) {
-        (format!("{}{from}", sk::SEALED), format!("{}{to}", sk::SEALED))
     }
 
     /// The prefix of the trail records of a resource.
@@ -174,28 +144,19 @@ mod tests {
         assert_eq!(step.recorded(), Some(Recorded::Step));
         assert_eq!((entry.born(), act.born(), step.born()), (act.born(), act.born(), None));
         assert_eq!(entry.born().unwrap().utc_day().to_string(), "2024-12-03");
-        let seal = seal(&tenant, entry.born().unwrap().utc_day(), 7);
-        assert_eq!((seal.sk(), seal.recorded()), ("SEAL#2024-12-03#00000007", None));
-        assert_eq!(sealing(&tenant).recorded(), None);
     }
 
     #[test]
-    fn lanes_are_outside_the_range_of_all_days() {
-        // An earlier release reads the segments of all days by this range, and must not meet a lane's.
+    fn items_of_lanes_are_no_records() {
         let tenant = Tenant::parse("demo").unwrap();
-        let (low, high) = Partition::seals_between(UtcDay::MIN, UtcDay::MAX);
-        let (sealed_low, sealed_high) = Partition::sealed_between(UtcDay::MIN, UtcDay::MAX);
         let day = UtcDay::parse("2026-11-21").unwrap();
-        let keys = [
+        for (key, text) in [
             (seal_head(&tenant), "SEAL#head"),
             (lane_head(&tenant, 3), "SEAL#head#03"),
             (lane_segment(&tenant, 3, 12), "SEAL#lane#03#0000000012"),
             (binding(&tenant, day, 7), "SEAL#bind#2026-11-21#0000000007"),
-        ];
-        for (key, text) in keys {
+        ] {
             assert_eq!((key.sk(), key.recorded()), (text, None));
-            assert!(!(low.as_str()..=high.as_str()).contains(&text), "{text}");
-            assert!(!(sealed_low.as_str()..=sealed_high.as_str()).contains(&text), "{text}");
             assert!(text.starts_with(sk::SEAL), "{text}");
         }
     }

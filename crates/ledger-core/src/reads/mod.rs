@@ -46,9 +46,7 @@ pub use tenants::{
     acts_from, approvals, audit_records, breaks, breaks_of, files, grant_jobs, migration_passes, reconciliations,
     requests, settlement_run_lines, settlement_runs, staff_members, terms, terms_previews, wind_down_lines, wind_downs,
 };
-pub use trail::{
-    bindings, lane_segments, payment_items, seal_heads, sealed_days, segments, steps_of, topup_items, topup_refunds,
-};
+pub use trail::{bindings, lane_segments, payment_items, seal_heads, steps_of, topup_items, topup_refunds};
 
 #[cfg(test)]
 mod tests;

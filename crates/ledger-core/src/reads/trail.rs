@@ -1,4 +1,4 @@
-//! Queries of the audit trail: the records of one resource, and the chain of seals.
+//! Queries of the audit trail: the records of one resource, and the lanes of seals.
 
 use super::query::Query;
 use super::range::SortRange;
@@ -29,20 +29,6 @@ pub fn topup_refunds(tenant: &Tenant, topup: TopupId) -> Query {
 #[must_use]
 pub fn steps_of(partition: &Partition, resource: Uuid) -> Query {
     Query::partition(partition, SortRange::prefix(Partition::trail_of(resource)))
-}
-
-/// How far each of these days is sealed, inclusive.
-#[must_use]
-pub fn sealed_days(tenant: &Tenant, from: UtcDay, to: UtcDay) -> Query {
-    let (low, high) = Partition::sealed_between(from, to);
-    Query::partition(&Partition::tenant(tenant), SortRange::between(low, high))
-}
-
-/// The segments of the chain of these days, inclusive.
-#[must_use]
-pub fn segments(tenant: &Tenant, from: UtcDay, to: UtcDay) -> Query {
-    let (low, high) = Partition::seals_between(from, to);
-    Query::partition(&Partition::tenant(tenant), SortRange::between(low, high))
 }
 
 /// The head of the audit trail's lanes, and the heads of the lanes.

@@ -18,7 +18,7 @@ const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
 /// The attributes of a record that may change: its index entries, its stamp, and when and in which period its seal has
 /// credited its merchant. An entry of the index by owner follows from the act that has it, and may be added later.
 const CHANGING: [&str; 7] =
-    [attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK, super::segment::STAMP, CREDITED_AT, LANE_PERIOD];
+    [attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK, super::sealable::STAMP, CREDITED_AT, LANE_PERIOD];
 
 /// A SHA-256 hash, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -142,9 +142,6 @@ pub enum BuildError {
     /// A response that cannot be encrypted.
     #[error("a response cannot be encrypted")]
     Unsealed,
-    /// An entry whose seal credits its merchant is sealed without that.
-    #[error("an entry is sealed without crediting its merchant")]
-    Uncredited,
     /// A record of another merchant is credited.
     #[error("a record belongs to another merchant ({0:?})")]
     Stranger(Role),

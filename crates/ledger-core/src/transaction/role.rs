@@ -69,9 +69,9 @@ pub enum Role {
     Resend,
     /// A trail record: a step of an operation that calls outside.
     Trail,
-    /// The lease of sealing a tenant's audit trail.
+    /// A head of the audit trail's lanes: of one, or of all.
     Sealing,
-    /// A segment of the audit chain, or how far a day is sealed.
+    /// A segment or a binding of the audit trail's lanes.
     Seal,
     /// A record that is sealed.
     Sealed,

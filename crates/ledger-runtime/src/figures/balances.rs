@@ -5,7 +5,7 @@
 //! sums of their own entries. Only sealed entries count in either, so both agree.
 
 use super::entries::Entries;
-use super::read::{Figures, heads};
+use super::read::Figures;
 use crate::app::App;
 use crate::problem::Problem;
 use ledger_core::account::{Account, net};
@@ -18,7 +18,7 @@ use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition, TotalsOf};
 use ledger_core::money::{Asset, Delta};
 use ledger_core::reads;
-use ledger_core::sealing::{is_sealed, lane_segment_of};
+use ledger_core::sealing::lane_segment_of;
 use ledger_core::time::{BusinessDate, Timestamp};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -118,9 +118,6 @@ impl Figures<'_> {
         let mut entries = Entries::new(dynamo, self.tenant, &days).before(Some(at));
         for (key, item) in keys.iter().zip(dynamo.get_many(&keys).await?) {
             let batch = BatchSegments::read(&item.ok_or_else(|| ItemError::missing(key.sk()))?)?;
-            if let Some((from, to)) = batch.chain {
-                entries.add_chain(from, to).await?;
-            }
             for range in batch.ranges() {
                 let _ = entries.add(range, None).await?;
             }
@@ -152,14 +149,7 @@ pub(super) async fn closings_of(
 
 /// Where a stored entry is posted; `None` of one that is not sealed.
 pub(super) fn posted(days: &PostingDays, item: &Item, created_at: Timestamp) -> Result<Option<Posted>, ItemError> {
-    Ok(match lane_segment_of(item)? {
-        Some(place) => Some(days.posted(place, created_at)),
-        // It was sealed in a chain of days, or published before there were seals.
-        None if is_sealed(item) || !item.contains_key(keys::attr::DUE_PK) => {
-            Some(Posted { day: created_at.business_date(), at: created_at })
-        }
-        None => None,
-    })
+    Ok(lane_segment_of(item)?.map(|place| days.posted(place, created_at)))
 }
 
 /// The balances of a customer or a card, from the entries and references of its partition.
@@ -170,7 +160,6 @@ async fn own_balance(
     (day, at): (BusinessDate, Timestamp),
 ) -> Result<BalanceAt, Problem> {
     let dynamo = app.dynamo();
-    let _ = heads(app, tenant).await?;
     let days = closings(app, tenant, day).await?;
     let mut balances = BTreeMap::new();
     let Some(partition) = Partition::account(tenant, account) else { return Err(Problem::not_found()) };

@@ -4,22 +4,17 @@ use crate::dynamo::{Dynamo, ReadError};
 use crate::problem::Problem;
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
-use ledger_core::figures::{ChainPlace, Posted, PostingDays, TalliedEntry, Tally};
+use ledger_core::figures::{Posted, PostingDays, TalliedEntry, Tally};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Key, Recorded, attr};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::reads;
-use ledger_core::sealing::Segment;
 use ledger_core::sealing::lanes::LaneSegment;
-use ledger_core::time::{BusinessDate, Timestamp, UtcDay};
+use ledger_core::time::{BusinessDate, Timestamp};
 use std::collections::BTreeMap;
 
 /// The number of segments whose entries are read at once.
 const SEGMENTS_AT_ONCE: u64 = 16;
-/// The number of segments of the chain of days whose entries are read at once.
-const CHAIN_SEGMENTS_AT_ONCE: usize = 16;
-/// The most segments of the chain of days in a batch.
-pub(super) const CHAIN_BATCH_SEGMENTS_MAX: usize = 128;
 
 /// The entries of segments, added up.
 pub(super) struct Entries<'a> {
@@ -79,30 +74,6 @@ impl<'a> Entries<'a> {
         Ok(last)
     }
 
-    /// Adds the entries of the segments of the chain of days after `from` up to `to`. They were sealed before the first day
-    /// was closed, so each is posted to its own day.
-    pub(super) async fn add_chain(&mut self, from: Option<ChainPlace>, to: ChainPlace) -> Result<(), Problem> {
-        let (mut after, mut is_over) = (from, false);
-        while !is_over {
-            let page = chain_segments(self.dynamo, self.tenant, after).await?;
-            for segments in page.chunks(CHAIN_SEGMENTS_AT_ONCE) {
-                let segments: Vec<_> = segments.iter().filter(|segment| ChainPlace::of(&segment.link) <= to).collect();
-                let read = segments.iter().map(|segment| {
-                    let keys = segment.records.iter().map(|(key, _)| key.clone()).collect();
-                    entries_of(self.dynamo, keys)
-                });
-                for mut entries in try_join_all(read).await? {
-                    let own = |entry: &TalliedEntry| PostingDays::default().posted((0, 0), entry.created_at);
-                    self.find_shops(&mut entries).await?;
-                    self.add_all(entries.iter().map(|entry| (own(entry), entry)))?;
-                }
-            }
-            after = page.last().map(|segment| ChainPlace::of(&segment.link));
-            is_over = after.is_none_or(|last| last >= to);
-        }
-        Ok(())
-    }
-
     fn add_all<'e>(&mut self, entries: impl Iterator<Item = (Posted, &'e TalliedEntry)>) -> Result<(), Problem> {
         for (posted, entry) in entries.filter(|(posted, _)| self.before.is_none_or(|before| posted.at < before)) {
             self.tally.add(posted, entry).map_err(|_| Problem::internal())?;
@@ -144,18 +115,6 @@ async fn segment(dynamo: &Dynamo, tenant: &Tenant, item: &Item) -> Result<(u64, 
     let segment = LaneSegment::read(tenant, &key.ok_or_else(|| ItemError::invalid(attr::PK))?, item)?;
     let number = segment.link.number;
     Ok((number, entries_of(dynamo, segment.records.into_iter().map(|(key, _)| key).collect()).await?))
-}
-
-/// The first segments of the chain of days after a place.
-pub(super) async fn chain_segments(
-    dynamo: &Dynamo,
-    tenant: &Tenant,
-    after: Option<ChainPlace>,
-) -> Result<Vec<Segment>, ReadError> {
-    let all = reads::segments(tenant, UtcDay::MIN, UtcDay::MAX);
-    let after = after.map(|ChainPlace { day, number }| keys::seal(tenant, day, number).sk().to_owned());
-    let items = dynamo.query(&all.after(after).limit(CHAIN_BATCH_SEGMENTS_MAX)).await?;
-    Ok(items.iter().map(|item| Segment::read(tenant, item)).collect::<Result<_, _>>()?)
 }
 
 /// The entries among sealed records.

@@ -3,7 +3,7 @@
 //! It runs after a tenant's entries were sealed. It holds no lease: of two workers that plan a batch one is rejected, both
 //! may carry it out, and each total gets it once.
 
-use super::entries::{Entries, chain_segments};
+use super::entries::Entries;
 use super::read::folded_until;
 use crate::app::App;
 use crate::execute::WriteOutcome;
@@ -12,7 +12,7 @@ use crate::sealed_heads;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Item;
 use ledger_core::figures::{
-    ActiveAccounts, ChainPlace, ClosedDay, ClosingFigures, DayTotals, Fold, FoldPlan, PostingDays, Span, Sums, Tally,
+    ActiveAccounts, ClosedDay, ClosingFigures, DayTotals, Fold, FoldPlan, PostingDays, Span, Sums, Tally,
     balances_after, close, next_to_close,
 };
 use ledger_core::ids::Tenant;
@@ -94,14 +94,6 @@ impl<'w> Worker<'w> {
             let (planned, entries) = match fold.planned.clone() {
                 Some(plan) => (fold.clone(), self.entries(&fold, &plan, &days).await?),
                 None => {
-                    if let Some(to) = self.next_of_chain(&fold).await? {
-                        let (planned, transaction) = self.built(fold.plan_chain(self.tenant, to))?;
-                        if !self.is_written(&transaction).await? {
-                            return Ok(());
-                        }
-                        fold = planned;
-                        continue;
-                    }
                     let Some((to, entries)) = self.plan(&fold, &heads, &days).await? else { return Ok(()) };
                     let finished = fold_to(&fold, &days).filter(|closed| closed.is_within(&to));
                     let (planned, transaction) = self.built(fold.plan(self.tenant, to, finished))?;
@@ -126,15 +118,6 @@ impl<'w> Worker<'w> {
 
     async fn closed_days(&self, fold: &Fold) -> Result<Vec<Item>, Problem> {
         Ok(self.app.dynamo().query(&reads::closed_days(self.tenant, fold.finished, None)).await?)
-    }
-
-    /// The last segment of the next batch of the chain of days; `None` if all of it is folded.
-    async fn next_of_chain(&self, fold: &Fold) -> Result<Option<ChainPlace>, Problem> {
-        if fold.finished.is_some() {
-            return Ok(None);
-        }
-        let segments = chain_segments(self.app.dynamo(), self.tenant, fold.chain).await?;
-        Ok(segments.last().map(|segment| ChainPlace::of(&segment.link)))
     }
 
     /// The next batch, if one is due: the last segment of each lane, and the entries.
@@ -177,9 +160,6 @@ impl<'w> Worker<'w> {
         'w: 'a,
     {
         let mut entries = Entries::new(self.app.dynamo(), self.tenant, days);
-        if let Some(to) = plan.chain {
-            entries.add_chain(fold.chain, to).await?;
-        }
         for segments in plan.segments_after(fold) {
             let _ = entries.add(segments, None).await?;
         }

@@ -1,6 +1,6 @@
 //! Reads the totals of days: what is folded, and the entries of the segments that are not.
 
-use super::entries::{Entries, chain_segments};
+use super::entries::Entries;
 use super::fold::new_customers;
 use crate::app::App;
 use crate::cursor::PlacedCursor;
@@ -16,7 +16,6 @@ use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, TotalsGroup, TotalsOf};
 use ledger_core::reads;
 use ledger_core::sealing::lane_segment_of;
-use ledger_core::sealing::lanes::Heads;
 use ledger_core::time::{BusinessDate, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,12 +85,9 @@ impl<'a> Figures<'a> {
         if are_final {
             return Ok(figures);
         }
-        let Some(heads) = heads(app, tenant).await? else {
+        let Some(heads) = sealed_heads::heads(dynamo, tenant).await? else {
             return Ok(Self { last: Some(BTreeMap::new()), ..figures });
         };
-        if figures.fold.finished.is_none() && !chain_segments(dynamo, tenant, figures.fold.chain).await?.is_empty() {
-            return Err(behind(tenant));
-        }
         let days = dynamo.query(&reads::closed_days(tenant, figures.fold.finished, None)).await?;
         let days = PostingDays::read(tenant, &days)?;
         let none = || Entries::new(dynamo, tenant, &days).before(before);
@@ -118,9 +114,8 @@ impl<'a> Figures<'a> {
     /// [`ItemError`] if an attribute is malformed.
     pub(super) fn have(&self, entry: &Item) -> Result<bool, ItemError> {
         let Some(last) = &self.last else { return Ok(true) };
-        // What has no lane was sealed in the chain of days, which is folded.
         let place = lane_segment_of(entry)?;
-        Ok(place.is_none_or(|(lane, number)| last.get(&lane).is_some_and(|last| number <= *last)))
+        Ok(place.is_some_and(|(lane, number)| last.get(&lane).is_some_and(|last| number <= *last)))
     }
 
     /// Whether no batch was planned or completed since they were read.
@@ -300,18 +295,6 @@ fn behind(tenant: &Tenant) -> Problem {
 pub(super) async fn read_fold(app: &App, tenant: &Tenant) -> Result<Fold, Problem> {
     let stored = app.dynamo().get(&keys::fold(tenant)).await?;
     Ok(stored.as_ref().map_or_else(|| Ok(Fold::new()), Fold::read)?)
-}
-
-/// The heads of the trail; `None` before the first seal.
-///
-/// # Errors
-/// 400 if the tenant's records have no trail with lanes, 503 if the store cannot be read.
-pub(super) async fn heads(app: &App, tenant: &Tenant) -> Result<Option<Heads>, Problem> {
-    let heads = sealed_heads::heads(app.dynamo(), tenant).await?;
-    if heads.is_none() && !app.terms(tenant).await?.records.has_lanes() {
-        return Err(Problem::not_yet("Figures are made of a trail with lanes: change the version of the records."));
-    }
-    Ok(heads)
 }
 
 /// Balances after the totals of days.

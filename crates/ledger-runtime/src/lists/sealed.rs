@@ -178,7 +178,7 @@ impl App {
             Some(until) => self.second_binding(tenant, until).await?,
             None => None,
         };
-        Ok(bound.map_or_else(|| SealedPlace::first(heads.as_ref(), range), |binding| SealedPlace::bound(&binding)))
+        Ok(bound.map_or_else(|| SealedPlace::first(heads.as_ref()), |binding| SealedPlace::bound(&binding)))
     }
 
     /// The second of the bindings that were written at an instant or later.
@@ -197,20 +197,13 @@ impl App {
     async fn next_entries(&self, reading: &mut Reading, wanted: usize) -> Result<Vec<(SealedPlace, Key)>, Problem> {
         while reading.passed.len() < wanted && reading.stopped.is_none() {
             match reading.walk.step(reading.segments_left.min(SEGMENTS_AT_ONCE)) {
-                SealedStep::Segments(_) | SealedStep::Days(_) if reading.segments_left == 0 => {
+                SealedStep::Segments(_) if reading.segments_left == 0 => {
                     reading.stopped = Some(Stop::SegmentsRead);
                 }
                 SealedStep::Segments(keys) => {
                     let items = self.dynamo().get_many(&keys).await?;
                     reading.walk.add_segments(&keys, &items)?;
                     reading.segments_left = reading.segments_left.saturating_sub(keys.len());
-                }
-                SealedStep::Days(query) => {
-                    let items = self.dynamo().query(&query).await?;
-                    reading.segments_left = reading.segments_left.saturating_sub(items.len());
-                    if !reading.walk.add_days(&items)? {
-                        reading.stopped = Some(Stop::AtEnd);
-                    }
                 }
                 SealedStep::Entries(entries) => reading.passed.extend(entries),
                 SealedStep::End => reading.stopped = Some(Stop::AtEnd),

@@ -35,8 +35,6 @@ pub struct Sweep {
     seen: BTreeSet<String>,
     is_measured: bool,
     sending: Sending,
-    /// Whether entries whose event is not taken are sealed, and published late.
-    seals_late: bool,
     done: Published,
 }
 
@@ -66,7 +64,7 @@ pub async fn any_waits(dynamo: &Dynamo, tenant: &Tenant, shards: Shards) -> Resu
 }
 
 impl Sweep {
-    pub(super) fn new(publisher: Publisher, tenant: Tenant, shards: Shards, seals_late: bool) -> Self {
+    pub(super) fn new(publisher: Publisher, tenant: Tenant, shards: Shards) -> Self {
         let marks = Marks::of(&tenant, shards);
         Self {
             publisher,
@@ -77,13 +75,12 @@ impl Sweep {
             seen: BTreeSet::new(),
             is_measured: false,
             sending: Sending::Due,
-            seals_late,
             done: Published::default(),
         }
     }
 
-    /// Publishes the next few entries and returns them, with those that must wait; `None` after the last. Accounts that
-    /// cannot be read are skipped, with the problem in `fault`.
+    /// Publishes the next few entries and returns them, with those that must wait, which are sealed and published late;
+    /// `None` after the last. Accounts that cannot be read are skipped, with the problem in `fault`.
     ///
     /// # Errors
     /// 503 if the index cannot be read.
@@ -96,13 +93,11 @@ impl Sweep {
         let Round { homes, sent, unsent, done, fault: of_round } = round;
         *fault = fault.take().or(of_round);
         self.done.add(done);
-        let seals_late = self.seals_late;
-        self.homes.extend(homes.into_iter().filter(|home| home.has_more() || (seals_late && home.has_unread())));
+        self.homes.extend(homes.into_iter().filter(Home::has_unread));
         if done.published == 0 && done.waiting >= OUT_OF_SERVICE_ACCOUNTS {
             self.sending = Sending::Nothing;
-            self.marks.skip(|shard| shard.is_late || !seals_late);
+            self.marks.skip_late();
         }
-        let unsent = unsent.into_iter().filter(|_| seals_late);
         Ok(Some(sent.into_iter().chain(unsent).map(SweptEntry::of).collect()))
     }
 
@@ -189,10 +184,10 @@ impl Marks {
         Ok(try_join_all(pages).await?.into_iter().flatten().collect())
     }
 
-    /// Reads these shards no further: while no event is taken, there is nothing to do for them.
-    fn skip(&mut self, has_nothing_to_do: impl Fn(&Shard) -> bool) {
+    /// Reads the entries that are sealed and late no further: while no event is taken, there is nothing to do for them.
+    fn skip_late(&mut self) {
         for shard in &mut self.0 {
-            shard.is_skipped = has_nothing_to_do(shard);
+            shard.is_skipped = shard.is_late;
         }
     }
 

@@ -19,9 +19,9 @@ use crate::sealed_heads::{heads as read_heads, heads_at_once};
 use futures::future::join_all;
 use ledger_core::crediting::{LaneCredits, VolumeLimits};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Recorded, Shards};
+use ledger_core::keys::{Key, Recorded, Shards};
+use ledger_core::sealing::Sealable;
 use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection};
-use ledger_core::sealing::{Sealable, Sealing};
 use ledger_core::time::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -100,14 +100,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn seal(&mut self, pass: Pass) -> Result<Published, Problem> {
         let shards = pass.shards;
-        let days = match &self.heads {
-            Some(_) => None,
-            None => self.days().await?,
-        };
-        let acts_from = match (&self.heads, &days) {
-            (Some(heads), _) => heads.lanes.first().map(|lane| lane.acts_until),
-            (None, days) => days.as_ref().map(|days| days.acts_until),
-        };
+        let acts_from = self.heads.as_ref().and_then(|heads| heads.lanes.first()).map(|lane| lane.acts_until);
         self.acts.listed_until = acts_from.unwrap_or(self.acts.listed_until);
         let mut listed = Listed::of(self.writer.tenant, pass, self.acts.listed_until);
         let mut found = self.list(&mut listed).await?;
@@ -115,7 +108,7 @@ impl<'a> Run<'a> {
             if found.is_empty() {
                 return Ok(listed.published());
             }
-            self.open(days.as_ref()).await?;
+            self.open().await?;
         }
         let heads = self.heads.as_ref().map_or(&[][..], |heads| &heads.lanes);
         self.lanes = heads.iter().map(|head| Lane::new(head.clone(), self.volumes.clone())).collect();
@@ -156,12 +149,6 @@ impl<'a> Run<'a> {
         self.unsealed.put_off(self.writer.app, self.writer.tenant, shards, has_problem).await
     }
 
-    /// The stored end of the chain of days.
-    async fn days(&self) -> Result<Option<Sealing>, Problem> {
-        let item = self.writer.app.dynamo().get(&keys::sealing(self.writer.tenant)).await?;
-        Ok(item.as_ref().map(Sealing::read).transpose()?)
-    }
-
     /// Lists as many records as a segment of each lane holds, or all that are left.
     async fn list(&mut self, listed: &mut Listed) -> Result<Vec<Sealable>, Problem> {
         let lanes = self.heads.as_ref().map_or(1, |heads| heads.lanes.len());
@@ -192,8 +179,8 @@ impl<'a> Run<'a> {
     }
 
     /// Opens the trail's lanes. If another worker did so first, its lanes are taken.
-    async fn open(&mut self, days: Option<&Sealing>) -> Result<(), Problem> {
-        let (heads, transaction) = self.writer.built(Heads::open(self.writer.tenant, days, self.at))?;
+    async fn open(&mut self) -> Result<(), Problem> {
+        let (heads, transaction) = self.writer.built(Heads::open(self.writer.tenant, self.at))?;
         self.heads = match self.writer.write(&transaction).await? {
             WriteOutcome::Applied => Some(heads),
             WriteOutcome::Rejected(_) => {
@@ -345,14 +332,10 @@ impl<'a> Run<'a> {
         // As of one moment: a binding that another worker has written may name segments that are not known here.
         let (heads, _) = heads_at_once(self.writer.app.dynamo(), self.writer.tenant).await?;
         let heads = heads.ok_or_else(|| self.writer.broken("the audit trail's lanes were removed: verify it"))?;
-        let days = self.days().await?;
-        let raised =
-            if is_raised { self.writer.built(heads.raise(self.writer.tenant, days.as_ref(), now))? } else { None };
+        let raised = if is_raised { self.writer.built(heads.raise(self.writer.tenant, now))? } else { None };
         let transaction = match raised {
             Some((_, transaction)) => transaction,
-            None if heads.is_binding_due(now) => {
-                self.writer.built(heads.bind(self.writer.tenant, days.as_ref(), now))?.1
-            }
+            None if heads.is_binding_due(now) => self.writer.built(heads.bind(self.writer.tenant, now))?.1,
             None => return Ok(()),
         };
         match self.writer.write(&transaction).await? {

@@ -1,4 +1,4 @@
-//! What both forms of chains write through.
+//! Writes the transactions of a tenant's trail.
 
 use crate::app::App;
 use crate::execute::WriteOutcome;

@@ -340,16 +340,6 @@ pub enum Question {
         account: String,
         resource: String,
     },
-    SealedDays {
-        tenant: String,
-        from: String,
-        to: String,
-    },
-    Segments {
-        tenant: String,
-        from: String,
-        to: String,
-    },
     SealHeads {
         tenant: String,
     },

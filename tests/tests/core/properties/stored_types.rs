@@ -16,7 +16,7 @@ use ledger_core::migration::{Layout, Pass};
 use ledger_core::payments::PaymentRecord;
 use ledger_core::reconcile::run::{FoundBreak, Run};
 use ledger_core::reconcile::{AccountFact, BreakKind, GroupFact, Limits, Observation, of_item};
-use ledger_core::sealing::{Sealable, SealedDay, Sealing, Segment};
+use ledger_core::sealing::Sealable;
 use ledger_core::settlements::requests::{PayoutRequest, PayoutRequestKind};
 use ledger_core::settlements::{ClosedPeriod, Settleable, Settlement, Settling, read_batch};
 use ledger_core::terminals::TerminalRecord;
@@ -76,9 +76,6 @@ const READERS: &[(&str, Reader)] = &[
     ("payment", |item| shown(PaymentRecord::read(item))),
     ("reconciliation", |item| shown(Run::read(item))),
     ("sealable", of_tenant!(Sealable::read)),
-    ("sealed day", |item| shown(SealedDay::read(item))),
-    ("sealing", |item| shown(Sealing::read(item))),
-    ("segment", of_tenant!(Segment::read)),
     ("settleable", |item| shown(Settleable::read(item))),
     ("settled batch", |item| shown(read_batch(item))),
     ("settlement", |item| shown(Settlement::read(item))),

@@ -5,7 +5,6 @@ use ledger_core::crediting::VolumeLimits;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::Shards;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{Publisher, Sent};
 use ledger_runtime::sealing::{self, Pass, Passed, RUN_TIME_MAX};
@@ -21,17 +20,17 @@ use std::time::Duration;
 const MINUTE: Duration = Duration::from_secs(60);
 const OLD: Duration = Duration::from_secs(6 * 60);
 
-/// Publishes and seals what is due, as a tick does of a tenant whose records allow late publications.
+/// Publishes and seals what is due, as a tick does.
 async fn pass(world: &World, tap: &EventTap) -> Result<Passed, Problem> {
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let run = async {
         let shards = world.app.terms(&tenant).await?.due_shards;
         let publisher = Publisher::new(&world.app, Arc::new(tap.clone()));
-        let entries = Some(publisher.sweep(&tenant, shards, true));
+        let entries = Some(publisher.sweep(&tenant, shards));
         sealing::run(
             &world.app,
             &tenant,
-            Pass { shards, opens_lanes: true, entries, volumes: VolumeLimits::default(), time_max: RUN_TIME_MAX },
+            Pass { shards, entries, volumes: VolumeLimits::default(), time_max: RUN_TIME_MAX },
         )
         .await
     };
@@ -98,52 +97,43 @@ async fn entries_are_sealed_while_the_queue_is_out_and_published_in_order_after(
     books.check_sealed();
 }
 
-/// An earlier release would take a late entry for a published one: only tenants of a version that it does not write have
-/// any.
 #[tokio::test]
-async fn entries_are_sealed_unpublished_from_version_3_of_the_records_on() {
-    for (records, name) in RecordVersion::ALL.into_iter().zip(["late-1", "late-2", "late-3", "late-4"]) {
-        let terms = |terms: &mut TenantTerms| terms.records = records;
-        let (world, tap) = (World::with_terms(host::shared(), name, terms).await, EventTap::default());
-        plant(&world, &written(&world, &new_id(), OLD, 3)).await;
-        tap.every_call(Some(Mishap::Lost));
-        assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("the queue is out").code(), "unavailable");
-        let books = world.books().await;
-        assert_eq!((late(&books), due(&books)), (if records >= RecordVersion::V3 { 3 } else { 0 }, 3), "{records:?}");
-        tap.every_call(None);
-        settle(&world, &tap).await;
-        check(&world, &tap).await;
-        assert_eq!(late(&world.books().await), 0);
-    }
+async fn run_of_the_function_seals_entries_whose_event_is_not_taken() {
+    let (world, tap) = (World::with_terms(host::shared(), "late", |_| {}).await, EventTap::default());
+    plant(&world, &written(&world, &new_id(), OLD, 3)).await;
+    tap.every_call(Some(Mishap::Lost));
+    assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("the queue is out").code(), "unavailable");
+    let books = world.books().await;
+    assert_eq!((late(&books), due(&books)), (3, 3));
+    tap.every_call(None);
+    settle(&world, &tap).await;
+    check(&world, &tap).await;
+    assert_eq!(late(&world.books().await), 0);
 }
 
-/// A segment that follows the chain's end was planted. What is published then waits for its seal alone.
+/// A segment that follows the lane's end was planted. What is published then waits for its seal alone.
 #[tokio::test]
 async fn published_entry_that_cannot_be_sealed_is_not_published_again() {
-    let forms = [(RecordVersion::V1, "SEAL#2", "unsealed-1"), (RecordVersion::V3, "SEAL#lane#00#", "unsealed-3")];
-    for (records, prefix, name) in forms {
-        let terms = |terms: &mut TenantTerms| terms.records = records;
-        let (world, tap) = (World::with_terms(host::shared(), name, terms).await, EventTap::default());
-        plant(&world, &written(&world, &new_id(), MINUTE, 1)).await;
-        assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").published, 1);
-        let books = world.books().await;
-        let (_, sk, row) = books.under(prefix).last().expect("a segment");
-        let (chain, number) = sk.rsplit_once('#').expect("a number");
-        let next = number.parse::<u32>().expect("a number") + 1;
-        let mut foreign = row.clone();
-        foreign.insert("type".to_owned(), s(format!("{chain}#{next:0width$}", width = number.len())));
-        world.plant(foreign).await;
+    let (world, tap) = (World::with_terms(host::shared(), "unsealed", |_| {}).await, EventTap::default());
+    plant(&world, &written(&world, &new_id(), MINUTE, 1)).await;
+    assert_eq!(world.publish(&tap, Vec::new()).await.expect("a run").published, 1);
+    let books = world.books().await;
+    let (_, sk, row) = books.under("SEAL#lane#00#").last().expect("a segment");
+    let (lane, number) = sk.rsplit_once('#').expect("a number");
+    let next = number.parse::<u32>().expect("a number") + 1;
+    let mut foreign = row.clone();
+    foreign.insert("type".to_owned(), s(format!("{lane}#{next:0width$}", width = number.len())));
+    world.plant(foreign).await;
 
-        plant(&world, &written(&world, &new_id(), MINUTE, 2)).await;
-        tap.forget();
-        assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("a changed chain").code(), "internal");
-        let _ = world.publish(&tap, Vec::new()).await;
-        assert_eq!(ids(&tap).len(), 2, "{records:?}");
-        let books = world.books().await;
-        let is_to_seal = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
-        assert_eq!(books.under("TXN#").filter(|(_, _, row)| is_to_seal(row)).count(), 2, "{records:?}");
-        assert_eq!(due(&books), 0);
-    }
+    plant(&world, &written(&world, &new_id(), MINUTE, 2)).await;
+    tap.forget();
+    assert_eq!(world.publish(&tap, Vec::new()).await.expect_err("a changed lane").code(), "internal");
+    let _ = world.publish(&tap, Vec::new()).await;
+    assert_eq!(ids(&tap).len(), 2);
+    let books = world.books().await;
+    let is_to_seal = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    assert_eq!(books.under("TXN#").filter(|(_, _, row)| is_to_seal(row)).count(), 2);
+    assert_eq!(due(&books), 0);
 }
 
 /// A new entry of an account with a late one, as the stream brings it.

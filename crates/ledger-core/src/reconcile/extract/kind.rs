@@ -173,7 +173,7 @@ impl ItemKind {
             ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
-            ("tenant", "CONFIG" | "CREDITING_SWEEP" | "SEALING") => Self::TenantWork,
+            ("tenant", "CONFIG" | "CREDITING_SWEEP") => Self::TenantWork,
             ("tenant", _) if is(CASH_BONUS) => Self::CashBonus,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
@@ -225,5 +225,5 @@ impl ItemKind {
 /// Prefixes of sort keys of staff, in the partition of the tenant or of a merchant.
 const STAFF: [&str; 3] = [sk::STAFF, "PERSON#", "DENIED#"];
 /// Prefixes of sort keys in the tenant's own partition.
-const TENANT_WORK: [&str; 9] =
-    [APPROVAL, sk::AUDIT, sk::SEAL, sk::SEALED, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];
+const TENANT_WORK: [&str; 8] =
+    [APPROVAL, sk::AUDIT, sk::SEAL, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];

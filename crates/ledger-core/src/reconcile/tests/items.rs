@@ -108,7 +108,7 @@ const PARTITIONS: [&str; 11] =
     ["customer", "card", "merchant", "terminal", "staff", "payment", "topup", "stripe_event", "tenant", "wallet", ""];
 
 /// Sort keys of every kind of item, and of no known kind.
-const SORT_KEYS: [&str; 52] = [
+const SORT_KEYS: [&str; 49] = [
     "CASH_ROOM",
     "JOB#bonus#1",
     "COLLECTION#",
@@ -147,13 +147,10 @@ const SORT_KEYS: [&str; 52] = [
     "ADJUSTMENT#",
     "CONFIG",
     "CREDITING_SWEEP",
-    "SEALING",
     "AUDIT#1",
-    "SEAL#1",
     "SEAL#head",
     "SEAL#lane#00#0000000001",
     "SEAL#bind#2026-11-21#0000000001",
-    "SEALED#1",
     "MIGRATION#1",
     "RECONCILIATION#1",
     "BREAK#1",

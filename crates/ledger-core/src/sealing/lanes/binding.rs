@@ -1,35 +1,50 @@
 //! Bindings: the heads of all lanes in one hash.
 
 use super::super::canonical::SealHash;
-use super::super::segment::{HASH, Link};
-use super::{LaneLink, LaneSegment, Lanes, VERSION, check_key, check_version, hash_of, stored};
+use super::{HASH, LaneLink, LaneSegment, Lanes, VERSION, check_key, check_version, hash_of, stored};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, sk};
 use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{Role, TransactItem};
+use std::fmt;
 
 /// The bytes of a lane in a binding: the number of its last segment (8) and that segment's hash.
 const LANE_BYTES: usize = 8 + SealHash::BYTES;
 
+/// A reference to a binding, with its hash.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BindingLink {
+    /// The day of its writing.
+    pub day: UtcDay,
+    /// Its number, from 1 on through all days.
+    pub number: u32,
+    /// Its hash, 64 hexadecimal digits.
+    pub hash: String,
+}
+
 /// A binding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The day of its writing, its number from 1 on through all days, and its hash.
-    pub link: Link,
+    /// Its reference, with the stored hash.
+    pub link: BindingLink,
     /// The hash of the binding before it; `None` for the first.
     pub after: Option<SealHash>,
     /// When it was written, and not before the binding before it.
     pub bound_at: Timestamp,
     /// The last segment of each lane, by lane. Number 0 and a hash of zeros before a lane's first.
     pub lanes: Vec<LaneLink>,
-    /// The end of the chain of days, as it was read; `None` without one.
-    pub days: Option<Link>,
     /// The number of records in all segments of all lanes.
     pub records: u64,
     /// The number of them that were bound on its day.
     pub day_records: u64,
+}
+
+impl fmt::Display for BindingLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{} {}", self.day, self.number, self.hash)
+    }
 }
 
 impl Binding {
@@ -53,11 +68,10 @@ impl Binding {
             return Err(ItemError::invalid("bound_at"));
         }
         Ok(Self {
-            link: Link { day, number, hash: hash_of(item, HASH)?.to_string() },
+            link: BindingLink { day, number, hash: hash_of(item, HASH)?.to_string() },
             after: item.opt_parsed_bytes("after", SealHash::read)?,
             bound_at,
             lanes: item.parsed_bytes("heads", heads)?,
-            days: item.opt_map("days")?.map(Link::read).transpose()?,
             records: item.int("records")?,
             day_records: item.int("day_records")?,
         })
@@ -85,7 +99,6 @@ impl Binding {
             ("day_records".to_owned(), super::whole(self.day_records)),
         ]);
         item.extend(self.after.map(|after| ("after".to_owned(), after.value())));
-        item.extend(self.days.as_ref().map(|days| ("days".to_owned(), Value::M(days.item()))));
         let hash = LaneSegment::digest(&stored(&key, item.clone()));
         item.insert(HASH.to_owned(), hash.value());
         self.link.hash = hash.to_string();

@@ -1,10 +1,8 @@
 //! The heads of a trail's lanes, and the transactions that open, raise and bind the lanes.
 
 use super::super::canonical::SealHash;
-use super::super::holder::Sealing;
-use super::super::segment::{HASH, Link};
-use super::binding::Binding;
-use super::{LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, whole};
+use super::binding::{Binding, BindingLink};
+use super::{HASH, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, whole};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -22,7 +20,7 @@ pub struct TrailHead {
     /// The number of lanes.
     pub lanes: Lanes,
     /// The last binding.
-    pub last: Link,
+    pub last: BindingLink,
     /// When it was written.
     pub bound_at: Timestamp,
     /// The number of segments that it covers.
@@ -69,7 +67,7 @@ impl TrailHead {
         let (hash, bound_at) = (hash_of(item, HASH)?, item.timestamp("bound_at")?);
         Ok(Self {
             lanes: lanes_of(item)?,
-            last: Link { day: bound_at.utc_day(), number: item.int("number")?, hash: hash.to_string() },
+            last: BindingLink { day: bound_at.utc_day(), number: item.int("number")?, hash: hash.to_string() },
             bound_at,
             segments: item.int("segments")?,
             records: item.int("records")?,
@@ -181,19 +179,14 @@ impl Heads {
         self.lanes.iter().all(|lane| lane.lanes == self.trail.lanes)
     }
 
-    /// Opens a trail's lanes, with one lane and the first binding, which names the end of the chain of days as it was
-    /// read.
+    /// Opens a trail's lanes, with one lane and the first binding.
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
-    pub fn open(tenant: &Tenant, days: Option<&Sealing>, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
+    pub fn open(tenant: &Tenant, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
         let lanes = vec![LaneLink { lane: 0, number: 0, hash: SealHash::NONE }];
-        let last = days.and_then(|days| days.last.clone());
-        let (trail, binding) = TrailHead::bound(tenant, None, Lanes::ONE, (lanes, 0), last, now);
-        let lane = LaneHead {
-            acts_until: days.map_or(Timestamp::from_millis(0), |days| days.acts_until),
-            ..LaneHead::opened(0, &trail)
-        };
+        let (trail, binding) = TrailHead::bound(tenant, None, Lanes::ONE, (lanes, 0), now);
+        let lane = LaneHead::opened(0, &trail);
         let head = TransactItem::put_new(
             Role::Sealing,
             keys::seal_head(tenant),
@@ -214,13 +207,8 @@ impl Heads {
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
-    pub fn bind(
-        &self,
-        tenant: &Tenant,
-        days: Option<&Sealing>,
-        now: Timestamp,
-    ) -> Result<(Self, Transaction), BuildError> {
-        let (head, binding, trail) = self.binding(tenant, self.trail.lanes, days, now);
+    pub fn bind(&self, tenant: &Tenant, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
+        let (head, binding, trail) = self.binding(tenant, self.trail.lanes, now);
         Ok((Self { trail, lanes: self.lanes.clone() }, Transaction::unkeyed(vec![head, binding])?))
     }
 
@@ -229,14 +217,9 @@ impl Heads {
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
-    pub fn raise(
-        &self,
-        tenant: &Tenant,
-        days: Option<&Sealing>,
-        now: Timestamp,
-    ) -> Result<Option<(Self, Transaction)>, BuildError> {
+    pub fn raise(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
         let Some(to) = self.trail.lanes.doubled() else { return Ok(None) };
-        let (head, binding, trail) = self.binding(tenant, to, days, now);
+        let (head, binding, trail) = self.binding(tenant, to, now);
         let mut items = vec![head, binding];
         let mut lanes = Vec::new();
         for lane in &self.lanes {
@@ -259,13 +242,7 @@ impl Heads {
     }
 
     /// The next binding with `lanes` lanes: the action on the head of all, the binding, and that head after it.
-    fn binding(
-        &self,
-        tenant: &Tenant,
-        lanes: Lanes,
-        days: Option<&Sealing>,
-        now: Timestamp,
-    ) -> (TransactItem, TransactItem, TrailHead) {
+    fn binding(&self, tenant: &Tenant, lanes: Lanes, now: Timestamp) -> (TransactItem, TransactItem, TrailHead) {
         let link = |lane: &LaneHead| match lane.link.number {
             0 => LaneLink { hash: SealHash::NONE, ..lane.link },
             _ => lane.link,
@@ -274,8 +251,7 @@ impl Heads {
         let more = self.trail.lanes.count()..lanes.count();
         links.extend(more.map(|lane| LaneLink { lane, number: 0, hash: SealHash::NONE }));
         let records = self.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.records));
-        let last = days.and_then(|days| days.last.clone());
-        let (trail, binding) = TrailHead::bound(tenant, Some(&self.trail), lanes, (links, records), last, now);
+        let (trail, binding) = TrailHead::bound(tenant, Some(&self.trail), lanes, (links, records), now);
         let seen = vec![is("number", "seen", Value::int(self.trail.last.number.into()))];
         let update = changed(&self.trail.attributes(), &trail.attributes());
         (TransactItem::update(Role::Sealing, keys::seal_head(tenant), update, seen), binding, trail)
@@ -289,7 +265,6 @@ impl TrailHead {
         seen: Option<&Self>,
         lanes: Lanes,
         (links, records): (Vec<LaneLink>, u64),
-        days: Option<Link>,
         now: Timestamp,
     ) -> (Self, TransactItem) {
         let bound_at = seen.map_or(now, |seen| seen.bound_at.max(now));
@@ -299,11 +274,10 @@ impl TrailHead {
         let segments = links.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.number));
         let number = seen.map_or(0, |seen| seen.last.number).saturating_add(1);
         let mut binding = Binding {
-            link: Link { day, number, hash: String::new() },
+            link: BindingLink { day, number, hash: String::new() },
             after: seen.map(|seen| seen.hash),
             bound_at,
             lanes: links,
-            days,
             records,
             day_records: same_day.saturating_add(more),
         };

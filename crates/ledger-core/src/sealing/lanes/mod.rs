@@ -13,7 +13,7 @@ mod records;
 mod segment;
 mod verify;
 
-pub use binding::Binding;
+pub use binding::{Binding, BindingLink};
 pub use head::{Heads, LaneHead, TrailHead};
 pub use segment::{Finishing, LaneBatch, LaneRejection, LaneSegment, WrittenSegment};
 pub use verify::{LaneChecks, LaneRange, NamedSegment};
@@ -26,6 +26,8 @@ use crate::transaction::MAX_ITEMS;
 use sha2::{Digest, Sha256};
 use std::fmt;
 
+/// The attribute for the hash of a segment or binding, which the hash itself does not cover.
+const HASH: &str = "hash";
 /// The version of the items of lanes. Readers refuse any other.
 const VERSION: i64 = 1;
 /// The items of a segment's transaction besides its records and the sums of merchants: the lane's head and the segment.
@@ -85,13 +87,13 @@ impl Lanes {
 }
 
 impl LaneLink {
-    /// The stamp for the segment's records: `L0/12`. The stamp of a segment of a day begins with a digit.
+    /// The stamp for the segment's records: `L0/12`.
     #[must_use]
     pub fn stamp(&self) -> String {
         format!("L{}/{}", self.lane, self.number)
     }
 
-    /// The lane and the number in a stamp; `None` for that of a segment of a day.
+    /// The lane and the number in a stamp; `None` for any other text.
     #[must_use]
     pub fn read_stamp(stamp: &str) -> Option<(u32, u64)> {
         let (lane, number) = stamp.strip_prefix('L')?.split_once('/')?;

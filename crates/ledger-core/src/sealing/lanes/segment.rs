@@ -1,9 +1,11 @@
 //! Segments of a lane, and the transaction that writes one with the stamps of its records.
 
 use super::super::canonical::{self, SealHash};
-use super::super::segment::{HASH, MarkOnceSealed, Sealable, segment_of, stamped};
+use super::super::sealable::{MarkOnceSealed, Sealable, segment_of, stamped};
 use super::head::LaneHead;
-use super::{LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, records, stored};
+use super::{
+    HASH, LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, records, stored,
+};
 use crate::canonical::parse_canonical;
 use crate::crediting::{EntryCredit, LaneCredits};
 use crate::dynamo::{Attributes, Item, ItemError, Value};

@@ -1,7 +1,7 @@
 //! The lanes by themselves: the encoding, the transactions, and what verification finds.
 #![expect(clippy::arithmetic_side_effects, reason = "small numbers of tests")]
 
-use super::super::segment::STAMP;
+use super::super::sealable::STAMP;
 use super::super::*;
 use super::*;
 use crate::crediting::LaneCredits;
@@ -69,14 +69,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction) {
             RenderedAction::Update(_, text) => {
                 let row = rows.get_mut(item.key()).unwrap();
                 let (set, remove) = text.split_once(" REMOVE ").unwrap_or((&text, ""));
-                let (add, set) = set.split_once("SET ").unwrap();
-                // The chain of days counts its segments.
-                if let Some((name, value)) = add.strip_prefix("ADD ").and_then(|add| add.trim().split_once(' ')) {
-                    let name = rendered.names[name].clone();
-                    assert_eq!(rendered.values[value], Value::int(1));
-                    let more = row.int::<i64>(&name).unwrap() + 1;
-                    row.insert(name, Value::int(more));
-                }
+                let set = set.strip_prefix("SET ").unwrap();
                 for part in set.split(", ") {
                     let (name, value) = part.split_once(" = ").unwrap();
                     row.insert(rendered.names[name].clone(), rendered.values[value].clone());
@@ -122,20 +115,20 @@ fn later(hours: u32) -> Timestamp {
     start().plus(HOUR * hours)
 }
 
-/// Four lanes, opened after a chain of days, bound three times over two days.
+/// Four lanes, bound three times over two days.
 fn two_days() -> Rows {
     let mut rows = Rows::new();
-    let (_, open) = Heads::open(&tenant(), None, start()).unwrap();
+    let (_, open) = Heads::open(&tenant(), start()).unwrap();
     apply(&mut rows, &open);
     seal(&mut rows, 0..6, start());
     for hours in [1, 2] {
-        let (_, raise) = heads(&rows).raise(&tenant(), None, later(hours)).unwrap().unwrap();
+        let (_, raise) = heads(&rows).raise(&tenant(), later(hours)).unwrap().unwrap();
         apply(&mut rows, &raise);
         seal(&mut rows, hours * 30..hours * 30 + 20, later(hours));
     }
     for hours in [3, 24, 25] {
         assert!(heads(&rows).is_binding_due(later(hours)));
-        let (after, bind) = heads(&rows).bind(&tenant(), None, later(hours)).unwrap();
+        let (after, bind) = heads(&rows).bind(&tenant(), later(hours)).unwrap();
         apply(&mut rows, &bind);
         assert_eq!(heads(&rows), after);
         assert!(!after.is_binding_due(later(hours + 1)), "nothing was sealed since");
@@ -226,24 +219,13 @@ fn unchanged_lanes_have_no_finding() {
 }
 
 #[test]
-fn first_binding_names_the_end_of_the_chain_of_days() {
-    let item = Item::from([
-        ("fence".to_owned(), Value::int(4)),
-        ("lease_until".to_owned(), Value::s(start())),
-        ("segments".to_owned(), Value::int(7)),
-        ("acts_until".to_owned(), Value::s(later(1))),
-        ("last".to_owned(), Value::M(Link { day: day("2026-11-20"), number: 3, hash: "5".repeat(64) }.item())),
-    ]);
-    let days = Sealing::read(&item).unwrap();
+fn first_segment_of_a_lane_names_the_binding_that_opened_it() {
     let mut rows = Rows::new();
-    let (opened, open) = Heads::open(&tenant(), Some(&days), start()).unwrap();
+    let (opened, open) = Heads::open(&tenant(), start()).unwrap();
     apply(&mut rows, &open);
     assert_eq!(heads(&rows), opened);
-    assert_eq!(opened.lanes[0].acts_until, later(1));
     let key = keys::binding(&tenant(), day("2026-11-21"), 1);
     let binding = Binding::read(&tenant(), &key, &rows[&key]).unwrap();
-    assert_eq!(binding.days, days.last);
-    // And the first segment of the lane names that binding.
     seal(&mut rows, 0..3, start());
     let key = keys::lane_segment(&tenant(), 0, 1);
     let segment = LaneSegment::read(&tenant(), &key, &rows[&key]).unwrap();
@@ -255,10 +237,10 @@ fn rebuilt_chain_lacks_the_noted_head() {
     let rows = two_days();
     let head = heads(&rows).trail.last.hash;
     let mut forged = Rows::new();
-    let (_, open) = Heads::open(&tenant(), None, start()).unwrap();
+    let (_, open) = Heads::open(&tenant(), start()).unwrap();
     apply(&mut forged, &open);
     seal(&mut forged, 1..6, start());
-    let (_, bind) = heads(&forged).bind(&tenant(), None, later(25)).unwrap();
+    let (_, bind) = heads(&forged).bind(&tenant(), later(25)).unwrap();
     apply(&mut forged, &bind);
     assert_eq!(all(&forged), []);
     let found = verify_days(&forged, (UtcDay::MIN, UtcDay::MAX), Some(&head));
@@ -293,7 +275,7 @@ fn of_two_workers_one_writes_the_next_segment() {
         batch.explain(&rejection)
     };
     assert_eq!(explained(&second, &rows), Some(LaneRejection::HeadMoved));
-    // Sealed by the other worker, of lanes or of days.
+    // Sealed by the other worker.
     let next = first.into_next();
     assert_eq!(explained(&batch(&mine, &next), &rows), Some(LaneRejection::Sealed(vec![0])));
     let mut gone = rows.clone();
@@ -305,7 +287,7 @@ fn of_two_workers_one_writes_the_next_segment() {
     planted.insert(ahead.transaction().items()[1].key().clone(), record(0));
     assert_eq!(explained(&ahead, &planted), Some(LaneRejection::HeadSetBack));
     // A worker that knows the earlier number of lanes.
-    let (_, raise) = super::tests::heads(&rows).raise(&tenant(), None, later(26)).unwrap().unwrap();
+    let (_, raise) = super::tests::heads(&rows).raise(&tenant(), later(26)).unwrap().unwrap();
     let mut raised = rows.clone();
     apply(&mut raised, &raise);
     assert_eq!(explained(&ahead, &raised), Some(LaneRejection::HeadMoved));
@@ -324,7 +306,7 @@ fn of_two_workers_one_writes_the_next_segment() {
 
 #[test]
 fn segment_has_as_many_records_as_fit_into_a_transaction() {
-    let (heads, _) = Heads::open(&tenant(), None, start()).unwrap();
+    let (heads, _) = Heads::open(&tenant(), start()).unwrap();
     let waiting: Vec<Sealable> =
         (0..200).map(|number| Sealable::read(&tenant(), &record(number * 3)).unwrap().unwrap()).collect();
     let batch = heads.lanes[0].batch(&tenant(), &waiting, &no_credits(), None, start()).unwrap().unwrap();
@@ -334,7 +316,7 @@ fn segment_has_as_many_records_as_fit_into_a_transaction() {
     let next = batch.into_next();
     let batch = next.batch(&tenant(), &waiting[98..], &no_credits(), None, Timestamp::from_millis(0)).unwrap().unwrap();
     assert_eq!(batch.into_next().sealed_at, start());
-    let (bound, _) = heads.bind(&tenant(), None, Timestamp::from_millis(0)).unwrap();
+    let (bound, _) = heads.bind(&tenant(), Timestamp::from_millis(0)).unwrap();
     assert_eq!(bound.trail.bound_at, start());
 }
 
@@ -359,14 +341,14 @@ proptest! {
         at in any::<prop::sample::Index>(),
     ) {
         let mut rows = Rows::new();
-        apply(&mut rows, &Heads::open(&tenant(), None, start()).unwrap().1);
+        apply(&mut rows, &Heads::open(&tenant(), start()).unwrap().1);
         for (hours, (count, raises, binds)) in (1_u32..).zip(groups) {
-            if let Some((_, raise)) = heads(&rows).raise(&tenant(), None, later(hours)).unwrap().filter(|_| raises) {
+            if let Some((_, raise)) = heads(&rows).raise(&tenant(), later(hours)).unwrap().filter(|_| raises) {
                 apply(&mut rows, &raise);
             }
             seal(&mut rows, hours * 30..hours * 30 + count, later(hours));
             if binds {
-                let (_, bind) = heads(&rows).bind(&tenant(), None, later(hours)).unwrap();
+                let (_, bind) = heads(&rows).bind(&tenant(), later(hours)).unwrap();
                 apply(&mut rows, &bind);
             }
         }

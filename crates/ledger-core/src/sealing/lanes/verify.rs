@@ -2,9 +2,9 @@
 //! reads the items; this module reports what is wrong.
 
 use super::super::canonical::digest;
-use super::super::segment::{Link, segment_of};
-use super::super::verify::{Fault, Finding, GAPS_MAX, Kind};
-use super::{Binding, Heads, LaneLink, LaneSegment};
+use super::super::findings::{Fault, Finding, GAPS_MAX, Kind};
+use super::super::sealable::segment_of;
+use super::{Binding, BindingLink, Heads, LaneLink, LaneSegment};
 use crate::dynamo::Item;
 use crate::ids::Tenant;
 use crate::keys::{self, Key};
@@ -41,8 +41,6 @@ pub struct LaneChecks {
     opened: BTreeMap<u32, String>,
     /// What bindings and segments name, until it is read.
     named: BTreeMap<(u32, u64), Vec<NamedSegment>>,
-    /// The ends of the chain of days that bindings name.
-    days: BTreeMap<Link, Key>,
     /// The last segment of each lane that was read, and the number of records in those read.
     last: BTreeMap<u32, (LaneLink, u64)>,
     /// Lanes of which a segment is there, or is named, beyond the head.
@@ -55,7 +53,8 @@ pub struct LaneChecks {
 }
 
 impl LaneChecks {
-    /// The empty state for a tenant's lanes. `before` is the last binding before those to be read. `expected` is a hash that a segment or binding of those read must have.
+    /// The empty state for a tenant's lanes. `before` is the last binding before those to be read. `expected` is a hash that
+    /// a segment or binding of those read must have.
     #[must_use]
     pub fn new(
         tenant: &Tenant,
@@ -72,7 +71,6 @@ impl LaneChecks {
             bound: before,
             opened: BTreeMap::new(),
             named: BTreeMap::new(),
-            days: BTreeMap::new(),
             last: BTreeMap::new(),
             beyond: BTreeSet::new(),
             is_bound_beyond: false,
@@ -125,10 +123,7 @@ impl LaneChecks {
                 self.opened.insert(link.lane, hash.clone());
             }
         }
-        if let Some(days) = &binding.days {
-            let _ = self.days.entry(days.clone()).or_insert_with(|| key.clone());
-        }
-        self.bound = Some(Binding { link: Link { hash, ..binding.link.clone() }, ..binding.clone() });
+        self.bound = Some(Binding { link: BindingLink { hash, ..binding.link.clone() }, ..binding.clone() });
         Some(binding)
     }
 
@@ -279,21 +274,6 @@ impl LaneChecks {
         }
     }
 
-    /// The ends of the chain of days that bindings name, each with a binding that does.
-    #[must_use]
-    pub fn named_days(&self) -> Vec<(Link, Key)> {
-        self.days.iter().map(|(link, by)| (link.clone(), by.clone())).collect()
-    }
-
-    /// Adds the hash of the item under the key of a named segment of a day; `None` if there is no item.
-    pub fn outside_day(&mut self, link: &Link, by: &Key, hash: Option<&str>) {
-        match hash {
-            Some(hash) if hash == link.hash => {}
-            Some(_) => self.finds(Fault::BrokenLink, Kind::Binding, by.clone()),
-            None => self.finds(Fault::Missing, Kind::Segment, keys::seal(&self.tenant, link.day, link.number)),
-        }
-    }
-
     /// The last binding, if it was not read.
     #[must_use]
     pub fn named_binding(&self) -> Option<Key> {
@@ -310,7 +290,8 @@ impl LaneChecks {
             None => self.finds(Fault::Missing, Kind::Binding, key.clone()),
             Some(Err(_)) => self.finds(Fault::Edited, Kind::Binding, key.clone()),
             Some(Ok((binding, hash))) => {
-                self.bound = Some(Binding { link: Link { hash: hash.to_string(), ..binding.link.clone() }, ..binding });
+                self.bound =
+                    Some(Binding { link: BindingLink { hash: hash.to_string(), ..binding.link.clone() }, ..binding });
             }
         }
     }

@@ -200,8 +200,6 @@ impl Question {
             Self::TopupItems { tenant, topup } => reads::topup_items(&slug(tenant), TopupId::parse(topup).unwrap()),
             Self::TopupRefunds { tenant, topup } => reads::topup_refunds(&slug(tenant), TopupId::parse(topup).unwrap()),
             Self::StepsOf { account, resource } => reads::steps_of(&partition(account), id(resource)),
-            Self::SealedDays { tenant, from, to } => reads::sealed_days(&slug(tenant), day(from), day(to)),
-            Self::Segments { tenant, from, to } => reads::segments(&slug(tenant), day(from), day(to)),
             Self::SealHeads { tenant } => reads::seal_heads(&slug(tenant)),
             Self::LaneSegments { tenant, lane } => reads::lane_segments(&slug(tenant), *lane),
             Self::ClosedDays { tenant, from, to } => {

@@ -1,108 +1,66 @@
-//! Two workers at once on one table, of this release and of the one before it: every interleaving of their steps.
+//! Two workers at once on one table: every interleaving of their steps.
 
 use super::super::{Finishing, Heads, LaneHead, LaneRejection, LaneSegment, WrittenSegment};
 use super::{Rows, all, apply, heads, key_of, no_credits, record, start, tenant};
 use crate::keys::{self, Key};
-use crate::lease::Leased;
-use crate::sealing::{BatchRejection, Finding, Sealable, SealedDay, Sealing, Segment, Trail};
+use crate::sealing::{Finding, Sealable};
 use crate::transaction::{Reason, ReasonCode, Rejection, TransactItem, Transaction, Verdict};
 use std::collections::BTreeSet;
 
-/// A worker, step by step: of this release, or of one that knows the chain of days alone.
-enum Worker {
-    Days { lease: Option<Leased<Trail>>, waiting: Option<Vec<Sealable>>, is_over: bool },
-    Lanes { heads: Option<Heads>, waiting: Option<Vec<Sealable>>, is_over: bool },
+/// A worker, step by step.
+#[derive(Default)]
+struct Worker {
+    heads: Option<Heads>,
+    waiting: Option<Vec<Sealable>>,
+    is_over: bool,
 }
 
 impl Worker {
-    fn days() -> Self {
-        Self::Days { lease: None, waiting: None, is_over: false }
-    }
-
-    fn lanes() -> Self {
-        Self::Lanes { heads: None, waiting: None, is_over: false }
-    }
-
     /// Does one read or one write. Returns whether it has done anything.
     fn step(&mut self, rows: &mut Rows) -> bool {
-        match self {
-            Self::Days { is_over: true, .. } | Self::Lanes { is_over: true, .. } => return false,
-            Self::Days { lease: lease @ None, is_over, .. } => {
-                let seen = rows.get(&keys::sealing(&tenant())).map(|item| Sealing::read(item).unwrap());
-                match Trail::take(&tenant(), seen.as_ref(), start()).unwrap() {
-                    Some((taken, take)) => *lease = try_apply(rows, &take).is_ok().then_some(taken),
-                    None => *is_over = true,
-                }
-                *is_over |= lease.is_none();
+        if self.is_over {
+            return false;
+        }
+        let Some(heads) = &mut self.heads else {
+            if !rows.contains_key(&keys::seal_head(&tenant())) {
+                let (_, open) = Heads::open(&tenant(), start()).unwrap();
+                try_apply(rows, &open).unwrap();
+                let (_, raise) = super::heads(rows).raise(&tenant(), start()).unwrap().unwrap();
+                try_apply(rows, &raise).unwrap();
             }
-            Self::Days { waiting: waiting @ None, .. } => *waiting = Some(unsealed(rows)),
-            Self::Days { lease: Some(lease), waiting: Some(waiting), is_over } => {
-                let of_day = start().utc_day();
-                let so_far = rows.get(&keys::sealed_day(&tenant(), of_day)).map(|item| SealedDay::read(item).unwrap());
-                let few = &waiting[..waiting.len().min(2)];
-                let Some(batch) = lease.batch(of_day, so_far.as_ref(), few, start()).unwrap() else {
-                    *is_over = true;
-                    return try_apply(rows, &lease.release(start(), start()).unwrap()).is_ok();
-                };
-                match try_apply(rows, batch.transaction()) {
-                    Ok(()) => {
-                        waiting.drain(..batch.records());
-                        *lease = batch.into_next();
-                    }
-                    Err(rejection) => match batch.explain(&rejection) {
-                        Some(BatchRejection::Sealed(at)) => drop_at(waiting, &at),
-                        Some(BatchRejection::LeaseLost) => *is_over = true,
-                        other => panic!("{other:?}"),
-                    },
-                }
+            self.heads = Some(super::heads(rows));
+            return true;
+        };
+        let Some(waiting) = &mut self.waiting else {
+            self.waiting = Some(unsealed(rows));
+            return true;
+        };
+        let lanes = heads.trail.lanes;
+        let Some(lane) = waiting.first().map(|record| lanes.lane_of(record.key())) else {
+            self.is_over = true;
+            return false;
+        };
+        let of_lane = waiting.iter().filter(|record| lanes.lane_of(record.key()) == lane);
+        let few: Vec<Sealable> = of_lane.take(2).cloned().collect();
+        let head = &mut heads.lanes[lane as usize];
+        let batch = head.batch(&tenant(), &few, &no_credits(), None, start()).unwrap().unwrap();
+        match try_apply(rows, batch.transaction()) {
+            Ok(()) => {
+                waiting.retain(|record| !few.contains(record));
+                *head = batch.into_next();
             }
-            Self::Lanes { heads: known @ None, .. } => {
-                if !rows.contains_key(&keys::seal_head(&tenant())) {
-                    let days = rows.get(&keys::sealing(&tenant())).map(|item| Sealing::read(item).unwrap());
-                    let (_, open) = Heads::open(&tenant(), days.as_ref(), start()).unwrap();
-                    try_apply(rows, &open).unwrap();
-                    let (_, raise) = heads(rows).raise(&tenant(), None, start()).unwrap().unwrap();
-                    try_apply(rows, &raise).unwrap();
+            Err(rejection) => match batch.explain(&rejection) {
+                Some(LaneRejection::Sealed(at)) => {
+                    let sealed: Vec<Sealable> = at.iter().map(|at| few[*at].clone()).collect();
+                    waiting.retain(|record| !sealed.contains(record));
                 }
-                *known = Some(heads(rows));
-            }
-            Self::Lanes { waiting: waiting @ None, .. } => *waiting = Some(unsealed(rows)),
-            Self::Lanes { heads: Some(heads), waiting: Some(waiting), is_over } => {
-                let lanes = heads.trail.lanes;
-                let Some(lane) = waiting.first().map(|record| lanes.lane_of(record.key())) else {
-                    *is_over = true;
-                    return false;
-                };
-                let of_lane = waiting.iter().filter(|record| lanes.lane_of(record.key()) == lane);
-                let few: Vec<Sealable> = of_lane.take(2).cloned().collect();
-                let head = &mut heads.lanes[lane as usize];
-                let batch = head.batch(&tenant(), &few, &no_credits(), None, start()).unwrap().unwrap();
-                match try_apply(rows, batch.transaction()) {
-                    Ok(()) => {
-                        waiting.retain(|record| !few.contains(record));
-                        *head = batch.into_next();
-                    }
-                    Err(rejection) => match batch.explain(&rejection) {
-                        Some(LaneRejection::Sealed(at)) => {
-                            let sealed: Vec<Sealable> = at.iter().map(|at| few[*at].clone()).collect();
-                            waiting.retain(|record| !sealed.contains(record));
-                        }
-                        // The lane is left to the other worker.
-                        Some(LaneRejection::HeadMoved) => {
-                            waiting.retain(|record| lanes.lane_of(record.key()) != lane);
-                        }
-                        other => panic!("{other:?}"),
-                    },
-                }
-            }
+                // The lane is left to the other worker.
+                Some(LaneRejection::HeadMoved) => waiting.retain(|record| lanes.lane_of(record.key()) != lane),
+                other => panic!("{other:?}"),
+            },
         }
         true
     }
-}
-
-fn drop_at(waiting: &mut Vec<Sealable>, dropped: &[usize]) {
-    let mut at = 0..;
-    waiting.retain(|_| !dropped.contains(&at.next().unwrap()));
 }
 
 fn unsealed(rows: &Rows) -> Vec<Sealable> {
@@ -145,10 +103,10 @@ fn is_first(seen: &mut Vec<Rows>, rows: &Rows) -> bool {
     is_first
 }
 
-/// Plays every order of the steps of two workers, with a crash before any of them. Returns in how many both forms of chains
-/// have segments.
-fn every_interleaving(make: [fn() -> Worker; 2]) -> u32 {
-    let (mut seen, mut both_sealed) = (BTreeSet::new(), 0);
+/// Plays every order of the steps of two workers, with a crash of the first before any of its own.
+#[test]
+fn two_workers_seal_each_record_once_in_every_interleaving() {
+    let mut seen = BTreeSet::new();
     // Most orders lead to the same few tables: each is looked at once.
     let (mut sounded, mut ended) = (Vec::<Rows>::new(), Vec::<Rows>::new());
     // Each bit says whose step is next.
@@ -158,50 +116,30 @@ fn every_interleaving(make: [fn() -> Worker; 2]) -> u32 {
             continue;
         }
         let mut rows: Rows = (0..6).map(record).map(|item| (key_of(&item), item)).collect();
-        let mut workers = make.map(|make| make());
+        let mut workers = [Worker::default(), Worker::default()];
         for whose in steps_done(order, crash) {
             let _ = workers[whose].step(&mut rows);
             if is_first(&mut sounded, &rows) {
                 assert_eq!(sound(&rows), [], "{order:b} {crash}");
             }
         }
-        let [days, lanes] =
-            ["SEAL#2026", "SEAL#lane"].map(|prefix| rows.keys().any(|key| key.sk().starts_with(prefix)));
-        both_sealed += u32::from(days && lanes);
         if !is_first(&mut ended, &rows) {
             continue;
         }
         // What a crash left is sealed at once, without a lease to wait for.
-        let mut last = Worker::lanes();
+        let mut last = Worker::default();
         while last.step(&mut rows) {}
         assert_eq!(unsealed(&rows), [], "{order:b} {crash}");
         assert_eq!(sound(&rows), [], "{order:b} {crash}");
         let listed = listed(&rows);
         assert_eq!((listed.len(), listed.iter().collect::<BTreeSet<_>>().len()), (6, 6), "{order:b} {crash}");
     }
-    both_sealed
-}
-
-#[test]
-fn worker_of_days_beside_one_of_lanes_seals_each_record_once_in_every_interleaving() {
-    let both_sealed = every_interleaving([Worker::days, Worker::lanes]);
-    assert!(both_sealed > 100, "{both_sealed}");
-}
-
-#[test]
-fn two_workers_of_lanes_seal_each_record_once_in_every_interleaving() {
-    let _ = every_interleaving([Worker::lanes, Worker::lanes]);
-}
-
-#[test]
-fn two_workers_of_days_seal_each_record_once_in_every_interleaving() {
-    let _ = every_interleaving([Worker::days, Worker::days]);
 }
 
 #[test]
 fn segment_that_a_restore_left_without_its_head_is_finished() {
     let mut before: Rows = (0..6).map(record).map(|item| (key_of(&item), item)).collect();
-    apply(&mut before, &Heads::open(&tenant(), None, start()).unwrap().1);
+    apply(&mut before, &Heads::open(&tenant(), start()).unwrap().1);
     let head = heads(&before).lanes[0].clone();
     let batch = head.batch(&tenant(), &unsealed(&before), &no_credits(), None, start()).unwrap().unwrap();
     let mut after = before.clone();
@@ -247,18 +185,13 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
     }
 }
 
-/// What verification finds in both forms of chains.
+/// What verification finds, once the lanes are opened.
 fn sound(rows: &Rows) -> Vec<Finding> {
-    let mut found = crate::sealing::tests::all(rows);
-    if rows.contains_key(&keys::seal_head(&tenant())) {
-        found.extend(all(rows));
-    }
-    found
+    if rows.contains_key(&keys::seal_head(&tenant())) { all(rows) } else { Vec::new() }
 }
 
 /// The keys that all segments list.
 fn listed(rows: &Rows) -> Vec<Key> {
     let of_lane = |(key, item)| Some(LaneSegment::read(&tenant(), key, item).ok()?.records.into_iter().map(|of| of.0));
-    let of_day = |item| Some(Segment::read(&tenant(), item).ok()?.records.into_iter().map(|of| of.0));
-    rows.iter().filter_map(of_lane).flatten().chain(rows.values().filter_map(of_day).flatten()).collect()
+    rows.iter().filter_map(of_lane).flatten().collect()
 }
