@@ -5,7 +5,8 @@ use crate::inside::{Answered, Canned, Inside, MARKER, Payment};
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
-    Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, Window,
+    Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, MarkerForm,
+    NewAnswer, Window,
 };
 use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant};
 use ledger_core::money::{Asset, RequestedAmount};
@@ -16,6 +17,7 @@ use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Planned, Transaction};
 use ledger_runtime::execute::PlanError;
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The times of one payment.
@@ -90,14 +92,21 @@ impl<'a> Layer<'a> {
     pub(super) async fn times(&self, inside: &Inside, stored: &Item) -> Result<LayerTimes, String> {
         let (claimed, claim) = timed(|| self.claim());
         let claimed = claimed?;
-        let (digest, fingerprint) = timed(|| claimed.request.fingerprint(1, &claimed.tenant, claimed.principal));
+        let keys = inside.app.ledger().lookup_keys().await.map_err(failed)?;
+        let keys = keys.ok_or_else(|| failed("no keys"))?;
+        let form = MarkerForm::Keyed(Arc::clone(&keys));
+        let (digest, fingerprint) =
+            timed(|| claimed.request.keyed_fingerprint(&claimed.tenant, claimed.principal, &keys, keys.current()));
         digest.ok_or_else(|| failed("no fingerprint"))?;
         // A refusal's transaction is the marker alone, with this answer.
-        let (transaction, marker) = timed(|| Transaction::refusal(&claimed, &self.answer, None));
+        let (transaction, marker) =
+            timed(|| Transaction::refusal(&claimed, NewAnswer::plain(&self.answer, &form), None));
         let transaction = transaction.map_err(failed)?;
         let (rendered, render) = timed(|| transaction.items().iter().all(|item| item.render().is_some()));
-        let (verdict_of_it, verdict) =
-            timed(|| Marker::read(stored).map_err(MarkerError::from).and_then(|marker| claimed.verdict(&marker, None)));
+        let (verdict_of_it, verdict) = timed(|| {
+            let marker = Marker::read(stored).map_err(MarkerError::from)?;
+            claimed.verdict(&marker, Some(&keys))
+        });
         let is_replay = verdict_of_it.map_err(failed)? == KeyVerdict::Replay(self.answer.clone());
         if !rendered || !is_replay {
             return Err(failed("the stored marker is not a replay of the payment"));
