@@ -200,7 +200,10 @@ impl Ledger {
                     Some(marker) => return Ok(Executed::Marker(marker)),
                     None => continue,
                 },
-                Err(error) => return self.stored_or(claim, &tries, error.into_problem()).await.map(Executed::Marker),
+                Err(error) => {
+                    let problem = error.into_problem_to(claim.principal);
+                    return self.stored_or(claim, &tries, problem).await.map(Executed::Marker);
+                }
             };
             let (transaction, done) = match seal(planned) {
                 Ok(sealed) => sealed,

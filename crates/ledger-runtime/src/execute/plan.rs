@@ -193,6 +193,15 @@ impl From<Problem> for PlanError {
 }
 
 impl PlanError {
+    /// Builds the problem document for the principal of the request.
+    // INVARIANT: only the operator's staff see which attribute of a legacy record cannot be read.
+    pub(super) fn into_problem_to(self, principal: Principal) -> Problem {
+        match (&self, principal) {
+            (Self::Read(ReadError::Unadoptable(error)), Principal::Staff(_)) => Problem::legacy_record_attribute(error),
+            _ => self.into_problem(),
+        }
+    }
+
     pub(super) fn into_problem(self) -> Problem {
         match self {
             Self::Invalid(problem) => problem,

@@ -1,9 +1,11 @@
 //! The executor over a scripted table: retries, replays, and the number of round trips.
 
 use super::*;
+use crate::dynamo::ReadError;
 use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
 use ledger_core::idempotency::Admission::{Execute, LookUpOnly};
 use ledger_core::idempotency::KeyError;
+use ledger_core::migration::Unadoptable;
 use ledger_core::transaction::Planned;
 use serde_json::{Value, json};
 
@@ -57,6 +59,22 @@ async fn replay_takes_one_round_trip_and_is_byte_identical() {
     let response = axum::response::IntoResponse::into_response(outcome);
     assert_eq!(response.headers()["idempotent-replayed"], "true");
     assert_eq!(response.headers()["location"], stored["location"]["S"].as_str().unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn attribute_of_an_unreadable_legacy_record_is_named_to_the_operators_staff_alone() {
+    let id = "01890a5d-ac96-774b-bcce-b302099a8001";
+    let wrong = Unadoptable { attribute: "opened_at".to_owned(), why: "is not text" };
+    for (principal, named) in [("staff", "opened_at".into()), ("customer", Value::Null), ("merchant", Value::Null)] {
+        let principal = Principal::parse(&format!("{principal}:{id}")).unwrap();
+        let (ledger, _) = Store::script([done()]).ledger();
+        let unreadable = PlanError::Read(ReadError::Unadoptable(wrong.clone()));
+        let plan = |_| std::future::ready(Err::<Planned<TransactionId>, _>(unreadable.clone()));
+        let outcome = ledger.perform(Claim { principal, ..claim("100") }, Execute, plan, answer).await;
+        assert_eq!((outcome.status(), code(&outcome).as_str()), (400, "legacy_record_unreadable"), "{principal}");
+        let body: Value = serde_json::from_str(&outcome.body()).unwrap();
+        assert_eq!(body["attribute"], named, "{principal}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
