@@ -5,6 +5,7 @@ use super::prepared::{Prepared, prepared};
 use super::world::new_key;
 use super::{Answer, Call, Who, World, staff};
 use crate::cloud::gate;
+use futures::future::join_all;
 use ledger_core::approvals::{ApprovalRequest, Command, Seen, plan_request};
 use ledger_core::ids::{CustomerId, Employer, StaffId};
 use ledger_core::keys;
@@ -38,6 +39,22 @@ impl World {
             None => asked,
         }
     }
+
+    /// Stores a command of the operator; returns the request that approves it as the second one.
+    ///
+    /// # Panics
+    /// When the command is not stored.
+    pub async fn approving(&self, call: &Call) -> Call {
+        let asked = self.api.settle(call).await;
+        let id = stored(&asked).unwrap_or_else(|| panic!("an approval was expected: {asked:?}"));
+        decides("approve", &id, &self.second.who)
+    }
+
+    /// Stores commands of the operator, and then approves them all at once; returns the responses to the approvals.
+    pub async fn executes_at_once(&self, calls: &[Call]) -> Vec<Answer> {
+        let approvals = join_all(calls.iter().map(|call| self.approving(call))).await;
+        join_all(approvals.iter().map(|approval| self.api.settle(approval))).await
+    }
 }
 
 impl Endpoint {
@@ -49,14 +66,13 @@ impl Endpoint {
         if is_stored { Prepared { status: 202, entries: 0, ..prepared } } else { prepared }
     }
 
-    /// Whether another person must approve what its prepared request asks for.
-    const fn is_command(self) -> bool {
+    /// Whether another person must approve what its prepared request asks for, in a tenant that requires approvals.
+    #[must_use]
+    pub const fn is_command(self) -> bool {
         matches!(
             self,
-            Self::AccountLimits
-                | Self::AssetBudget
+            Self::AssetBudget
                 | Self::BulkGrant
-                | Self::CardClose
                 | Self::CardReplace
                 | Self::CashCeiling
                 | Self::CashCollection
@@ -75,8 +91,6 @@ impl Endpoint {
                 | Self::SettlementRunStart
                 | Self::SettlementSchedule
                 | Self::SignInMove
-                | Self::StaffChange
-                | Self::StaffInvite
                 | Self::TermsCancel
                 | Self::TermsChange
                 | Self::UnclaimedClaim
@@ -103,7 +117,7 @@ pub(super) async fn approve(world: &World, answer: Answer) -> Answer {
 }
 
 /// Issues an enrolment code; where it needs approval, by a second request after that.
-pub(super) async fn issued(world: &World, path: &str) -> Answer {
+pub async fn issued(world: &World, path: &str) -> Answer {
     let first = world.operator(path, &json!({})).await;
     if first.status == 202 { world.operator(path, &json!({})).await } else { first }
 }

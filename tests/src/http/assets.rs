@@ -6,6 +6,8 @@ use super::{Call, World};
 use crate::cloud::gate;
 use ledger_core::dynamo::Value as Attribute;
 use ledger_core::keys;
+use ledger_core::money::{Asset, AssetSpec};
+use ledger_core::terms::{AssetTerms, TenantTerms};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -13,6 +15,18 @@ use std::collections::BTreeMap;
 pub const SPRING: &str = "REGIONAL#spring";
 /// Where a budget is set.
 pub const BUDGET: &str = "/v1/admin/assets/budget";
+
+/// Adds [`SPRING`] to the terms that a tenant is opened with. The functions keep terms for a minute, so where a budget of it
+/// is approved, the tenant has it from the beginning.
+///
+/// # Panics
+/// Never: the name and the scale are valid.
+pub fn with_spring(terms: &mut TenantTerms) {
+    let asset = Asset::parse(SPRING).expect("an asset");
+    let Asset::Regional(key) = &asset else { panic!("a regional currency") };
+    let spec = AssetSpec::regional(key.clone(), 0).expect("a scale");
+    let _ = terms.assets.insert(asset, AssetTerms { budgeted: true, ..AssetTerms::running(spec, None) });
+}
 
 /// Adds [`SPRING`] to the terms that a tenant has at present.
 async fn add(world: &World) {

@@ -201,7 +201,7 @@ impl Settling {
 
     async fn shop(world: &World, destination: &Value) -> Merchant {
         let merchant = world.merchant().await;
-        world.change(&format!("/v1/admin/merchants/{}", merchant.id), destination).await;
+        pays_to(world, &merchant, destination).await;
         merchant
     }
 
@@ -370,13 +370,18 @@ pub fn registered() -> Value {
 /// A merchant that is paid by bank file. Where its destination was approved, the day after that has passed.
 pub async fn payable(world: &World) -> Merchant {
     let merchant = world.merchant().await;
-    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &destination()).await;
+    pays_to(world, &merchant, &destination()).await;
+    merchant
+}
+
+/// Sets where a merchant is paid. Where that was approved, the day after it has passed.
+pub async fn pays_to(world: &World, merchant: &Merchant, destination: &Value) {
+    world.change(&format!("/v1/admin/merchants/{}", merchant.id), destination).await;
     let pk = format!("{}#merchant#{}", world.tenant, merchant.id);
     let mut profile = world.books().await.row(&pk, "PROFILE").cloned().expect("a merchant");
     if profile.remove("payout_from").is_some() {
         world.plant(profile).await;
     }
-    merchant
 }
 
 /// The path of a settlement of one yen, for which these tasks have been run.

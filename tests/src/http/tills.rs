@@ -14,13 +14,11 @@ use ledger_core::transaction::Transaction;
 use serde_json::json;
 
 impl World {
-    /// Registers and enrols a merchant's terminal, and allots cash room to it out of a ceiling of the same size.
+    /// As [`World::terminal_with_cash`], out of a ceiling of the same size.
     pub async fn till(&self, merchant: &Merchant, room: &str) -> Terminal {
-        let terminal = self.terminal(merchant).await;
         let path = format!("/v1/admin/merchants/{}/cash-room", merchant.id);
         let _ = self.operator(&path, &json!({"ceiling": room})).await;
-        let _ = self.allot(&terminal, room).await.good();
-        terminal
+        self.terminal_with_cash(merchant, room).await
     }
 
     /// Registers and enrols a counter of the operator, and allots cash room to it: the operator's ceiling grows by as much. The
@@ -111,7 +109,7 @@ impl World {
     /// Allots cash room to a terminal.
     pub async fn allot(&self, terminal: &Terminal, room: &str) -> Answer {
         let path = format!("/v1/admin/terminals/{}/cash-room", terminal.id);
-        self.api.settle(&Call::post(&path, &self.operator.who, &json!({"allot": room})).key(new_key())).await
+        self.executes(&Call::post(&path, &self.operator.who, &json!({"allot": room})).key(new_key())).await
     }
 }
 

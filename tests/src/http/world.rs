@@ -71,11 +71,11 @@ pub(super) enum Tokens {
     Dev,
 }
 
-/// The terms of a test's tenant: the demo's, changed. Terms with earlier records have every other switch off that a
-/// tenant may have off, before the change.
+/// The terms of a test's tenant: the demo's, with approvals as `tenant open` requires them, changed. Terms with earlier
+/// records have every other switch off that a tenant may have off, before the change.
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
-    terms.staff = StaffSource::Records;
+    approvals::required(&mut terms);
     change(&mut terms);
     if terms.records != RecordVersion::NEWEST {
         terms = old_terms();

@@ -56,7 +56,7 @@ const fn place(command: &Command) -> usize {
 }
 
 /// A request for each kind of command, each about an account of its own.
-async fn requests(world: &World) -> Vec<Call> {
+pub(super) async fn requests(world: &World) -> Vec<Call> {
     let owner = &world.operator.who;
     let posts = |path: &str, body: &Value| Call::post(path, owner, body).key(new_key());
     let patches = |path: &str, body: &Value| Call::patch(path, owner, body).key(new_key());

@@ -14,6 +14,7 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
+use ledger_core::terms::{ApprovalTerms, TenantTerms};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_tests::audit::s;
 use ledger_tests::cloud::gate;
@@ -435,7 +436,8 @@ async fn inbox_pages_commands_and_requests_in_one_order() {
 /// In a tenant that does not require approvals, an adjustment is not addressed by the inbox.
 #[tokio::test]
 async fn inbox_of_a_tenant_without_approvals_has_no_adjustments() {
-    let world = World::new("recorded-open").await;
+    let without = |terms: &mut TenantTerms| terms.approvals = ApprovalTerms::NotRequired;
+    let world = World::with_terms(host::shared(), "recorded-open", without).await;
     let customer = world.customer().await;
     staff::with_owners(&world).await;
     let pending = Pending::adjustment(&world, &customer, ("credit", "300"), &world.operator.who).await;

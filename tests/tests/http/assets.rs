@@ -80,12 +80,13 @@ async fn currency_is_granted_sent_and_paid_with_from_its_time_on() {
     let from = world.app.now().plus(TERMS_LEAD + SECOND);
     let changes = json!({"assets.REGIONAL#leaf.scale": "0", "assets.REGIONAL#leaf.cap": "1000"});
     let _ = world.operator(CHANGES, &body(&changes, from)).await;
-    refused_asset(world.api.settle(&grants(&world, &customer.id, "500")).await);
+    refused_asset(world.executes(&grants(&world, &customer.id, "500")).await);
     clock.forward(TERMS_LEAD + SECOND * 2);
     assert_eq!(leaf(&world, &customer).await, None, "an account that was not opened is not shown");
     let before = counted(&world, &customer).await;
     let grant = grants(&world, &customer.id, "500");
     let granted = world.api.settle(&grant).await.good();
+    let _ = world.executes(&grant).await.good();
     assert_eq!(leaf(&world, &customer).await.as_deref(), Some("500"));
     assert_eq!(counted(&world, &customer).await, before + 1);
     let _ = world.api.settle(&sends(&customer, &friend.id, "120")).await.good();
@@ -95,7 +96,7 @@ async fn currency_is_granted_sent_and_paid_with_from_its_time_on() {
     assert!(refund.json().get("to_breakage").is_none(), "{refund:?}");
     assert_eq!(leaf(&world, &friend).await.as_deref(), Some("120"));
     // The cap of the recipient holds for its first credit too.
-    let _ = world.api.settle(&grants(&world, &customer.id, "1000")).await.good();
+    let _ = world.executes(&grants(&world, &customer.id, "1000")).await.good();
     let third = world.customer().await;
     let _ = world.api.settle(&sends(&customer, &third.id, "1001")).await.problem(400, "cap_exceeded");
     assert_eq!(leaf(&world, &third).await.as_deref(), Some("0"));
@@ -109,9 +110,9 @@ async fn currency_is_granted_sent_and_paid_with_from_its_time_on() {
 #[tokio::test]
 async fn mistyped_recipient_gets_no_account() {
     let (world, _, customers) = added("assets-mistyped", 1).await;
-    let _ = world.api.settle(&grants(&world, &customers[0].id, "500")).await.good();
+    let _ = world.executes(&grants(&world, &customers[0].id, "500")).await.good();
     let (absent, before) = (new_id(), world.books().await);
-    let _ = world.api.settle(&grants(&world, &absent, "1")).await.problem(404, "not_found");
+    let _ = world.executes(&grants(&world, &absent, "1")).await.problem(404, "not_found");
     assert!(world.books().await.changes_since(&before).is_empty());
     let _ = world.api.settle(&sends(&customers[0], &absent, "1")).await.problem(400, "recipient_unavailable");
     assert_eq!(leaf(&world, &customers[0]).await.as_deref(), Some("500"));
@@ -124,15 +125,16 @@ async fn first_credits_at_once_open_one_account() {
     let (world, _, customers) = added("assets-at-once", 5).await;
     let target = &customers[4];
     for sender in &customers[..4] {
-        let _ = world.api.settle(&grants(&world, &sender.id, "100")).await.good();
+        let _ = world.executes(&grants(&world, &sender.id, "100")).await.good();
     }
     let before = counted(&world, target).await;
-    let calls: Vec<Call> = (0..16)
-        .map(|at| match at % 2 {
-            0 => grants(&world, &target.id, "7"),
+    let mut calls = Vec::new();
+    for at in 0..16 {
+        calls.push(match at % 2 {
+            0 => world.approving(&grants(&world, &target.id, "7")).await,
             _ => sends(&customers[at / 4], &target.id, "5"),
-        })
-        .collect();
+        });
+    }
     for answer in join_all(calls.iter().map(|call| world.api.settle(call))).await {
         let _ = answer.good();
     }
@@ -153,7 +155,7 @@ async fn freeze_and_opening_at_once_leave_no_account_out() {
             let _ = world.api.settle(&status(customer, "frozen")).await.good();
         }
         let to = if at % 2 == 0 { "frozen" } else { "active" };
-        let (patch, grant) = (status(customer, to), grants(&world, &customer.id, "10"));
+        let (patch, grant) = (status(customer, to), world.approving(&grants(&world, &customer.id, "10")).await);
         let (patched, granted) = join(world.api.settle(&patch), world.api.settle(&grant)).await;
         let _ = (patched.good(), granted.good());
     });
@@ -171,7 +173,7 @@ async fn freeze_and_opening_at_once_leave_no_account_out() {
 async fn each_state_refuses_what_its_rule_says() {
     let (world, clock, customers) = added("assets-states", 2).await;
     let (customer, friend, merchant) = (&customers[0], &customers[1], world.merchant().await);
-    let _ = world.api.settle(&grants(&world, &customer.id, "1000")).await.good();
+    let _ = world.executes(&grants(&world, &customer.id, "1000")).await.good();
     let payment = pays(customer, &merchant, "300");
     let paid = world.api.settle(&payment).await.good();
     let id = paid.text("/payment_id");
@@ -190,7 +192,7 @@ async fn each_state_refuses_what_its_rule_says() {
             (sends(customer, &friend.id, "10"), spent, -10),
             (pays(customer, &merchant, "10"), spent, -10),
         ] {
-            let answer = world.api.settle(&call).await;
+            let answer = world.executes(&call).await;
             if is_allowed {
                 let _ = answer.good();
                 held += delta;
@@ -201,7 +203,7 @@ async fn each_state_refuses_what_its_rule_says() {
         let bulk = json!({"customer_ids": [customer.id, friend.id], "asset": LEAF, "amount": "1", "reason": "all"});
         let bulk = Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key());
         if !issued {
-            refused_asset(world.api.settle(&bulk).await);
+            refused_asset(world.executes(&bulk).await);
         }
         let refund = world.api.settle(&merchant.refunds(&id, "30")).await.good().json();
         match credited {
@@ -230,7 +232,7 @@ async fn each_state_refuses_what_its_rule_says() {
 async fn payments_across_a_change_of_state_are_planned_under_one_version() {
     let (world, clock, customers) = added("assets-traffic", 1).await;
     let (customer, merchant) = (&customers[0], world.merchant().await);
-    let _ = world.api.settle(&grants(&world, &customer.id, "5000")).await.good();
+    let _ = world.executes(&grants(&world, &customer.id, "5000")).await.good();
     change(&world, &clock, json!({"assets.REGIONAL#leaf.state": "not_issued"})).await;
     let from = world.app.now().plus(TERMS_LEAD + SECOND * 2);
     let _ = world.operator(CHANGES, &body(&json!({"assets.REGIONAL#leaf.state": "not_spent"}), from)).await;
@@ -304,11 +306,12 @@ async fn grants_at_once_never_exceed_a_budget() {
     change(&world, &clock, json!({"assets.REGIONAL#leaf.scale": "0", "assets.REGIONAL#leaf.budgeted": "true"})).await;
     // Without a budget there is nothing to grant.
     let early = grants(&world, &customers[0].id, "1");
+    let early = world.approving(&early).await;
     let early_answer = world.api.settle(&early).await.problem(400, "budget_exceeded");
-    let _ = world.api.settle(&budgets(&world, LEAF, "100")).await.good();
+    let _ = world.executes(&budgets(&world, LEAF, "100")).await.good();
     assert!(world.api.settle(&early).await.replayed(), "{early_answer:?}");
     let calls: Vec<Call> = customers.iter().map(|customer| grants(&world, &customer.id, "10")).collect();
-    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
+    let answers = world.executes_at_once(&calls).await;
     let (good, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|answer| answer.status < 300);
     assert_eq!((good.len(), refused.len()), (10, 6));
     for answer in refused {
@@ -316,12 +319,13 @@ async fn grants_at_once_never_exceed_a_budget() {
     }
     let spent = json!({"budget": "100", "issued": "100", "remaining": "0"});
     assert_eq!(shown(&world, LEAF).await["budget"], spent);
-    let _ = world.api.settle(&budgets(&world, LEAF, "99")).await.problem(400, "budget_exceeded");
-    let _ = world.api.settle(&budgets(&world, LEAF, "130")).await.good();
+    let _ = world.executes(&budgets(&world, LEAF, "99")).await.problem(400, "budget_exceeded");
+    let _ = world.executes(&budgets(&world, LEAF, "130")).await.good();
     // The lines of a bulk grant take from it one by one.
     let ids: Vec<&str> = customers[..4].iter().map(|customer| &*customer.id).collect();
     let bulk = json!({"customer_ids": ids, "asset": LEAF, "amount": "10", "reason": "all"});
-    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let job = world.executes(&Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key())).await;
+    let job = job.good().text("/job_id");
     let _ = world.run_jobs().await.expect("the run succeeds");
     let path = format!("/v1/admin/grants/{job}");
     let job = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
@@ -339,7 +343,7 @@ async fn grants_at_once_never_exceed_a_budget() {
     let paid = world.api.settle(&pays(payer, &merchant, "10")).await.good();
     let _ = world.api.settle(&merchant.refunds(&paid.text("/payment_id"), "5")).await.good();
     assert_eq!(shown(&world, LEAF).await["budget"]["issued"], "130");
-    let other = world.api.settle(&budgets(&world, "REGIONAL#aoba", "1")).await.problem(400, "invalid_request");
+    let other = world.executes(&budgets(&world, "REGIONAL#aoba", "1")).await.problem(400, "invalid_request");
     assert_eq!(other.text("/field"), "asset");
     let _ = world.check_books().await;
 }
@@ -350,15 +354,15 @@ async fn claim_of_a_closed_account_opens_the_account_of_its_asset() {
     world.lists_cards().await;
     clock.forward(TERMS_LEAD + SECOND);
     let (holder, heir) = (&customers[0], &customers[1]);
-    let _ = world.api.settle(&grants(&world, &holder.id, "300")).await.good();
-    let _ = world.api.settle(&world.closes(&holder.id, true)).await.good();
+    let _ = world.executes(&grants(&world, &holder.id, "300")).await.good();
+    let _ = world.executes(&world.closes(&holder.id, true)).await.good();
     let body = json!({
         "account": format!("customer:{}", holder.id), "customer_id": heir.id, "asset": LEAF, "amount": "300",
         "reason": "the holder's heir",
     });
     let claim = Call::post("/v1/admin/unclaimed/claims", &world.operator.who, &body).key(new_key());
     assert_eq!(leaf(&world, heir).await, None);
-    let _ = world.api.settle(&claim).await.good();
+    let _ = world.executes(&claim).await.good();
     assert_eq!(leaf(&world, heir).await.as_deref(), Some("300"));
     assert_eq!(counted(&world, heir).await, accounts(&world, heir).await.len());
     let _ = world.check_books().await;

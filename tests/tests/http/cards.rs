@@ -192,9 +192,9 @@ async fn refunds_and_reversals_go_to_the_card_that_replaced_the_one_that_paid() 
     let before = rig.world.card_balance(&rig.card).await;
     let next = rig.world.card(None, "0").await;
     let replace = rig.replaces(&rig.card, &next);
-    let replaced = rig.settle(&replace).await.good();
-    assert_eq!(replaced.text("/amount"), before);
-    assert_eq!(rig.settle(&replace).await.stored(), replaced.stored());
+    let stored = rig.settle(&replace).await.good();
+    let _ = rig.world.executes(&replace).await.good();
+    assert_eq!(rig.settle(&replace).await.stored(), stored.stored());
     assert_eq!(rig.balances([&rig.card, &next]).await, ["0", before.as_str()]);
     let shown = rig.shown(&rig.card).await;
     assert_eq!((&shown["status"], &shown["replaced_by"]), (&json!("replaced"), &json!(next)));
@@ -203,11 +203,15 @@ async fn refunds_and_reversals_go_to_the_card_that_replaced_the_one_that_paid() 
     assert_eq!(inquiry.json()["status"], "replaced");
     assert!(!inquiry.body.contains(&next), "{inquiry:?}");
     let _ = rig.settle(&rig.pays(&rig.card, "1")).await.problem(400, "wrong_state");
-    let _ = rig.settle(&rig.replaces(&rig.card, &rig.world.card(None, "0").await)).await.problem(400, "wrong_state");
+    let _ = rig
+        .world
+        .executes(&rig.replaces(&rig.card, &rig.world.card(None, "0").await))
+        .await
+        .problem(400, "wrong_state");
 
     // A second replacement: what is returned follows both.
     let last = rig.world.card(None, "0").await;
-    let _ = rig.settle(&rig.replaces(&next, &last)).await.good();
+    let _ = rig.world.executes(&rig.replaces(&next, &last)).await.good();
     let refund = rig.shop.refunds(&by_merchant, "300");
     let refunded = rig.settle(&refund).await.good();
     assert_eq!(rig.settle(&refund).await.stored(), refunded.stored());
@@ -233,7 +237,9 @@ async fn replacement_against_payments_loses_no_money() {
     let fresh = [rig.world.card(None, "0").await, rig.world.card(None, "0").await];
     let mut calls: Vec<Call> = (0..8).map(|_| rig.pays(&rig.card, "100")).collect();
     calls.extend((0..4).map(|_| rig.shop.refunds(&payment, "10")));
-    calls.extend((0..4).map(|at| rig.replaces(&rig.card, &fresh[at % 2])));
+    for at in 0..4 {
+        calls.push(rig.world.approving(&rig.replaces(&rig.card, &fresh[at % 2])).await);
+    }
     let answers = join_all(calls.iter().map(|call| rig.settle(call))).await;
     let (paid, rest) = answers.split_at(8);
     let (refunded, replaced) = rest.split_at(4);
@@ -264,13 +270,13 @@ async fn card_is_replaced_by_a_fresh_one_only_and_its_use_of_limits_goes_with_it
     };
     let _ = rig.settle(&freeze(&frozen)).await.good();
     for wrong in [&owned, &rich, &frozen] {
-        let _ = rig.settle(&rig.replaces(&rig.card, wrong)).await.problem(400, "wrong_state");
+        let _ = rig.world.executes(&rig.replaces(&rig.card, wrong)).await.problem(400, "wrong_state");
     }
-    let _ = rig.settle(&rig.replaces(&rig.card, &rig.card)).await.problem(400, "invalid_request");
-    let _ = rig.settle(&rig.replaces(&rig.card, &new_id())).await.problem(404, "not_found");
+    let _ = rig.world.executes(&rig.replaces(&rig.card, &rig.card)).await.problem(400, "invalid_request");
+    let _ = rig.world.executes(&rig.replaces(&rig.card, &new_id())).await.problem(404, "not_found");
     let fresh = rig.world.card(None, "0").await;
-    let _ = rig.settle(&rig.replaces(&frozen, &fresh)).await.problem(400, "account_frozen");
-    let _ = rig.settle(&rig.replaces(&rig.card, &fresh)).await.good();
+    let _ = rig.world.executes(&rig.replaces(&frozen, &fresh)).await.problem(400, "account_frozen");
+    let _ = rig.world.executes(&rig.replaces(&rig.card, &fresh)).await.good();
     let _ = rig.settle(&rig.pays(&fresh, "301")).await.problem(400, "limit_exceeded");
     let _ = rig.paid(&fresh, "300").await;
     let _ = rig.settle(&rig.terminal.reverses("card_pay", &reversed)).await.good();
@@ -319,7 +325,7 @@ async fn expired_card_gets_refunds_and_is_not_debited_or_loaded() {
     let _ = rig.settle(&rig.terminal.does("topup", &card, &json!({"amount": "1"}))).await.problem(400, "wrong_state");
     let _ = rig.settle(&rig.shop.refunds(&payment, "200")).await.good();
     let fresh = rig.world.card(None, "0").await;
-    let _ = rig.settle(&rig.replaces(&card, &fresh)).await.good();
+    let _ = rig.world.executes(&rig.replaces(&card, &fresh)).await.good();
     assert_eq!(rig.world.card_balance(&fresh).await, "500");
     let _ = rig.paid(&fresh, "500").await;
     rig.is_clean().await;

@@ -1,8 +1,10 @@
 //! Faults of the store on the wire: down, throttled, in conflict, and answers lost after the effect.
 //! The client gets an error that claims no more than is known, and its retry finds the outcome.
 use futures::future::join_all;
+use ledger_core::terms::{ApprovalTerms, TenantTerms};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
+use ledger_tests::http::assets::with_spring;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::tap::{Attempts, Fault, Tap};
 use ledger_tests::http::{Answer, Host, World};
@@ -22,6 +24,15 @@ struct Rig {
 
 impl Rig {
     async fn new(tenant: &str, attempts: Attempts) -> Self {
+        Self::with_terms(tenant, attempts, |_| {}).await
+    }
+
+    /// In a tenant that requires no approvals, the request of a command executes it.
+    async fn without_approvals(tenant: &str) -> Self {
+        Self::with_terms(tenant, Attempts::One, |terms| terms.approvals = ApprovalTerms::NotRequired).await
+    }
+
+    async fn with_terms(tenant: &str, attempts: Attempts, change: impl Fn(&mut TenantTerms)) -> Self {
         let (tap, counting) = (Tap::default(), Arc::new(OnceLock::new()));
         let (wire, counts) = (tap.clone(), Arc::clone(&counting));
         let host = Host::with_app(move |backend| async move {
@@ -30,7 +41,7 @@ impl Rig {
             assert!(counts.set(counting.clone()).is_ok(), "mounted once");
             (app, counting)
         });
-        let stage = Stage::new(World::newest(host, tenant).await).await;
+        let stage = Stage::new(World::with_terms(host, tenant, change).await).await;
         let _ = stage.paid("1").await;
         Self { stage, tap, counting }
     }
@@ -57,8 +68,14 @@ fn assert_unknown(answer: Answer, code: &str) -> Answer {
 #[tokio::test]
 async fn retry_after_lost_answer_gets_the_stored_response() {
     let rig = Rig::new("lost", Attempts::One).await;
+    check_lost_answers(&rig, Endpoint::wallet()).await;
+    let rig = Rig::without_approvals("lost-at-once").await;
+    check_lost_answers(&rig, Endpoint::wallet().filter(|endpoint| endpoint.is_command())).await;
+}
+
+async fn check_lost_answers(rig: &Rig, endpoints: impl Iterator<Item = Endpoint>) {
     let world = &rig.stage.world;
-    let endpoints = share::of_family(Endpoint::wallet());
+    let endpoints = share::of_family(endpoints);
     for endpoint in &endpoints {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
@@ -76,12 +93,38 @@ async fn retry_after_lost_answer_gets_the_stored_response() {
     assert_eq!(rig.counted(Metric::OutcomeUnknown), endpoints.len() as u64);
 }
 
+/// On every endpoint of commands: the approval's answer is lost after the effect, and its retry gets the stored response.
+#[tokio::test]
+async fn retry_of_an_approval_after_lost_answer_gets_the_stored_response() {
+    let rig = Rig::with_terms("lost-approval", Attempts::One, with_spring).await;
+    let world = &rig.stage.world;
+    let commands = share::of_family(Endpoint::wallet().filter(|endpoint| endpoint.is_command()));
+    for endpoint in &commands {
+        let approve = world.approving(&endpoint.prepare(&rig.stage).await.call).await;
+        rig.tap.next_writes([Some(Fault::AnswerCut)]);
+        let _ = assert_unknown(world.api.send(&approve).await, "outcome_unknown");
+        let after = world.check_books().await;
+        let found = world.api.settle(&approve).await;
+        assert_eq!((found.status, found.replayed()), (200, true), "{endpoint:?}: {found:?}");
+        assert_eq!(found.text("/status"), "approved", "{endpoint:?}");
+        world.books().await.unchanged_since(&after, "a retry moved something");
+    }
+    assert_eq!(rig.tap.faults_left(), 0);
+    assert_eq!(rig.counted(Metric::OutcomeUnknown), commands.len() as u64);
+}
+
 /// On every wallet endpoint: nothing is done, the client gets `outcome_unknown`, and its retry executes the request.
 #[tokio::test]
 async fn retry_after_failed_write_is_executed() {
     let rig = Rig::new("refused", Attempts::One).await;
+    check_failed_writes(&rig, Endpoint::wallet()).await;
+    let rig = Rig::without_approvals("refused-at-once").await;
+    check_failed_writes(&rig, Endpoint::wallet().filter(|endpoint| endpoint.is_command())).await;
+}
+
+async fn check_failed_writes(rig: &Rig, endpoints: impl Iterator<Item = Endpoint>) {
     let world = &rig.stage.world;
-    for endpoint in share::of_family(Endpoint::wallet()) {
+    for endpoint in share::of_family(endpoints) {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
         for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]

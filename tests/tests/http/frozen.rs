@@ -176,7 +176,8 @@ async fn bulk_grant_reaches_each_customer_once() {
     let mut ids: Vec<String> = customers.iter().map(|customer| customer.id.clone()).collect();
     ids.push(ledger_tests::http::world::new_id());
     let bulk = json!({"customer_ids": ids, "asset": "POINT", "amount": "25", "reason": "campaign"});
-    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let bulk = Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key());
+    let job = world.executes(&bulk).await.good().text("/job_id");
     let progress = async || {
         let call = Call::get(&format!("/v1/admin/grants/{job}"), &world.operator.who);
         world.api.send(&call).await.good().json()
@@ -185,7 +186,7 @@ async fn bulk_grant_reaches_each_customer_once() {
     // An operator's grant under the very key that the job derives for a customer.
     let own = json!({"customer_id": ids[0], "asset": "POINT", "amount": "3", "reason": "apart"});
     let own = Call::post("/v1/admin/grants", &world.operator.who, &own).key(format!("job:{job}:{}", ids[0]));
-    let _ = world.api.settle(&own).await.good();
+    let _ = world.executes(&own).await.good();
     for _ in 0..2 {
         let runs = join_all((0..3).map(|_| world.run_jobs())).await;
         assert!(runs.iter().any(Result::is_ok), "{runs:?}");

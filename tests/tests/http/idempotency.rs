@@ -1,5 +1,6 @@
 //! The idempotency promises of every endpoint that changes state: one effect, one response, one request per key.
 //! Each endpoint has its own stack, and every row of it is compared.
+mod bodies;
 mod changed;
 mod look_ups;
 mod records_1;
@@ -7,12 +8,13 @@ mod rollout;
 
 use futures::future::join_all;
 use ledger_core::ids::least_born_at;
-use ledger_core::terms::{KeyPhase, RecordVersion};
+use ledger_core::terms::{ApprovalTerms, KeyPhase, RecordVersion, TenantTerms};
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World, contract};
 use ledger_tests::share;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 
 const PARALLEL: usize = 32;
@@ -153,10 +155,22 @@ async fn check_promises_of(endpoint: Endpoint, records: RecordVersion) {
     check_invalid_keys(endpoint, &stage).await;
     check_key_age(endpoint, &stage).await;
     check_unknown_field(endpoint, &stage).await;
-    check_repeated_names(endpoint, &stage).await;
+    bodies::check_repeated_names(endpoint, &stage).await;
     stage.world.check_books().await;
+    if endpoint.is_command() {
+        check_command_without_approvals(endpoint, host.clone()).await;
+    }
     let world = World::with_terms(host, "optional", |terms| terms.key_phase = KeyPhase::Optional).await;
     check_optional_key(endpoint, &Stage::new(world).await).await;
+}
+
+/// In a tenant that requires no approvals, the request of a command executes it.
+async fn check_command_without_approvals(endpoint: Endpoint, host: Arc<Host>) {
+    let without = |terms: &mut TenantTerms| terms.approvals = ApprovalTerms::NotRequired;
+    let stage = Stage::new(World::with_terms(host, "at-once", without).await).await;
+    check_repeated_requests(endpoint, &stage).await;
+    check_concurrent_requests(endpoint, &stage).await;
+    stage.world.check_books().await;
 }
 
 /// A retry gets the same bytes, another request under the key is refused, and nothing moves.
@@ -290,48 +304,6 @@ async fn check_unknown_field(endpoint: Endpoint, stage: &Stage) {
     stage.world.books().await.unchanged_since(&before, "a request with an unknown field moved something");
     // The refusal was not stored: the key is still usable.
     assert_eq!(stage.world.api.settle(&prepared.call).await.status, prepared.status, "{endpoint:?}");
-}
-
-/// A name repeated in an object of the body, at any depth, is named, and nothing is done.
-async fn check_repeated_names(endpoint: Endpoint, stage: &Stage) {
-    let prepared = endpoint.prepare(stage).await;
-    let Some(body) = prepared.call.body.as_deref() else { return };
-    let mut body: Value = serde_json::from_str(body).expect("JSON");
-    if endpoint == Endpoint::Pay {
-        body["regional"] = json!({"aoba": "1"});
-    }
-    let before = stage.world.books().await;
-    for (text, name) in texts_with_repeated_name(&body) {
-        let call = prepared.call.clone().raw(&text);
-        let answer = stage.world.api.send(&call).await.problem(400, "invalid_request");
-        assert!(answer.text("/field").ends_with(&name), "{text}: {answer:?}");
-    }
-    stage.world.books().await.unchanged_since(&before, "a request with a repeated name moved something");
-}
-
-/// The JSON texts in which one name of one object is repeated, each with that name.
-fn texts_with_repeated_name(value: &Value) -> Vec<(String, String)> {
-    match value {
-        Value::Object(members) => {
-            let text = |without: &str| {
-                let rest = members.iter().filter(|(name, _)| *name != without);
-                rest.map(|(name, value)| format!("{}:{value},", json!(name))).collect::<String>()
-            };
-            let mut texts = Vec::new();
-            for (name, value) in members {
-                let (rest, quoted) = (text(name), json!(name));
-                texts.push((format!("{{{rest}{quoted}:{value},{quoted}:{value}}}"), name.clone()));
-                let nested = texts_with_repeated_name(value).into_iter();
-                texts.extend(nested.map(|(inner, name)| (format!("{{{rest}{quoted}:{inner}}}"), name)));
-            }
-            texts
-        }
-        Value::Array(elements) => {
-            let nested = elements.iter().flat_map(texts_with_repeated_name);
-            nested.map(|(inner, name)| (format!("[{inner}]"), name)).collect()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
-    }
 }
 
 /// In a tenant where keys are optional, each request without a key is executed.

@@ -59,3 +59,4 @@ mod webhook;
 mod webhook_signatures;
 mod wind_downs;
 mod wire;
+mod without_approvals;

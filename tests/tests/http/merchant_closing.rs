@@ -8,7 +8,7 @@ use ledger_local::credential::Credential;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Who, World, host, shops};
+use ledger_tests::http::{Answer, Call, Who, World, approvals, host, shops};
 use serde_json::{Value, json};
 
 async fn stage(name: &str) -> Stage {
@@ -40,8 +40,7 @@ async fn closed_terminal_signs_nothing_and_is_neither_unfrozen_nor_enrolled_agai
     let (card, paid, payment) = stage.paid_by_card("500").await;
     let at = format!("/v1/admin/terminals/{}", terminal.id);
     // A code that was issued before the close enrols nothing after it.
-    let issue = Call::post(&format!("{at}/enrolment"), &world.operator.who, &json!({})).key(new_key());
-    let code = world.api.settle(&issue).await.good().text("/code");
+    let code = approvals::issued(world, &format!("{at}/enrolment")).await.text("/code");
     let close = world.closes_terminal(&terminal.id);
     let closed = world.api.settle(&close).await.good();
     assert_eq!(closed.text("/status"), "closed");
@@ -69,7 +68,7 @@ async fn closed_terminal_signs_nothing_and_is_neither_unfrozen_nor_enrolled_agai
         shops::assigns(merchant, &terminal.id, &shop),
     ];
     for call in refused {
-        let answer = world.api.settle(&call).await;
+        let answer = world.executes(&call).await;
         assert_eq!(answer.code().unwrap_or_default(), "wrong_state", "{call:?}: {answer:?}");
     }
     // The payment can still be refunded by the merchant.

@@ -181,7 +181,7 @@ async fn send_requests(
     ];
     let mut answers = Vec::new();
     for (name, call) in calls {
-        let answer = world.api.settle(&call).await;
+        let answer = world.executes(&call).await;
         assert!(answer.status < 500, "{name}: {answer:?}");
         answers.push((name.to_owned(), answer));
     }

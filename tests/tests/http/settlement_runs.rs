@@ -28,11 +28,10 @@ async fn merchants_schedule_is_set_shown_and_cleared() {
     let shown = async || world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
     assert_eq!(shown().await.get("settlement_schedule"), None);
     for schedule in [WEEKLY, "monthly:month_end next_month:10:next", "by_hand"] {
-        let set = world.api.settle(&world.schedules(&merchant.id, Some(schedule))).await.good();
-        assert_eq!(set.text("/settlement_schedule"), schedule);
+        let _ = world.executes(&world.schedules(&merchant.id, Some(schedule))).await.good();
         assert_eq!(shown().await["settlement_schedule"], schedule);
     }
-    let _ = world.api.settle(&world.schedules(&merchant.id, None)).await.good();
+    let _ = world.executes(&world.schedules(&merchant.id, None)).await.good();
     assert_eq!(shown().await.get("settlement_schedule"), None);
     for wrong in ["", "daily", "monthly:31 bank_days:3", "weekly:friday"] {
         let refused =
@@ -44,7 +43,7 @@ async fn merchants_schedule_is_set_shown_and_cleared() {
     let _ = stranger.api.settle(&stranger.schedules(&merchant.id, Some(WEEKLY))).await.problem(404, "not_found");
     let trail = Call::get("/v1/admin/audit?limit=100", &world.operator.who);
     let trail = world.api.send(&trail).await.good().json().to_string();
-    assert_eq!(trail.matches(r#""settlement_schedule""#).count(), 4, "{trail}");
+    assert_eq!(trail.matches(r#""action":"settlement_schedule""#).count(), 4, "{trail}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -54,25 +53,26 @@ async fn run_by_hand_closes_once_for_a_day_and_never_for_an_earlier_one() {
     let customer = world.customer_with("300").await;
     let _ = world.api.settle(&customer.pays(&merchant, "300")).await.good();
     let _ = world.credit().await.expect("a run");
-    let _ = world.api.settle(&world.schedules(&merchant.id, Some(WEEKLY))).await.good();
+    let _ = world.executes(&world.schedules(&merchant.id, Some(WEEKLY))).await.good();
     let start = world.runs_settlements("2026-11-20");
-    let started = world.api.settle(&start).await.good();
-    assert_eq!((started.status, started.text("/status").as_str()), (201, "running"));
-    assert_eq!(world.api.settle(&start).await.body, started.body, "the stored response is replayed");
-    let run = started.text("/settlement_run_id");
+    let stored = world.api.settle(&start).await.good();
+    assert_eq!((stored.status, stored.text("/status").as_str()), (202, "pending"));
+    let run = world.executes(&start).await.good().text("/job_id");
+    assert_eq!(world.settlement_run(&run).await["status"], "running");
+    assert_eq!(world.api.settle(&start).await.body, stored.body, "the stored response is replayed");
     let view = run_to_the_end(&world, &run).await;
     assert_eq!((&view["status"], &view["opened"]), (&json!("finished"), &json!(1)), "{view}");
     assert_eq!((&view["reason"], &view["settlements"]["open"]), (&json!("set a day late"), &json!(1)), "{view}");
     // For the same day, and for the week before.
     for day in ["2026-11-20", "2026-11-13"] {
-        let again = world.api.settle(&world.runs_settlements(day)).await.good().text("/settlement_run_id");
+        let again = world.executes(&world.runs_settlements(day)).await.good().text("/job_id");
         let view = run_to_the_end(&world, &again).await;
         assert_eq!((&view["status"], &view["opened"], &view["skipped"]), (&json!("finished"), &json!(0), &json!(1)));
         let lines = world.settlement_run_merchants(&again, None, 100).await;
         assert_eq!(lines[0]["status"], "closed_before", "{day}");
     }
     // On a Thursday no schedule closes.
-    let other = world.api.settle(&world.runs_settlements("2026-11-19")).await.good().text("/settlement_run_id");
+    let other = world.executes(&world.runs_settlements("2026-11-19")).await.good().text("/job_id");
     let _ = run_to_the_end(&world, &other).await;
     assert_eq!(world.settlement_run_merchants(&other, None, 100).await, Vec::<Value>::new());
     assert_eq!(world.settlement_runs().await.len(), 4);
@@ -82,7 +82,7 @@ async fn run_by_hand_closes_once_for_a_day_and_never_for_an_earlier_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn run_refuses_bad_requests_and_names_what_is_wrong() {
     let (world, stranger) = (World::new("runs-bad").await, World::new("runs-stranger").await);
-    let run = world.api.settle(&world.runs_settlements("2026-11-20")).await.good().text("/settlement_run_id");
+    let run = world.executes(&world.runs_settlements("2026-11-20")).await.good().text("/job_id");
     let today = world.app.now().business_date().to_string();
     for wrong in [today.as_str(), "2999-01-01", "2026-11-31", "yesterday", ""] {
         let refused = world.api.settle(&world.runs_settlements(wrong)).await.problem(400, "invalid_request");

@@ -4,7 +4,7 @@ use ledger_local::clock;
 use ledger_local::credential::Credential;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_id;
-use ledger_tests::http::{Answer, Call, Who, World};
+use ledger_tests::http::{Answer, Call, Who, World, approvals};
 use reqwest::Method;
 use serde_json::json;
 
@@ -138,8 +138,8 @@ async fn signature_of_another_terminal_or_enrolment_is_refused() {
     world.books().await.unchanged_since(&before, "an earlier enrolment moved something");
     let _ = world.api.settle(&fresh.does("pay", &card, &json!({"amount": "100"}))).await.good();
     // The enrolment code works once; a repetition with the same public key gets the same answer.
-    let code =
-        world.operator(&format!("/v1/admin/terminals/{}/enrolment", terminal.id), &json!({})).await.text("/code");
+    let path = format!("/v1/admin/terminals/{}/enrolment", terminal.id);
+    let code = approvals::issued(world, &path).await.text("/code");
     let [one, another] = [(); 2].map(|()| Credential::key_pair().expect("a key pair").1);
     let answer_code = |code: &str, public_key: &str| {
         Call::post("/v1/terminal/enrolments", &Who::Anonymous, &json!({"code": code, "public_key": public_key}))

@@ -152,7 +152,8 @@ async fn others(stage: &Stage) -> Others {
     let approval = world.approval(&json!({"customer_id": customer.id}), "credit", "1").await;
     let adjustment = approval.path.split('/').nth(4).expect("an id").to_owned();
     let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": "1", "reason": "x"});
-    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let bulk = Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key());
+    let job = world.executes(&bulk).await.good().text("/job_id");
     let issue = Call::post("/v1/me/payment-code", &customer.who, &json!({})).key(new_key());
     let code = world.api.settle(&issue).await.good().text("/code");
     let topup = world.paid_topup(&customer, "1000").await;

@@ -4,7 +4,7 @@
 
 use futures::future::join_all;
 use ledger_core::migration::Model;
-use ledger_core::terms::TERMS_LEAD;
+use ledger_core::terms::{ApprovalTerms, TERMS_LEAD};
 use ledger_core::time::Timestamp;
 use ledger_tests::audit::text;
 use ledger_tests::http::approvals::{decides, required};
@@ -67,7 +67,8 @@ async fn terms_of_a_tenant_without_changes_are_version_1() {
 
 #[tokio::test]
 async fn change_without_approvals_is_scheduled_at_once_and_cancelled() {
-    let world = World::with_terms(host::shared(), "terms-at-once", |_| {}).await;
+    let world =
+        World::with_terms(host::shared(), "terms-at-once", |terms| terms.approvals = ApprovalTerms::NotRequired).await;
     let from = in_an_hour(&world);
     let request =
         post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.020", "card.pin_above": "3000"}), from));
@@ -105,7 +106,9 @@ async fn change_without_approvals_is_scheduled_at_once_and_cancelled() {
 
 #[tokio::test]
 async fn invalid_change_names_every_field_and_stores_nothing() {
-    let world = World::new("terms-invalid").await;
+    // There are no limits of grants without approvals.
+    let world =
+        World::with_terms(host::shared(), "terms-invalid", |terms| terms.approvals = ApprovalTerms::NotRequired).await;
     let before = world.books().await;
     let changes = json!({
         "points_rate": "5%", "card.cap": null, "spent_points": "keep", "hold_hours": "721", "colour": "red",
@@ -153,7 +156,7 @@ async fn payments_across_the_time_are_each_planned_under_one_version() {
     assert_eq!(first_answer.text("/points_earned"), "1");
     let from = world.app.now().plus(TERMS_LEAD + Duration::from_secs(2));
     let change = json!({"points_rate": "0.05", "co2.kg_per_yen": "0.03"});
-    let _ = world.api.settle(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
+    let _ = world.executes(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
     // Every cache has a time to be filled again, and the instant is a second away.
     clock.forward(TERMS_LEAD - Duration::from_secs(1));
     let payments: Vec<Call> = (0..120).map(|_| customer.pays(&merchant, "100")).collect();
@@ -183,7 +186,7 @@ async fn payments_across_the_time_are_each_planned_under_one_version() {
     let again = world.api.settle(&first).await;
     assert_eq!((again.stored(), again.replayed()), (first_answer.stored(), true));
     // The next change folds: the version in force becomes the attributes of the configuration.
-    let _ = world.api.settle(&post(CHANGES, &world.operator.who, &body(&change, from.plus(HOUR)))).await;
+    let _ = world.executes(&post(CHANGES, &world.operator.who, &body(&change, from.plus(HOUR)))).await;
     let just = world.app.now().plus(HOUR);
     let early = post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.04"}), just));
     let refused = world.api.settle(&early).await.problem(400, "wrong_state");
@@ -191,7 +194,8 @@ async fn payments_across_the_time_are_each_planned_under_one_version() {
     clock.forward(TERMS_LEAD);
     let from = world.app.now().plus(HOUR);
     let next = post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.04"}), from));
-    assert_eq!(world.api.settle(&next).await.good().json()["version"], 3);
+    let _ = world.executes(&next).await.good();
+    assert_eq!(self::versions(&world).await[0]["version"], 3);
     let paid = world.api.settle(&customer.pays(&merchant, "100")).await.good();
     assert_eq!((paid.text("/points_earned"), paid.text("/co2_kg")), ("5".to_owned(), "3".to_owned()));
     clock.forward(HOUR);
@@ -263,11 +267,8 @@ async fn change_is_requested_by_one_person_and_approved_by_another() {
 async fn cancellation_near_the_time_is_refused() {
     let (world, clock) = timed("terms-near", |_| {}).await;
     let from = in_an_hour(&world);
-    let _ = world
-        .api
-        .settle(&post(CHANGES, &world.operator.who, &body(&json!({"points_rate": "0.02"}), from)))
-        .await
-        .good();
+    let change = body(&json!({"points_rate": "0.02"}), from);
+    let _ = world.executes(&post(CHANGES, &world.operator.who, &change)).await.good();
     clock.forward(Duration::from_secs(55 * 60));
     let cancel = post(CANCELLATION, &world.operator.who, &json!({"version": 2}));
     let refused = world.api.settle(&cancel).await.problem(400, "wrong_state");
@@ -282,7 +283,7 @@ async fn limit_of_a_version_holds_from_its_time_and_accounts_may_have_their_own(
     let (merchant, customer) = (world.merchant().await, world.customer_with("20000").await);
     let from = in_an_hour(&world);
     let change = json!({"limits.customer.ECOPAY.pay_operation": "1000"});
-    let _ = world.api.settle(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
+    let _ = world.executes(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
     let _ = world.api.settle(&customer.pays(&merchant, "1001")).await.good();
     clock.forward(HOUR);
     let _ = world.api.settle(&customer.pays(&merchant, "1001")).await.problem(400, "limit_exceeded");
@@ -290,14 +291,14 @@ async fn limit_of_a_version_holds_from_its_time_and_accounts_may_have_their_own(
     let own = json!({
         "account": format!("customer:{}", customer.id), "asset": "ECOPAY", "limits": {"pay_operation": "3000"},
     });
-    let _ = world.api.settle(&post("/v1/admin/account-limits", &world.operator.who, &own)).await.good();
+    let _ = world.executes(&post("/v1/admin/account-limits", &world.operator.who, &own)).await.good();
     clock.forward(Duration::from_secs(61));
     let _ = world.api.settle(&customer.pays(&merchant, "3000")).await.good();
     // The next version keeps what accounts have of their own.
     clock.forward(TERMS_LEAD);
     let from = in_an_hour(&world);
     let change = json!({"limits.customer.ECOPAY.pay_operation": "500"});
-    let _ = world.api.settle(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
+    let _ = world.executes(&post(CHANGES, &world.operator.who, &body(&change, from))).await.good();
     clock.forward(HOUR);
     let _ = world.api.settle(&customer.pays(&merchant, "3000")).await.good();
     let stranger = world.customer_with("2000").await;

@@ -152,7 +152,7 @@ async fn preview_follows_the_own_limits_of_accounts() {
         let body = ledger_tests::http::account_limits::body(&format!("customer:{customer}"), "pay_day", to);
         Call::post("/v1/admin/account-limits", &world.operator.who, &body).key(new_key())
     };
-    let _ = world.api.settle(&own(&free.id, "4000")).await.good();
+    let _ = world.executes(&own(&free.id, "4000")).await.good();
     for (customer, amount) in [(&free, "3000"), (&bound, "900")] {
         let _ = world.api.settle(&customer.pays(merchant, amount)).await.good();
     }

@@ -13,11 +13,6 @@ async fn world(name: &str) -> World {
     World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
 }
 
-/// Starts a job; returns its id.
-async fn started(world: &World) -> String {
-    world.api.settle(&world.winds_down()).await.good().text("/wind_down_id")
-}
-
 /// Runs the worker until no job is running; returns the job.
 async fn run_to_the_end(world: &World, job: &str) -> Value {
     for _ in 0..20 {
@@ -52,7 +47,7 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
     let closed_before = world.customer().await;
     let _ = world.api.settle(&world.closes(&closed_before.id, false)).await.good();
 
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     assert_eq!(world.wind_down(&job).await["status"], "running");
     let view = run_to_the_end(&world, &job).await;
     assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(4), &json!(1)));
@@ -75,7 +70,7 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
 
     // Another job closes what was open, and lists that alone.
     let _ = world.api.settle(&shop.voids(&hold)).await.good();
-    let second = started(&world).await;
+    let second = world.started_winding_down().await;
     let view = run_to_the_end(&world, &second).await;
     assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished"), &json!(1), &json!(0)));
     let lines = world.wind_down_lines(&second, None, 20).await;
@@ -85,7 +80,7 @@ async fn wind_down_closes_what_it_can_and_lists_what_each_account_had() {
         listed["items"].as_array().expect("jobs").iter().filter_map(|job| job["wind_down_id"].as_str()).collect();
     assert_eq!(ids, [second.as_str(), job.as_str()]);
     // What was unclaimed is paid out or claimed.
-    let _ = world.api.settle(&world.pays_out(&of(&rich), "300")).await.good();
+    let _ = world.executes(&world.pays_out(&of(&rich), "300")).await.good();
     let books = world.check_books().await;
     assert_eq!(books.posted("unclaimed", "ECOPAY"), 540.into());
 }
@@ -95,7 +90,7 @@ async fn workers_and_jobs_at_once_close_each_account_once() {
     let world = world("wind-down-parallel").await;
     let customers = join_all((0..40).map(|_| world.customer_with("100"))).await;
     let cards = join_all((0..10).map(|at| world.card((at % 2 == 0).then_some(&customers[at]), "50"))).await;
-    let (one, other) = join(started(&world), started(&world)).await;
+    let (one, other) = join(world.started_winding_down(), world.started_winding_down()).await;
     let runs = join_all((0..6).map(|_| world.run_jobs())).await;
     // A run whose slice met another's is refused or ends early; it loses nothing.
     assert!(runs.iter().any(Result::is_ok), "{runs:?}");
@@ -126,7 +121,7 @@ async fn wind_down_raced_against_payments_and_transfers_leaves_every_yen_in_one_
     let pays: Vec<Call> = customers.iter().map(|customer| customer.pays(&shop, "100")).collect();
     let pairs = customers.iter().zip(customers.iter().cycle().skip(1));
     let sends: Vec<Call> = pairs.map(|(from, to)| from.sends(to, "50")).collect();
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     let traffic = join_all(pays.iter().chain(&sends).map(|call| world.api.settle(call)));
     let (answers, view) = join(traffic, run_to_the_end(&world, &job)).await;
     assert_eq!((&view["status"], &view["closed"]), (&json!("finished"), &json!(12)), "{view}");
@@ -145,7 +140,7 @@ async fn record_that_cannot_be_read_stays_open_and_the_others_are_closed() {
     let mut row = books.row(&format!("{}#card#{card}", world.tenant), "card").cloned().expect("a card");
     let _ = row.insert("state".to_owned(), dynamo::Value::S("odd".to_owned()));
     world.plant(row).await;
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     let view = run_to_the_end(&world, &job).await;
     assert_eq!((&view["status"], &view["closed"], &view["open"]), (&json!("finished_with_open"), &json!(1), &json!(1)));
     let lines = world.wind_down_lines(&job, None, 20).await;
@@ -157,7 +152,7 @@ async fn record_that_cannot_be_read_stays_open_and_the_others_are_closed() {
 async fn stopped_wind_down_closes_nothing_more() {
     let world = world("wind-down-stop").await;
     let customer = world.customer_with("300").await;
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     let stop = world.stops_winding_down(&job);
     let stopped = world.api.settle(&stop).await.good();
     assert_eq!(stopped.text("/status"), "stopped");
@@ -170,13 +165,13 @@ async fn stopped_wind_down_closes_nothing_more() {
     assert_eq!(world.wind_down_lines(&job, None, 20).await, Vec::<Value>::new());
     // A stop beside a run leaves a number of closed accounts that is that of the lines.
     let _ = join_all((0..30).map(|_| world.customer_with("10"))).await;
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     let stop = world.stops_winding_down(&job);
     let (run, _) = join(world.run_jobs(), world.api.settle(&stop)).await;
     let _ = run.expect("the run succeeds");
     let view = world.wind_down(&job).await;
     assert_eq!(view["closed"], json!(world.wind_down_lines(&job, None, 100).await.len()), "{view}");
-    let finished = run_to_the_end(&world, &started(&world).await).await;
+    let finished = run_to_the_end(&world, &world.started_winding_down().await).await;
     assert_eq!(finished["status"], "finished");
     let ended = world.wind_down(&job).await;
     assert_eq!(ended["closed"], view["closed"], "a stopped job goes on");
@@ -210,7 +205,7 @@ async fn wind_down_is_started_by_an_owner_and_approved_by_another_person() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wind_down_refuses_bad_requests_and_names_what_is_wrong() {
     let (world, stranger) = (world("wind-down-bad").await, self::world("wind-down-stranger").await);
-    let job = started(&world).await;
+    let job = world.started_winding_down().await;
     let get = |path: &str| Call::get(path, &world.operator.who);
     let lines = format!("/v1/admin/wind-downs/{job}/accounts");
     for query in ["status=done", "cursor=x", "limit=0", "limit=101", "page=2"] {

@@ -225,11 +225,11 @@ async fn reversal_by_the_operator_undoes_a_bonus_that_is_due_or_granted() {
         world.api.settle(&topup).await.good().text("/transaction_id")
     };
     let (early, late) = (loaded(&before).await, loaded(&after).await);
-    let _ = world.api.settle(&world.takes_back(&till, &early)).await.good();
+    let _ = world.executes(&world.takes_back(&till, &early)).await.good();
     shop.take("9000").await;
     assert_eq!(settled(&shop).await["status"], "paid");
     assert_eq!((granted(&shop).await, world.card_balance(&after).await), (1, "1100".to_owned()));
-    let reversed = world.api.settle(&world.takes_back(&till, &late)).await.good();
+    let reversed = world.executes(&world.takes_back(&till, &late)).await.good();
     assert_eq!(reversed.text("/amount"), "1000", "the cash, without the bonus");
     assert_eq!([world.card_balance(&before).await, world.card_balance(&after).await], ["0", "0"]);
     let books = world.check_books().await;

@@ -130,16 +130,16 @@ async fn counter_reverses_for_ten_minutes() {
     assert_eq!(room(&world, &counter).await, ["700", "300"]);
     // The operator may, of cash that is at the counter, and of a frozen counter too.
     let reversal = || world.takes_back(&counter, &loaded.text("/transaction_id"));
-    let _ = world.api.settle(&world.collects(&counter, "100")).await.good();
-    assert_eq!(code(&world.api.settle(&reversal()).await), is(400, "cash_not_outstanding"));
+    let _ = world.executes(&world.collects(&counter, "100")).await.good();
+    assert_eq!(code(&world.executes(&reversal()).await), is(400, "cash_not_outstanding"));
     let again = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "100"}));
     let _ = world.api.settle(&again).await.good();
     let frozen = json!({"status": "frozen", "reason": "lost"});
     world.change(&format!("/v1/admin/terminals/{}", counter.id), &frozen).await;
-    let _ = world.api.settle(&reversal()).await.good();
+    let _ = world.executes(&reversal()).await.good();
     assert_eq!(world.card_balance(&card).await, "0", "the bonus goes back too");
     assert_eq!(room(&world, &counter).await, ["900", "0"]);
-    assert_eq!(code(&world.api.settle(&reversal()).await), is(400, "wrong_state"));
+    assert_eq!(code(&world.executes(&reversal()).await), is(400, "wrong_state"));
     with(&world, entry, |_| {}).await;
     is_clean(&world).await;
 }
@@ -154,7 +154,7 @@ async fn owner_of_a_terminal_never_changes() {
     let again = open(json!({"terminal_id": counter.id, "merchant_id": merchant.id}));
     assert_eq!(code(&world.api.settle(&again).await), is(409, "already_exists"));
     let again = open(json!({"terminal_id": till.id, "kind": "counter"}));
-    assert_eq!(code(&world.api.settle(&again).await), is(409, "already_exists"));
+    assert_eq!(code(&world.executes(&again).await), is(409, "already_exists"));
     for wrong in [
         json!({"kind": "counter", "merchant_id": merchant.id}),
         json!({"kind": "till"}),
@@ -174,7 +174,7 @@ async fn owner_of_a_terminal_never_changes() {
     assert_eq!(world.api.send(&by_merchant).await.status, 401);
     let card = world.card(None, "0").await;
     let _ = load(&world, &till, &card, "300").await.good();
-    assert_eq!(code(&world.api.settle(&world.collects(&till, "300")).await), is(400, "wrong_state"));
+    assert_eq!(code(&world.executes(&world.collects(&till, "300")).await), is(400, "wrong_state"));
     let path = format!("/v1/admin/terminals/{}/cash-collections", new_id());
     let unknown = posts(&world, &path, &json!({"amount": "1", "reason": "slip"}));
     assert_eq!(world.api.settle(&unknown).await.status, 404);
@@ -199,29 +199,29 @@ async fn collected_cash_returns_room_once_and_never_more_than_is_outstanding() {
     assert_eq!(room(&world, &counter).await, ["0", "1000"]);
     assert_eq!(rooms(&world).await, ["1000", "0", "0"]);
 
-    let first = world.collects(&counter, "400");
+    let first = world.approving(&world.collects(&counter, "400")).await;
     let recorded = world.api.settle(&first).await.good();
     assert_eq!(world.api.settle(&first).await.good().body, recorded.body, "a replay");
     assert_eq!(room(&world, &counter).await, ["0", "600"]);
     assert_eq!(rooms(&world).await, ["1000", "400", "400"]);
     // 16 at once take what is outstanding, and no more.
     let collections: Vec<Call> = (0..16).map(|_| world.collects(&counter, "100")).collect();
-    let answers = join_all(collections.iter().map(|call| world.api.settle(call))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 6, "{answers:?}");
-    let refused = answers.iter().find(|answer| answer.status != 201).expect("a refusal");
+    let answers = world.executes_at_once(&collections).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 6, "{answers:?}");
+    let refused = answers.iter().find(|answer| answer.status != 200).expect("a refusal");
     assert_eq!(code(refused), is(400, "cash_not_outstanding"));
     assert_eq!(room(&world, &counter).await, ["0", "0"]);
     assert_eq!(rooms(&world).await, ["1000", "1000", "1000"], "the ceiling does not change");
     // The room is allotted again.
     let path = format!("/v1/admin/terminals/{}/cash-room", counter.id);
     let allot = |amount: &str| posts(&world, &path, &json!({"allot": amount}));
-    assert_eq!(code(&world.api.settle(&allot("1001")).await), is(400, "cash_room_exceeded"));
-    let _ = world.api.settle(&allot("1000")).await.good();
+    assert_eq!(code(&world.executes(&allot("1001")).await), is(400, "cash_room_exceeded"));
+    let _ = world.executes(&allot("1000")).await.good();
     let _ = load(&world, &counter, &cards[0], "100").await.good();
     assert_eq!(room(&world, &counter).await, ["900", "100"]);
     // A frozen counter's cash is collected, and it takes none.
     world.change(&format!("/v1/admin/terminals/{}", counter.id), &json!({"status": "frozen", "reason": "lost"})).await;
-    let _ = world.api.settle(&world.collects(&counter, "100")).await.good();
+    let _ = world.executes(&world.collects(&counter, "100")).await.good();
     is_clean(&world).await;
 }
 
@@ -233,7 +233,7 @@ async fn collection_survives_a_fault_at_every_write() {
     for fault in [Fault::Refused, Fault::AnswerCut] {
         let counter = world.counter("1000").await;
         let topup = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
-        for call in [topup, world.collects(&counter, "200")] {
+        for call in [topup, world.approving(&world.collects(&counter, "200")).await] {
             shop.tap.next_writes([Some(fault.clone())]);
             let _ = world.api.send(&call).await;
             shop.tap.forget_faults();
@@ -293,7 +293,7 @@ async fn planted_breaks_of_counters_are_found() {
     let counter = world.counter("1000").await;
     let card = world.card(None, "0").await;
     let _ = load(&world, &counter, &card, "300").await.good();
-    let _ = world.api.settle(&world.collects(&counter, "100")).await.good();
+    let _ = world.executes(&world.collects(&counter, "100")).await.good();
     let books = world.check_books().await;
     let broken = async |row: &ledger_core::dynamo::Item, name: &str, value: Option<&str>, subject: &str| {
         with(&world, row, |row| match value {

@@ -62,7 +62,7 @@ async fn data_of_a_customer_has_profile_balances_cards_and_transactions() {
     let fresh = world.card(None, "0").await;
     let body = json!({"new_card_id": fresh, "reason": "lost"});
     let replace = Call::post(&format!("/v1/admin/cards/{}/replace", town.card), &world.operator.who, &body);
-    let _ = world.api.settle(&replace.key(new_key())).await.good();
+    let _ = world.executes(&replace.key(new_key())).await.good();
     let replaced: Value = serde_json::from_str(&world.fetched(&content).await).expect("JSON");
     let cards: Vec<_> = replaced["cards"].as_array().expect("cards").iter().map(|of| &of["card"]).collect();
     let shown: Vec<_> = cards.iter().map(|card| (card["card_id"].as_str(), card["status"].as_str())).collect();

@@ -1,7 +1,7 @@
 //! Changed addresses are announced, and the previous ones can be read for a time.
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::{ApprovalTerms, RecordVersion, TenantTerms};
 use ledger_tests::http::approvals::required;
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::world::{new_id, new_key};
@@ -128,7 +128,9 @@ async fn operator_who_changes_a_contact_is_announced_and_reading_it_is_recorded(
 
 #[tokio::test]
 async fn changed_destination_is_announced_with_the_time_from_which_it_is_paid() {
-    let (world, tap) = (World::alone("notices-destination").await, EventTap::default());
+    let without = |terms: &mut TenantTerms| terms.approvals = ApprovalTerms::NotRequired;
+    let world = World::with_terms(Host::fresh(), "notices-destination", without).await;
+    let tap = EventTap::default();
     let shop = world.merchant().await;
     world.change(&format!("/v1/admin/merchants/{}", shop.id), &json!({"name": "Aoba Tea"})).await;
     world.change(&format!("/v1/admin/merchants/{}", shop.id), &settling::destination()).await;

@@ -121,7 +121,7 @@ async fn refunds_of_a_years_payments_in_parallel_stop_at_the_ceiling() {
         &world.operator.who,
         &json!({"ceiling": "100"}),
     );
-    let _ = world.api.settle(&lowered.key(new_key())).await.good();
+    let _ = world.executes(&lowered.key(new_key())).await.good();
     assert_eq!(refund_room(world, merchant).await, ["100", "100", "0"]);
     is_clean(world).await;
 }
@@ -135,8 +135,8 @@ async fn ceiling_is_not_set_below_what_is_outstanding() {
     shop.refund(&payment, "700").await;
     let path = format!("/v1/admin/merchants/{}/refund-room", merchant.id);
     let lower = |ceiling: &str| Call::post(&path, &world.operator.who, &json!({ "ceiling": ceiling })).key(new_key());
-    assert_eq!(code(&world.api.settle(&lower("699")).await), exceeded());
-    let _ = world.api.settle(&lower("700")).await.good();
+    assert_eq!(code(&world.executes(&lower("699")).await), exceeded());
+    let _ = world.executes(&lower("700")).await.good();
     assert_eq!(refund_room(world, merchant).await, ["700", "0", "700"]);
     let unknown = format!("/v1/admin/merchants/{}/refund-room", ledger_tests::http::world::new_id());
     let lower = Call::post(&unknown, &world.operator.who, &json!({"ceiling": "1"})).key(new_key());
@@ -185,9 +185,9 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
     let payment = shop.take("5000").await;
     shop.refund(&payment, "100").await;
     assert_eq!(code(&world.api.settle(&merchant.refunds(&payment, "1")).await), exceeded());
-    let call = world.refunds_for(&merchant.id, &payment, "2000");
+    let call = world.approving(&world.refunds_for(&merchant.id, &payment, "2000")).await;
     let refunded = world.api.settle(&call).await.good();
-    assert_eq!(refunded.status, 201, "{refunded:?}");
+    assert_eq!(refunded.status, 200, "{refunded:?}");
     let again = world.api.settle(&call).await;
     assert_eq!((again.stored(), again.replayed()), (refunded.stored(), true));
     assert_eq!(refund_room(world, merchant).await, ["100", "-2000", "2100"]);
@@ -201,9 +201,9 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
 
     // The merchant was paid for it, and owes what 16 at once refund of the rest.
     let calls: Vec<Call> = (0..16).map(|_| world.refunds_for(&merchant.id, &payment, "1000")).collect();
-    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 2, "{answers:?}");
-    let refused = answers.iter().find(|answer| answer.status != 201).expect("a refusal");
+    let answers = world.executes_at_once(&calls).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 2, "{answers:?}");
+    let refused = answers.iter().find(|answer| answer.status != 200).expect("a refusal");
     assert_eq!(code(refused), (400, "over_refund".to_owned()));
     assert_eq!(refund_room(world, merchant).await, ["100", "-1900", "2000"]);
     let carried = settled(&shop).await;

@@ -67,7 +67,7 @@ async fn one_run_closes_all_merchants_and_names_those_that_it_cannot() {
     let shop = Settling::scheduled("runs-all", MONTHLY).await;
     let world = &shop.world;
     let set = async |merchant: &Merchant, schedule: &str| {
-        let _ = world.api.settle(&world.schedules(&merchant.id, Some(schedule))).await.good();
+        let _ = world.executes(&world.schedules(&merchant.id, Some(schedule))).await.good();
     };
     let good = join_all((0..22).map(|_| async { paid(world, payable(world).await, "1000").await })).await;
     let nowhere = paid(world, world.merchant().await, "1000").await;
@@ -236,13 +236,13 @@ async fn merchant_whose_payment_day_is_not_known_is_named_and_the_others_are_clo
     let world = &shop.world;
     shop.take("1000").await;
     let sooner = paid(world, payable(world).await, "1000").await;
-    let _ = shop.good(&world.schedules(&sooner.id, Some("weekly:tuesday bank_days:2"))).await;
+    let _ = world.executes(&world.schedules(&sooner.id, Some("weekly:tuesday bank_days:2"))).await.good();
     shop.credit().await;
     at(&shop, "2027-11-29T15:15:00Z");
     let _ = shop.run_jobs().await.expect("the run succeeds");
     // The sixtieth bank day after 30 November is past the list, the second is not.
     at(&shop, "2027-11-30T15:15:00Z");
-    let _ = shop.good(&world.schedules(&shop.merchant.id, Some("monthly:month_end bank_days:60"))).await;
+    let _ = world.executes(&world.schedules(&shop.merchant.id, Some("monthly:month_end bank_days:60"))).await.good();
     let run = run_to_the_end(&shop).await;
     assert_eq!((text(&run, "status"), &run["opened"]), ("finished_with_stuck", &json!(1)), "{run}");
     let lines = world.settlement_run_merchants(text(&run, "settlement_run_id"), None, 100).await;
@@ -288,7 +288,7 @@ async fn run_that_cannot_go_on_does_not_stop_the_others() {
     let world = &shop.world;
     shop.take("1000").await;
     shop.credit().await;
-    let start = async |day: &str| shop.good(&world.runs_settlements(day)).await.text("/settlement_run_id");
+    let start = async |day: &str| world.executes(&world.runs_settlements(day)).await.good().text("/job_id");
     let (broken, other) = (start("2026-11-13").await, start("2026-11-20").await);
     let running = world.settlement_run(&other).await;
     assert_eq!((text(&running, "status"), &running["settlements"]["is_complete"]), ("running", &json!(false)));

@@ -15,7 +15,7 @@ async fn each_account_is_closed_once_with_a_fault_at_every_write() {
         for nth in share::writes() {
             let owner = world.customer_with("300").await;
             let card = world.card(Some(&owner), "50").await;
-            let job = world.api.settle(&world.winds_down()).await.good().text("/wind_down_id");
+            let job = world.started_winding_down().await;
             shop.tap.next_writes(std::iter::repeat_n(None, nth).chain([Some(fault.clone())]));
             let _ = shop.run_jobs().await;
             let missed = shop.tap.faults_left();

@@ -13,7 +13,7 @@ use ledger_tests::http::psp_tap::Mishap;
 use ledger_tests::http::settling::{self, local_settler};
 use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, shops};
+use ledger_tests::http::{Call, Customer, Host, Merchant, Who, World, assets, shops};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ const LATER: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// Everything of a tenant with split records.
 pub(crate) async fn everything() {
-    let world = World::with_terms(Host::fresh(), "driven", |_| {}).await;
+    let world = World::with_terms(Host::fresh(), "driven", assets::with_spring).await;
     // Deliveries are held so that their number and time are fixed.
     world.hold_deliveries().await;
     warm_up(&world).await;
@@ -69,6 +69,10 @@ pub(crate) async fn traffic(stage: &Stage) {
         let prepared = endpoint.prepare(stage).await;
         let answer = stage.world.api.settle(&prepared.call).await;
         assert_eq!(answer.status, prepared.status, "{endpoint:?}: {answer:?}");
+        // What was stored is executed by its approval.
+        if answer.status == 202 {
+            let _ = stage.world.executes(&prepared.call).await.good();
+        }
     }
     views(stage).await;
     points(stage).await;
@@ -111,7 +115,11 @@ async fn views(stage: &Stage) {
     let approve = world.approval(&json!({"customer_id": customer.id}), "credit", "1").await;
     let adjustment = approve.path.strip_suffix("/approve").expect("a decision").to_owned();
     let bulk = json!({"customer_ids": [customer.id], "asset": "POINT", "amount": "5", "reason": "thanks"});
-    let job = world.operator("/v1/admin/grants", &bulk).await.text("/job_id");
+    let job = world
+        .executes(&Call::post("/v1/admin/grants", &world.operator.who, &bulk).key(new_key()))
+        .await
+        .good()
+        .text("/job_id");
     let view = async |path: String, who: &Who| {
         let _ = world.api.send(&Call::get(&path, who)).await.good();
     };
@@ -184,7 +192,7 @@ async fn views(stage: &Stage) {
     let batch = Endpoint::CardBatch.prepare(stage).await.call;
     let batch = world.api.settle(&batch).await.good().text("/batch_id");
     view(format!("/v1/admin/card-batches/{batch}"), staff).await;
-    let run = world.api.settle(&world.runs_settlements("2026-11-20")).await.good().text("/settlement_run_id");
+    let run = world.executes(&world.runs_settlements("2026-11-20")).await.good().text("/job_id");
     let _ = world.settlement_run(&run).await;
     let _ = world.settlement_run_merchants(&run, None, 20).await;
     view("/v1/admin/terminals".to_owned(), staff).await;
@@ -193,7 +201,7 @@ async fn views(stage: &Stage) {
     // Customers of a tenant in migration are in no lists.
     if !is_migrating(world).await {
         spent_points(stage).await;
-        let job = world.api.settle(&world.winds_down()).await.good().text("/wind_down_id");
+        let job = world.started_winding_down().await;
         let _ = world.wind_down(&job).await;
         let _ = world.wind_down_lines(&job, None, 20).await;
         view(format!("/v1/admin/customers/{}/file", customer.id), staff).await;
@@ -254,8 +262,7 @@ async fn changed_contact(world: &World, customer: &Customer) -> String {
 /// A settlement that is started, compensated and listed.
 async fn settlements(stage: &Stage) {
     let Stage { world, .. } = stage;
-    let merchant = world.merchant().await;
-    world.change(&format!("/v1/admin/merchants/{}", merchant.id), &settling::destination()).await;
+    let merchant = settling::payable(world).await;
     let customer = world.customer_with("1000").await;
     let _ = world.api.settle(&customer.pays(&merchant, "1000")).await.good();
     let _ = world.credit().await.expect("the run succeeds");

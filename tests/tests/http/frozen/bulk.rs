@@ -18,7 +18,8 @@ const EXPIRED: &str = "2020-01-01T00:00:00.000Z";
 
 async fn bulk(world: &World, ids: &[&str], asset: &str) -> String {
     let body = json!({"customer_ids": ids, "asset": asset, "amount": "25", "reason": "campaign"});
-    world.operator("/v1/admin/grants", &body).await.text("/job_id")
+    let grant = Call::post("/v1/admin/grants", &world.operator.who, &body).key(new_key());
+    world.executes(&grant).await.good().text("/job_id")
 }
 
 /// The job's status, the number of customers done, and all failures.
@@ -73,7 +74,7 @@ async fn customer_with_unreadable_legacy_record_fails_alone() {
         wrong.requests_code(),
         wrong.tops_up("300"),
     ] {
-        let answer = world.api.settle(&call).await;
+        let answer = world.executes(&call).await;
         assert_eq!((answer.status, answer.code().as_deref()), (400, Some("legacy_record_unreadable")), "{call:?}");
     }
 }

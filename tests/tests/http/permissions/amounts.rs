@@ -2,23 +2,23 @@
 
 use futures::future::join_all;
 use ledger_core::limits::{Holder, LimitChange};
-use ledger_core::money::{Asset, AssetSpec};
-use ledger_core::terms::StaffSource;
+use ledger_core::money::{Amount, Asset, AssetSpec};
+use ledger_core::terms::{ApprovalTerms, GrantLimits};
 use ledger_tests::audit::number;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Merchant, Who, World, host, staff};
 use ledger_tests::limits::limits;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// A tenant whose managers refund at most 500 yen at once and 1,000 a day, and whose treasurers grant at most 300 points
 /// a day.
-async fn world(tenant: &str) -> World {
+async fn world(tenant: &str, approvals: ApprovalTerms) -> World {
     let of_points = LimitChange::parse(Holder::Treasurer, &AssetSpec::POINT, "grant_day=300").unwrap();
     let limits = limits(&[("merchant_manager", "refund_operation=500"), ("merchant_manager", "refund_day=1000")]);
     let limits = limits.with(Holder::Treasurer, &Asset::Point, &of_points);
     let world = World::with_terms(host::shared(), tenant, |terms| {
-        terms.staff = StaffSource::Records;
-        terms.limits = Some(limits.clone());
+        (terms.limits, terms.approvals) = (Some(limits.clone()), approvals.clone());
     });
     world.await
 }
@@ -57,7 +57,7 @@ async fn counted(world: &World, partition: &str, member: &str, kind: &str) -> St
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_small_refunds_in_parallel_end_at_the_limit_of_the_role() {
-    let world = world("amounts-refunds").await;
+    let world = world("amounts-refunds", ApprovalTerms::Required(GrantLimits::default())).await;
     staff::with_owners(&world).await;
     let shop = staff::owned_merchant(&world).await;
     let (id, manager) = staff::shop_member(&world, &shop, "manager").await;
@@ -84,9 +84,10 @@ async fn many_small_refunds_in_parallel_end_at_the_limit_of_the_role() {
     assert_eq!(counted(&world, &partition, &id, "refund").await, "1000");
 }
 
+/// In a tenant without approvals, where one person grants to many.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn grants_to_one_and_to_many_count_together() {
-    let world = world("amounts-grants").await;
+    let world = world("amounts-grants", ApprovalTerms::NotRequired).await;
     let (id, treasurer) = staff::member(&world, "treasurer").await;
     let customers = [world.customer().await.id, world.customer().await.id];
     let one =
@@ -107,4 +108,34 @@ async fn grants_to_one_and_to_many_count_together() {
     let _ = world.api.settle(&grant(&treasurer, &one("31"))).await.problem(400, "limit_exceeded");
     let _ = world.api.settle(&grant(&treasurer, &one("30"))).await.good();
     assert_eq!(counted(&world, "tenant#root", &id, "grant").await, "300");
+}
+
+/// A grant that another person approved is not counted: two people have seen it. What the member grants alone is counted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn grants_that_take_two_people_are_not_counted_and_those_of_one_person_are() {
+    let most = Amount::parse(&AssetSpec::POINT, "100").unwrap();
+    let approvals = ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, most)])));
+    let world = world("amounts-two-people", approvals).await;
+    let (id, treasurer) = staff::member(&world, "treasurer").await;
+    let customers = [world.customer().await, world.customer().await];
+    let ids = customers.each_ref().map(|customer| customer.id.as_str());
+    let one = |points: &str| {
+        grant(&treasurer, &json!({"customer_id": ids[0], "asset": "POINT", "amount": points, "reason": "spring"}))
+    };
+    let many = json!({"customer_ids": ids, "asset": "POINT", "amount": "151", "reason": "spring"});
+    for above in [one("301"), grant(&treasurer, &many)] {
+        let approve = world.approving(&above).await;
+        let _ = world.api.settle(&approve.clone().by(&treasurer)).await.problem(403, "permission_missing");
+        let _ = world.api.settle(&approve).await.good();
+    }
+    let alone: Vec<Call> = (0..8).map(|_| one("100")).collect();
+    let answers = join_all(alone.iter().map(|call| world.api.settle(call))).await;
+    assert_eq!(done(&answers), 3, "{answers:?}");
+    assert_eq!(counted(&world, "tenant#root", &id, "grant").await, "300");
+    let _ = world.api.settle(&one("1")).await.problem(400, "limit_exceeded");
+    let _ = world.executes(&one("101")).await.good();
+    assert_eq!(counted(&world, "tenant#root", &id, "grant").await, "300");
+    let _ = world.run_jobs().await.expect("the run succeeds");
+    let points = [world.balance(&customers[0], "POINT").await, world.balance(&customers[1], "POINT").await];
+    assert_eq!(points, ["853", "151"]);
 }

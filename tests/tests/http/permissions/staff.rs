@@ -3,7 +3,7 @@
 
 use futures::future::join_all;
 use ledger_core::staff::DENIALS_PER_HOUR_MAX;
-use ledger_core::terms::{StaffSource, TenantTerms};
+use ledger_core::terms::{ApprovalTerms, StaffSource, TenantTerms};
 use ledger_runtime::metrics::Metric;
 use ledger_tests::audit::{number, text};
 use ledger_tests::http::topup_rig::Rig;
@@ -39,10 +39,11 @@ async fn demoted_members_retry_is_refused_and_its_answer_stays() {
     let (id, who) = staff::member(&world, "treasurer").await;
     let call = grant(&customer.id, &who);
     let first = world.api.settle(&call).await.good();
-    let _ = world.api.settle(&patch(&world, &id, &json!({"roles": ["viewer"]}))).await.good();
+    let _ = world.executes(&call).await.good();
+    let _ = world.executes(&patch(&world, &id, &json!({"roles": ["viewer"]}))).await.good();
     let refused = world.api.send(&call).await.problem(403, "permission_missing");
     assert!(!refused.replayed() && refused.text("/permission") == "grants.issue");
-    let _ = world.api.settle(&patch(&world, &id, &json!({"roles": ["treasurer"]}))).await.good();
+    let _ = world.executes(&patch(&world, &id, &json!({"roles": ["treasurer"]}))).await.good();
     let again = world.api.settle(&call).await;
     assert!(again.replayed());
     assert_eq!(again.stored(), first.stored());
@@ -125,9 +126,9 @@ async fn person_has_one_record_and_adds_no_role_to_it() {
     let (id, _) = staff::member(&world, "viewer").await;
     let invite = |body: &Value| Call::post("/v1/admin/staff", &world.operator.who, body).key(new_key());
     let same_id = json!({"staff_id": id, "email": staff::email_of(&new_id()), "roles": ["owner"]});
-    let _ = world.api.settle(&invite(&same_id)).await.problem(409, "already_exists");
+    let _ = world.executes(&invite(&same_id)).await.problem(409, "already_exists");
     let same_person = json!({"staff_id": new_id(), "email": staff::email_of(&id).to_uppercase(), "roles": ["owner"]});
-    let _ = world.api.settle(&invite(&same_person)).await.problem(409, "already_exists");
+    let _ = world.executes(&invite(&same_person)).await.problem(409, "already_exists");
     // An owner has every role's permissions, and still adds no role to their own record.
     let own = patch(&world, &world.operator.id, &json!({"roles": ["owner", "auditor"]}));
     let _ = world.api.settle(&own).await.problem(403, "four_eyes_required");
@@ -163,7 +164,7 @@ async fn merchant_keeps_an_owner_and_gets_its_first_one_once() {
         &world.operator.who,
         &staff::person(&new_id()),
     );
-    let _ = world.api.settle(&again.clone().key(new_key())).await.problem(409, "already_exists");
+    let _ = world.executes(&again.clone().key(new_key())).await.problem(409, "already_exists");
     let missing = again.at(format!("/v1/admin/merchants/{}/staff", new_id())).key(new_key());
     let _ = world.api.settle(&missing).await.problem(404, "not_found");
     let list = world.api.send(&Call::get("/v1/merchant/staff", &merchant.who)).await.good().json();
@@ -197,7 +198,10 @@ async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
 /// A tenant that was open before there were records is as before until its records decide.
 #[tokio::test]
 async fn token_permits_everything_until_the_records_decide() {
-    let world = World::with_terms(host::shared(), "before-records", |terms| terms.staff = StaffSource::Tokens).await;
+    let world = World::with_terms(host::shared(), "before-records", |terms| {
+        (terms.staff, terms.approvals) = (StaffSource::Tokens, ApprovalTerms::NotRequired);
+    })
+    .await;
     let stranger = world.token("admin", &new_id(), None).await;
     let _ = world.api.send(&Call::get("/v1/admin/audit", &stranger)).await.good();
     // Without a record the person manages no staff even then.

@@ -1,6 +1,6 @@
 use ledger_core::settlements::{Outcome, Task};
 use ledger_runtime::settlement::Ended;
-use ledger_tests::http::settling::Settling;
+use ledger_tests::http::settling::{self, Settling};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World};
 use serde_json::json;
@@ -11,7 +11,7 @@ async fn second_open_settlement_is_refused_and_merchants_list_their_own() {
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
-    let _ = shop.world.api.settle(&shop.closing()).await.problem(409, "already_exists");
+    let _ = shop.world.executes(&shop.closing()).await.problem(409, "already_exists");
     assert_eq!(shop.walk(&at).await, Ended::Over);
     let next = shop.close().await;
     let list = |cursor: &str| {
@@ -54,10 +54,10 @@ async fn period_without_payout_destination_is_not_closed() {
         let patch = Call::patch(&path, &world.operator.who, &json!({"payout_destination": wrong})).key(new_key());
         let _ = world.api.settle(&patch).await.problem(400, "invalid_request");
     }
-    world.change(&path, &json!({"payout_destination": account})).await;
+    settling::pays_to(&world, &merchant, &json!({"payout_destination": account})).await;
     let shown = world.api.send(&Call::get(&path, &world.operator.who)).await.good();
     assert_eq!(shown.text("/payout_destination"), "0009-123-****567");
-    let _ = world.api.settle(&close()).await.good();
+    let _ = world.executes(&close()).await.good();
 }
 
 #[tokio::test]

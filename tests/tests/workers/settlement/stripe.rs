@@ -275,7 +275,7 @@ async fn stripe_settlement_needs_a_tenant_with_stripe() {
         let patch = Call::patch(&path, &world.operator.who, &json!({"payout_destination": wrong})).key(new_key());
         let _ = world.api.settle(&patch).await.problem(400, "invalid_request");
     }
-    world.change(&path, &settling::registered()).await;
+    settling::pays_to(&world, &merchant, &settling::registered()).await;
     let close = Call::post("/v1/admin/settlements", &world.operator.who, &json!({"merchant_id": merchant.id}));
     let refused = world.api.settle(&close.key(new_key())).await.problem(400, "invalid_request");
     assert!(format!("{refused:?}").contains("Stripe"), "{refused:?}");
