@@ -126,7 +126,7 @@ def merged(value, patch):
 
 def world_of(vector: dict) -> list[dict]:
     """The table's items before a vector's request. Every balance has the time of its last change."""
-    items = {item["uuid"]["S"] + item["type"]["S"]: item for item in merged(WORLD, vector["given"]).values()}
+    items = {item["uuid"]["S"] + item["type"]["S"]: item for item in merged(WORLD, vector.get("given", {})).values()}
     changed = {"updated_at": {"S": "2026-11-21T03:00:00.000Z"}}
     return [{**item, **(changed if item["type"]["S"].startswith("BALANCE#") else {})} for item in items.values()]
 

@@ -7,7 +7,6 @@ use std::process::Command;
 fn function_without_its_environment_says_so_and_ends() {
     let binaries = [
         env!("CARGO_BIN_EXE_admin"),
-        env!("CARGO_BIN_EXE_crediting"),
         env!("CARGO_BIN_EXE_customer"),
         env!("CARGO_BIN_EXE_jobs"),
         env!("CARGO_BIN_EXE_merchant"),

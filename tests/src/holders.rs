@@ -1,8 +1,7 @@
 //! The lease holder that a record names: the state of a worker that took the lease before the test begins.
 
-use ledger_core::crediting::{CreditedMerchant, Crediting};
 use ledger_core::idempotency::{Flight, Phase};
-use ledger_core::ids::{MerchantId, Tenant};
+use ledger_core::ids::Tenant;
 use ledger_core::lease::{Holder, Leased};
 use ledger_core::previews::{Preview, PreviewState};
 use ledger_core::reconcile::run::{Run, RunState};
@@ -44,19 +43,4 @@ pub fn of_run(tenant: &Tenant, run: &Run, now: Timestamp) -> Leased<Run> {
 pub fn of_preview(tenant: &Tenant, preview: &Preview, now: Timestamp) -> Leased<Preview> {
     let earlier = Preview { holder: before(preview.holder.fence), state: PreviewState::Requested, ..preview.clone() };
     earlier.take(tenant, now).expect("a form").expect("the lease is free").0
-}
-
-/// The lease holder of a merchant with this fencing token, who has read that this period is open.
-///
-/// # Panics
-/// If the lease cannot be taken.
-#[must_use]
-pub fn of_merchant(
-    tenant: &Tenant,
-    merchant: MerchantId,
-    (fence, period): (i64, u32),
-    now: Timestamp,
-) -> Leased<CreditedMerchant> {
-    let earlier = Crediting { holder: before(fence), version: 0, period };
-    CreditedMerchant::take(tenant, merchant, Some(&earlier), now).expect("a form").expect("the lease is free").0
 }

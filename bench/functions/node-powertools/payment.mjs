@@ -1,6 +1,6 @@
 // The payment's rules, the items that its transaction writes, and the balances.
 //
-// The attributes, expressions and conditions are those of `golden/v1/pay/records-2-*.json`. It takes payments in ECOPAY
+// The attributes, expressions and conditions are those of `golden/v1/pay/*.json`. It takes payments in ECOPAY
 // with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
 // rate.
 
@@ -62,7 +62,7 @@ const customerPartition = (tenant, customer) => `${tenant}#customer#${customer}`
 const text = (value) => ({ S: value });
 const number = (value) => ({ N: String(value) });
 
-/** The payment's items in the order of `golden/v1/pay/records-2-money.json`, and its response. */
+/** The payment's items in the order of `golden/v1/pay/money.json`, and its response. */
 export async function plan({ tenant, customer, key, request }) {
   const terms = await cachedItem(`${tenant}#tenant#root`, 'CONFIG');
   if (!terms) throw new Problem('tenant_unknown');
@@ -109,9 +109,6 @@ export async function plan({ tenant, customer, key, request }) {
     updated_at: text(at),
     owner_pk: text(`${owner}#${shard}`),
     owner_sk: text(paymentId),
-    due_pk: text(`${tenant}#due#credit#${request.merchant}#${shard}`),
-    due_sk: text(paymentId),
-    merchant_delta: { M: Object.fromEntries(paid.map(([asset, value]) => [asset, number(value)])) },
     ...(earned ? { points_earned: number(earned) } : {}),
   };
   for (const [asset, value] of paid) {
@@ -129,7 +126,8 @@ export async function plan({ tenant, customer, key, request }) {
     co2_source: terms.co2_source,
     co2_version: terms.co2_version,
     postings: { L: postings },
-    due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
+    credited_by: text('seal'),
+    due_pk: text(`${tenant}#due#publish_credit#${shardOf(transactionId, terms.due_shards.N)}`),
     due_sk: text(transactionId),
   };
   // The payment counts in the customer's totals beside the first balance that it changes.

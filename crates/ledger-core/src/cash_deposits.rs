@@ -46,21 +46,9 @@ pub struct CashDepositReceipt {
 }
 
 /// Builds the deposit's transaction: the journal entry, an audit record, and a check that the merchant exists.
-///
-/// # Errors
-/// [`PlanRefusal`] if the tenant writes records whose seals credit no merchant.
-pub fn plan(
-    command: &CashDeposit<'_>,
-    terms: &TenantTerms,
-    cx: &Context,
-) -> Result<Planned<CashDepositReceipt>, PlanRefusal> {
+#[must_use]
+pub fn plan(command: &CashDeposit<'_>, terms: &TenantTerms, cx: &Context) -> Planned<CashDepositReceipt> {
     let CashDeposit { tenant, actor, merchant, amount, reason } = command;
-    if !terms.records.credits_when_sealed() {
-        return Err(PlanRefusal::Invalid {
-            field: "merchant_id",
-            why: "is of a tenant whose seals credit no merchant",
-        });
-    }
     let account = Account::Merchant(*merchant);
     let items = vec![
         TransactItem::check(Role::Profile, Partition::merchant(tenant, *merchant).profile(), vec![exists()]),
@@ -76,7 +64,7 @@ pub fn plan(
         amount: (*amount).clone(),
         created_at: cx.now,
     };
-    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    Planned { draft: Draft { entry: Some(entry), items }, receipt }
 }
 
 /// The reversal of a deposit.
@@ -121,7 +109,7 @@ pub fn amount_of(deposit: &JournalEntry, merchant: MerchantId) -> Option<Amount>
 /// with `WrongState` if it was taken back before.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the entry is no deposit of the merchant, or the tenant's seals credit no merchant.
+/// [`PlanRefusal`] if the entry is no deposit of the merchant.
 pub fn plan_reversal(
     command: &CashDepositReversal<'_>,
     terms: &TenantTerms,
@@ -129,10 +117,6 @@ pub fn plan_reversal(
 ) -> Result<Planned<CashDepositReversalReceipt>, PlanRefusal> {
     let CashDepositReversal { tenant, actor, merchant, deposit, reason } = command;
     let amount = amount_of(deposit, *merchant).ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
-    if !terms.records.credits_when_sealed() {
-        // Terms from before the tenant's switch: no seal would take it back.
-        return Err(PlanRefusal::Refused(Failure::StalePlan));
-    }
     let mark = Item::from([
         ("deposit_id".to_owned(), Value::s(deposit.id)),
         ("transaction_id".to_owned(), Value::s(cx.transaction_id)),

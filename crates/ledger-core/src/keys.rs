@@ -32,7 +32,7 @@ mod wind_down;
 
 pub use audit::{audit, notice};
 pub use card::{card, card_batch, card_pin};
-pub use due::{Work, credit_mark, due_from, due_partition, due_until, is_settle_mark};
+pub use due::{Work, due_from, due_partition, due_until};
 pub(crate) use figures::DAY_TOTALS;
 pub use figures::{
     TotalsGroup, TotalsOf, active, active_on, closed_day, closed_days_between, day_totals, day_totals_after,
@@ -45,8 +45,8 @@ pub use finding::{
     terminals_partition,
 };
 pub use owner::{
-    INDEX_BY_OWNER, acts_partition, cards_partition, crediting_sweep, merchants_partition, owner_partition,
-    refused_partition, settlements_partition, topups_partition,
+    INDEX_BY_OWNER, acts_partition, cards_partition, merchants_partition, owner_partition, refused_partition,
+    settlements_partition, topups_partition,
 };
 pub use reconciliation::{
     BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
@@ -258,12 +258,6 @@ impl Partition {
     /// An item of a customer's legacy history, by its whole sort key.
     pub(crate) fn history(&self, sort_key: &str) -> Key {
         self.item(sort_key)
-    }
-
-    /// The item of crediting a merchant: its lease, its open period, and `version`, how often it has been credited.
-    #[must_use]
-    pub fn crediting(&self) -> Key {
-        self.item("CREDITING")
     }
 }
 

@@ -93,19 +93,6 @@ impl<T: Leasable> Leased<T> {
         Self { record, key, fence: FIRST }
     }
 
-    /// Creates the record's item and takes it. Of two workers that create it at once, one fails with `StalePlan`.
-    pub(crate) fn create(
-        record: T,
-        key: Key,
-        mut attributes: Item,
-        now: Timestamp,
-    ) -> Result<(Self, Transaction), BuildError> {
-        let holder = Holder { fence: FIRST, lease_until: now.plus(T::LEASE_DURATION) };
-        attributes.extend(holder.attributes());
-        let put = TransactItem::put_new(T::ROLE, key.clone(), attributes, Failure::StalePlan);
-        Ok((Self::begun(record, key), Transaction::unkeyed(vec![put])?))
-    }
-
     /// Takes a record as it was read; `None` while its holder's lease lasts. `change` makes the next record and its
     /// update from the next holder. `guard` has further conditions on what was read. Of two workers that take it at
     /// once, one fails with `StalePlan`.

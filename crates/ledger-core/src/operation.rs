@@ -162,8 +162,6 @@ operations! {
     StripeEvent = "stripe_event",
     /// A worker recovers operations in flight; not keyed.
     Recovery = "recovery",
-    /// A worker credits a merchant; not keyed.
-    Crediting = "crediting",
     /// A worker publishes journal entries as events; not keyed.
     Publish = "publish",
     /// A merchant captures a hold.

@@ -8,13 +8,7 @@ use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 /// planned with, so for the time that terms are cached, writers of two versions work on one customer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RecordVersion {
-    /// A customer's aggregates are an item of their own, `METRICS`.
-    V1,
-    /// A customer's aggregates are attributes of a balance item that the transaction changes.
-    V2,
-    /// A credited record names its merchant's open period, which a settlement takes as a whole.
-    V3,
-    /// A merchant is credited by the transaction that seals the journal entry of a payment or refund.
+    /// Journal entries and references to them are in the full form.
     V4,
     /// Journal entries and references to them are in the compact form.
     V5,
@@ -29,7 +23,7 @@ impl RecordVersion {
     /// The attribute of `CONFIG`.
     pub(crate) const ATTRIBUTE: &str = "records";
     /// Every version, oldest first.
-    pub const ALL: [Self; 7] = [Self::V1, Self::V2, Self::V3, Self::V4, Self::V5, Self::V6, Self::V7];
+    pub const ALL: [Self; 4] = [Self::V4, Self::V5, Self::V6, Self::V7];
     /// The newest version that this release reads and writes.
     pub const NEWEST: Self = Self::V7;
 
@@ -37,9 +31,6 @@ impl RecordVersion {
     #[must_use]
     pub fn number(self) -> u32 {
         match self {
-            Self::V1 => 1,
-            Self::V2 => 2,
-            Self::V3 => 3,
             Self::V4 => 4,
             Self::V5 => 5,
             Self::V6 => 6,
@@ -47,29 +38,11 @@ impl RecordVersion {
         }
     }
 
-    /// Whether a record is credited to a period, instead of being due for a settlement by itself.
-    #[must_use]
-    pub const fn has_periods(self) -> bool {
-        match self {
-            Self::V1 | Self::V2 => false,
-            Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => true,
-        }
-    }
-
-    /// Whether the transaction that seals an entry also credits its merchant.
-    #[must_use]
-    pub const fn credits_when_sealed(self) -> bool {
-        match self {
-            Self::V1 | Self::V2 | Self::V3 => false,
-            Self::V4 | Self::V5 | Self::V6 | Self::V7 => true,
-        }
-    }
-
     /// Whether journal entries and references to them are written in the compact form.
     #[must_use]
     pub const fn has_compact_entries(self) -> bool {
         match self {
-            Self::V1 | Self::V2 | Self::V3 | Self::V4 => false,
+            Self::V4 => false,
             Self::V5 | Self::V6 | Self::V7 => true,
         }
     }
@@ -78,7 +51,7 @@ impl RecordVersion {
     #[must_use]
     pub const fn has_keyed_markers(self) -> bool {
         match self {
-            Self::V1 | Self::V2 | Self::V3 | Self::V4 | Self::V5 => false,
+            Self::V4 | Self::V5 => false,
             Self::V6 | Self::V7 => true,
         }
     }
@@ -88,7 +61,7 @@ impl RecordVersion {
     #[must_use]
     pub const fn has_listings(self) -> bool {
         match self {
-            Self::V1 | Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 => false,
+            Self::V4 | Self::V5 | Self::V6 => false,
             Self::V7 => true,
         }
     }
@@ -99,28 +72,24 @@ impl RecordVersion {
         Self::ALL.into_iter().find(|version| version.number() == number)
     }
 
-    /// The version of this number, or the newest that this release knows if it is a later one; `None` for zero.
+    /// The version of this number, or the newest that this release knows if it is a later one; `None` for one that no tenant
+    /// writes.
     pub(crate) fn known(number: u32) -> Option<Self> {
         if number > Self::NEWEST.number() { Some(Self::NEWEST) } else { Self::new(number) }
     }
 
-    /// Reads the version from the tenant's `CONFIG` item, where an absent attribute is [`Self::V1`].
+    /// Reads the version from the tenant's `CONFIG` item.
     ///
     /// # Errors
-    /// [`ItemError`] if this release does not know the version. It must not be taken for one that it knows: a later
-    /// release's records may have to be written together.
+    /// [`ItemError`] if the item has none, or this release does not know the version. It must not be taken for one that it
+    /// knows: a later release's records may have to be written together.
     pub(crate) fn read(config: &Item) -> Result<Self, ItemError> {
-        Ok(config.opt_checked_int(Self::ATTRIBUTE, Self::new)?.unwrap_or(Self::V1))
+        config.checked_int(Self::ATTRIBUTE, Self::new)
     }
 
-    /// The attribute of `CONFIG`. The first version has none, as releases before it wrote none.
+    /// The attribute of `CONFIG`.
     pub(crate) fn item(self) -> Item {
-        match self {
-            Self::V1 => Item::new(),
-            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => {
-                Item::from([(Self::ATTRIBUTE.to_owned(), self.value())])
-            }
-        }
+        Item::from([(Self::ATTRIBUTE.to_owned(), self.value())])
     }
 
     /// Sets the version in `CONFIG`.
@@ -130,14 +99,7 @@ impl RecordVersion {
 
     /// Requires that `CONFIG` has a lower version.
     pub(crate) fn is_above_the_present(self) -> Condition {
-        let lower = Condition::compare(Self::ATTRIBUTE, Cmp::Lt, Self::ATTRIBUTE, self.value());
-        match self {
-            // An absent attribute is this version.
-            Self::V1 => lower,
-            Self::V2 | Self::V3 | Self::V4 | Self::V5 | Self::V6 | Self::V7 => {
-                Condition::absent(Self::ATTRIBUTE).or(lower)
-            }
-        }
+        Condition::compare(Self::ATTRIBUTE, Cmp::Lt, Self::ATTRIBUTE, self.value())
     }
 
     fn value(self) -> Value {
@@ -158,11 +120,9 @@ mod tests {
         for version in RecordVersion::ALL {
             assert_eq!(RecordVersion::read(&version.item()), Ok(version));
         }
-        assert_eq!(RecordVersion::V1.item(), Item::new(), "as releases before it wrote it");
-        assert_eq!(RecordVersion::read(&config(Some(Value::int(1)))), Ok(RecordVersion::V1));
-        let unknown = [Value::int(0), Value::int(8), Value::int(-1), Value::N("1.5".to_owned()), Value::s("2")];
-        for value in unknown {
-            let error = RecordVersion::read(&config(Some(value.clone()))).unwrap_err();
+        let unknown = [Value::int(0), Value::int(3), Value::int(8), Value::N("4.5".to_owned()), Value::s("4")];
+        for value in unknown.map(Some).into_iter().chain([None]) {
+            let error = RecordVersion::read(&config(value.clone())).unwrap_err();
             assert_eq!(error.attribute, "records", "{value:?}");
         }
     }
@@ -170,11 +130,12 @@ mod tests {
     #[test]
     fn version_is_above_lower_ones_only() {
         for to in RecordVersion::ALL {
-            for (present, number) in [(None, 1)].into_iter().chain((1..=8).map(|number| (Some(number), number))) {
-                let config = config(present.map(Value::int));
+            for present in 4..=8 {
+                let config = config(Some(Value::int(present)));
                 let is_above = to.is_above_the_present().holds(Some(&config));
-                assert_eq!(is_above, i64::from(to.number()) > number, "{to:?} above {present:?}");
+                assert_eq!(is_above, i64::from(to.number()) > present, "{to:?} above {present}");
             }
+            assert!(!to.is_above_the_present().holds(Some(&config(None))));
         }
     }
 }

@@ -113,8 +113,7 @@ pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context)
 /// Makes merchants owe the cash that their terminals take, with an audit record. Caches see it within a minute; until
 /// then terminals post it in both ways, side by side.
 ///
-/// Fails with `WrongState` if they owe it already, and with `StalePlan` if the tenant writes records whose seals credit
-/// no merchant.
+/// Fails with `WrongState` if they owe it already.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.

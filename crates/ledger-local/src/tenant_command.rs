@@ -116,18 +116,13 @@ pub enum TenantError {
     )]
     NotRaised(String),
     /// This release does not know the version of the records.
-    #[error("{0} is not a version of the records that this release writes: use 1 to {newest}", newest = RecordVersion::NEWEST.number())]
+    #[error("{0} is not a version of the records that this release writes: use {oldest} to {newest}", oldest = RecordVersion::V4.number(), newest = RecordVersion::NEWEST.number())]
     Version(u32),
     /// The tenant's records have this version already, or a later one.
     #[error(
         "{0} already writes records of this version, or of a later one, and it is never lowered: nothing was changed"
     )]
     VersionNotRaised(String),
-    /// The tenant's records have a version whose seals credit no merchant.
-    #[error(
-        "{0} writes records of a version before 4: run `tenant records {0} --version 4` first; nothing was changed"
-    )]
-    CashBeforeSeals(String),
     /// The tenant's merchants owe cash already.
     #[error("the merchants of {0} already owe the cash that their terminals take: nothing was changed")]
     CashIsOwed(String),
@@ -334,7 +329,7 @@ mod tests {
         table::ensure(&client, &url, "ledger").await.unwrap();
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
         let first = TenantTerms {
-            records: RecordVersion::V1,
+            records: RecordVersion::V4,
             cash: CashTerms::Clearing,
             rooms: RoomTerms::ByHand,
             cash_bonus: CashBonusTerms::Never,
@@ -359,17 +354,11 @@ mod tests {
             let item = ledger.dynamo().get(&keys::config(&slug(tenant))).await.unwrap().unwrap();
             TenantTerms::read(&item, ledger.clock().now()).unwrap()
         };
-        assert!(matches!(raise("aoba", 1).await, Err(TenantError::VersionNotRaised(_))));
+        assert!(matches!(raise("aoba", 4).await, Err(TenantError::VersionNotRaised(_))));
         assert_eq!(terms("aoba").await, first);
-        let raised = raise("aoba", 2).await.unwrap();
-        assert!(raised.contains("every function writes records of version 2"), "{raised}");
-        assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V2, ..first.clone() });
-        let _ = raise("aoba", 3).await.unwrap();
-        assert_eq!(terms("aoba").await, TenantTerms { records: RecordVersion::V3, ..first.clone() });
-        for (version, records) in
-            [(4, RecordVersion::V4), (5, RecordVersion::V5), (6, RecordVersion::V6), (7, RecordVersion::V7)]
-        {
-            let _ = raise("aoba", version).await.unwrap();
+        for (version, records) in [(5, RecordVersion::V5), (6, RecordVersion::V6), (7, RecordVersion::V7)] {
+            let raised = raise("aoba", version).await.unwrap();
+            assert!(raised.contains(&format!("every function writes records of version {version}")), "{raised}");
             assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
         }
         let owe = async |slug: &str| {
@@ -396,16 +385,15 @@ mod tests {
         assert_eq!(terms("aoba").await.cash_bonus, CashBonusTerms::WhenCovered);
         assert!(matches!(bonus("aoba").await, Err(TenantError::CashBonus(CashBonusError::IsEarned(_)))));
         assert!(matches!(bonus("legacy").await, Err(TenantError::CashBonus(CashBonusError::BeforeRooms(_)))));
-        assert!(matches!(owe("legacy").await, Err(TenantError::CashBeforeSeals(_))));
         assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
-        for version in [6, 5, 4, 3, 2, 1] {
+        for version in [6, 5, 4] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }
-        for version in [0, 8] {
+        for version in [0, 3, 8] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::Version(_))), "{version}");
         }
-        assert!(matches!(raise("unopened", 2).await, Err(TenantError::NotOpen(_))));
-        let migrating = raise("legacy", 2).await.unwrap_err();
+        assert!(matches!(raise("unopened", 5).await, Err(TenantError::NotOpen(_))));
+        let migrating = raise("legacy", 5).await.unwrap_err();
         assert!(matches!(migrating, TenantError::Migrating { .. }));
         assert!(migrating.to_string().contains("phase 0 of 28"), "{migrating}");
         assert_eq!(terms("legacy").await, first);

@@ -23,8 +23,6 @@ use std::time::Duration;
 
 /// How often holds, bulk grants, settlements and sealing are run.
 const JOBS_EVERY: Duration = Duration::from_millis(500);
-/// How often merchants are credited.
-const CREDIT_EVERY: Duration = Duration::from_millis(500);
 /// How often journal entries are published: the local stack has no stream.
 const PUBLISH_EVERY: Duration = Duration::from_millis(500);
 /// How often operations in flight are recovered.
@@ -116,7 +114,6 @@ impl Workers {
         let sagas: Arc<dyn Sagas> = Arc::new(LocalSagas::new(self.settler.clone()));
         let of = || (self.app.clone(), tenant.clone());
         tokio::spawn(run_jobs(of(), (sagas, announcer), pace(JOBS_EVERY)));
-        tokio::spawn(credit(of(), pace(CREDIT_EVERY)));
         tokio::spawn(recover(of(), pace(RECOVER_EVERY)));
         tokio::spawn(publish(of(), self.publisher.clone(), pace(PUBLISH_EVERY)));
         tokio::spawn(reconcile(of(), self.outlets.clone(), pace(RECONCILE_EVERY)));
@@ -146,7 +143,6 @@ impl Workers {
                 let _ = self.settler.walk(&at, tokio::time::sleep).await;
             }
             jobs::announce_notices(&self.app, &self.events, tenant).await.map_err(failed("notices"))?;
-            crediting::run_due(&self.app, &due).await.map_err(failed("crediting"))?;
             let ran = reconcile::run_as((&self.app, &self.outlets), &due, &by_request(&self.app)).await;
             ran.map_err(failed("reconciliation and files"))?;
             if activity.writes() == before {
@@ -185,17 +181,6 @@ async fn run_jobs(
         ];
         pace.ended(ends.iter().all(|is_clean| *is_clean), &app, &tenant, &[reads::holds_due, reads::settlements_due])
             .await;
-    }
-}
-
-/// Credits a tenant's merchants. On AWS a schedule does this.
-async fn credit((app, tenant): (App, Tenant), mut pace: Pace) {
-    let due = Due::everything(tenant.clone());
-    let mut failures = WorkerFailures::of("crediting");
-    loop {
-        pace.wait(&app).await;
-        let is_clean = failures.watch(crediting::run_due(&app, &due)).await;
-        pace.ended(is_clean, &app, &tenant, &[]).await;
     }
 }
 

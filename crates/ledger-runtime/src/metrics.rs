@@ -154,8 +154,6 @@ metrics! {
     SourceRateLimited,
     /// A tenant's request rate could not be checked; the request was let through.
     RateLimitUnknown,
-    /// Age of the oldest uncredited record that a sweep found.
-    CreditingLag in Seconds,
     /// Age of the oldest unpublished journal entry that a sweep found.
     OldestUnpublished in Seconds,
     /// A journal entry can never be published: a reference was put aside for review.

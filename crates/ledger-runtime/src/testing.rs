@@ -263,7 +263,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::V1,
+        records: RecordVersion::V4,
         cash: ledger_core::terms::CashTerms::Clearing,
         rooms: ledger_core::terms::RoomTerms::ByHand,
         cash_bonus: ledger_core::terms::CashBonusTerms::Never,

@@ -80,7 +80,7 @@ pub(crate) async fn create(
         }
         let (tenant, actor) = (who.tenant(), who.actor());
         let deposit = CashDeposit { tenant, actor, merchant, amount: &amount, reason: &reason };
-        Ok(Requested::executed(cash_deposits::plan(&deposit, &terms, &cx)?))
+        Ok(Requested::executed(cash_deposits::plan(&deposit, &terms, &cx)))
     };
     let recorded = |receipt: &CashDepositReceipt| {
         let view = CashDepositView {

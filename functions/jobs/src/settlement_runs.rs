@@ -4,11 +4,11 @@
 
 use futures::future::join_all;
 use ledger_core::calendar;
-use ledger_core::crediting::{LaneCredit, OpenPeriod};
+use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{JobId, MerchantId, SettlementId, Tenant};
-use ledger_core::keys::{self, Partition, Shards};
+use ledger_core::keys::{self, Shards};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::settlement_runs::{
@@ -268,14 +268,8 @@ async fn has_credits(app: &App, tenant: &Tenant, (merchant, shards): (MerchantId
     if lanes.iter().any(|lane| !lane.sums.is_empty()) {
         return Ok(true);
     }
-    let crediting = app.dynamo().get(&Partition::merchant(tenant, merchant).crediting()).await?;
-    if let Some(open) = crediting.as_ref().map(OpenPeriod::read).transpose()?
-        && !open.sums.is_empty()
-    {
-        return Ok(true);
-    }
-    let records = (0..shards.count()).map(|shard| reads::records_to_settle(tenant, merchant, shard));
-    for query in records.chain([reads::periods_to_settle(tenant, merchant)]) {
+    let returned = (0..shards.count()).map(|shard| reads::returned_to_settle(tenant, merchant, shard));
+    for query in returned.chain([reads::periods_to_settle(tenant, merchant)]) {
         if !app.dynamo().query(&query.limit(1)).await?.is_empty() {
             return Ok(true);
         }

@@ -1,16 +1,15 @@
-//! Audits what credits merchants: a payment's or refund's own record, or the transaction that seals its entry.
+//! Audits what credits merchants: the transaction that seals an entry.
 
 use super::Checked;
 use super::holds::by_asset;
 use super::index::Audit;
 use super::merchants::records;
-use super::periods::is_in_period;
 use super::postings::Entry;
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which sums of a period a record or an entry counts in.
+/// Which sums of a period an entry counts in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Payments and refunds.
@@ -105,23 +104,18 @@ fn to_merchants<'a>(entry: &Entry<'a>) -> BTreeMap<(&'a str, &'a str), Decimal> 
     owed
 }
 
-/// What a payment or refund changes in what its merchant is owed, by asset, whatever credits it; nothing for a payment
-/// that was never captured.
+/// What a payment or refund changes in what its merchant is owed, by asset; nothing for a payment that was never captured.
 pub(super) fn owed(record: Row<'_>) -> Result<BTreeMap<String, Decimal>, String> {
-    let of_map = |name| Ok(record.numbers(name)?.into_iter().map(|(asset, delta)| (asset.to_owned(), delta)).collect());
-    if record.has("merchant_delta") {
-        of_map("merchant_delta")
-    } else if record.sk == "PAYMENT" {
-        by_asset(record, "captured_")
-    } else {
-        ensure!(record.has("parts"), "{record} has neither `merchant_delta` nor `parts`");
-        of_map("parts")
+    if record.sk == "PAYMENT" {
+        return by_asset(record, "captured_");
     }
+    ensure!(record.has("parts"), "{record} has no `parts`");
+    Ok(record.numbers("parts")?.into_iter().map(|(asset, delta)| (asset.to_owned(), delta)).collect())
 }
 
-/// Checks that each payment and refund owes its merchant what its entry posts, that its record or the seal of its entry
-/// credits that, and that each entry that is credited by its seal has one record.
-pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
+/// Checks that each payment and refund owes its merchant what its entry posts, that the seal of its entry credits that, and
+/// that each entry that is credited by its seal has one record.
+pub(super) fn merchants_are_credited_by_seals(audit: &Audit<'_>) -> Checked {
     let entries: BTreeMap<_, _> = audit.entries.iter().map(|entry| ((entry.row.pk, entry.row.sk), entry)).collect();
     let mut named = BTreeSet::new();
     for record in records(audit) {
@@ -145,13 +139,7 @@ pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
             owed.into_iter().map(|(asset, delta)| ((merchant.clone(), letters(&asset)), delta)).collect();
         ensure_eq!(owed, posted, "{record}: what it owes its merchant by its entry");
         let by_seal = entry.row.has("credited_by");
-        ensure!(!record.has("parts") || !record.has("merchant_delta"), "{record} has parts and is credited by itself");
-        ensure!(
-            owed.is_empty() || by_seal != record.has("merchant_delta"),
-            "{record} and {} are credited {}",
-            entry.row,
-            if by_seal { "both" } else { "neither" }
-        );
+        ensure!(owed.is_empty() || by_seal, "{record} and {}: nothing credits the merchant", entry.row);
         ensure!(!by_seal || named.insert((entry.row.pk, entry.row.sk)), "{} has two records", entry.row);
     }
     for credit in credits_by_seals(audit)?.into_iter().filter(|credit| credit.kind == Kind::Trade) {
@@ -165,12 +153,11 @@ pub(super) fn merchants_are_credited_by_one(audit: &Audit<'_>) -> Checked {
 }
 
 /// Checks that an entry whose seal credits its merchant is due for that until it is sealed, and then in a period of its
-/// lane; that no other entry is credited; and that a record that credits nothing is not credited, due or settled.
+/// lane; that no other entry is credited; and that a record credits nothing and is not credited, due or settled.
 pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
     for credit in credits_by_seals(audit)? {
         let row = credit.row;
         let parts = [row.has("sealed"), row.has("credited_at"), row.has("lane_period")];
-        ensure!(!row.has("period"), "{row} is in a period of records");
         if let Some((lane, _)) = credit.segment()? {
             ensure_eq!(parts, [true; 3], "{row}: whether it is sealed, credited and in a period");
             let own = row.text("lane_period")?.strip_prefix('L').and_then(|period| period.split_once('/'));
@@ -183,11 +170,11 @@ pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
         ensure!(due.starts_with(&publish) || due == seal, "{row} is not credited: `due_pk` is {due:?}");
     }
     for entry in audit.entries.iter().filter(|entry| !entry.row.has("credited_by")) {
-        let is_credited = entry.row.has("credited_at") || is_in_period(entry.row);
+        let is_credited = entry.row.has("credited_at") || entry.row.has("lane_period");
         ensure!(!is_credited, "{} is credited, and not by its seal", entry.row);
     }
-    for record in records(audit).filter(|record| !record.has("merchant_delta")) {
-        for name in ["credited_at", "period", "lane_period", "settlement_id", "due_pk"] {
+    for record in records(audit) {
+        for name in ["merchant_delta", "credited_at", "period", "lane_period", "settlement_id", "due_pk"] {
             ensure!(!record.has(name), "{record} credits nothing and has `{name}`");
         }
     }

@@ -44,8 +44,8 @@ pub(super) fn records_are_listed_by_merchants(audit: &Audit<'_>) -> Checked {
     Ok(())
 }
 
-/// Checks that merchants' balances, with the sums of their open periods of lanes, and the records and entries that are not
-/// yet credited, are their postings.
+/// Checks that merchants' balances, with the sums of their open periods, and the entries that are not yet credited, are
+/// their postings.
 pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
     let (mut available, mut held) = (Sums::new(), Sums::new());
     for balance in audit.under("BALANCE#").filter(|row| row.kind() == "merchant") {
@@ -70,31 +70,20 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
             *available.entry((merchant.clone(), asset.to_owned())).or_default() += delta;
         }
     }
-    // A returned settlement is in the balance from the start.
-    for record in records(audit).filter(|record| !record.has("credited_at")) {
-        add_delta(&mut available, record)?;
-    }
-    for returned in audit.under("RETURNED#").filter(|record| !record.has("credited_at")) {
-        add_delta(&mut available, returned)?;
-    }
     equal_for_merchants(&available, &audit.posted.available, "available and not yet credited")?;
     equal_for_merchants(&held, &audit.posted.held, "held")
 }
 
-/// Checks that each record is due for crediting until it is credited, then in a period, or due for settlement until it is
-/// in one.
-pub(super) fn records_are_due_until_settled(audit: &Audit<'_>) -> Checked {
-    let all = records(audit).chain(audit.under("RETURNED#"));
-    for record in all.filter(|record| record.has("merchant_delta")) {
+/// Checks that each returned payout, which is in the balance from the start, is due for settlement until it is in one.
+pub(super) fn returned_payouts_are_due_until_settled(audit: &Audit<'_>) -> Checked {
+    for record in audit.under("RETURNED#") {
+        ensure!(record.has("credited_at"), "{record} is not credited");
         let due = record.opt_text("due_pk").unwrap_or_default();
-        let is_taken = [record.has("settlement_id"), record.has("period")];
-        ensure!(is_taken != [true, true], "{record} is in a settlement and in a period");
-        if is_taken != [false, false] {
-            ensure_eq!(due, "", "{record} is in a settlement or period: `due_pk`");
+        if record.has("settlement_id") {
+            ensure_eq!(due, "", "{record} is in a settlement: `due_pk`");
             continue;
         }
-        let work = if record.has("credited_at") { "settle" } else { "credit" };
-        let expected = format!("{}#due#{work}#{}#", audit.tenant, record.text("merchant_id")?);
+        let expected = format!("{}#due#settle#{}#", audit.tenant, record.text("merchant_id")?);
         ensure!(due.starts_with(&expected), "{record}: `due_pk` is {due:?}, expected {expected}..");
     }
     Ok(())
@@ -104,15 +93,6 @@ pub(super) fn records_are_due_until_settled(audit: &Audit<'_>) -> Checked {
 fn asset_named(audit: &Audit<'_>, suffix: &str) -> Option<String> {
     let mut assets = audit.posted.available.keys().map(|(_, asset)| asset);
     assets.find(|asset| letters(asset) == letters(suffix)).cloned()
-}
-
-/// Adds what a record credits to its merchant; nothing for one whose entry is credited by its seal.
-fn add_delta(sums: &mut Sums, record: Row<'_>) -> Checked {
-    for (asset, delta) in record.numbers("merchant_delta")? {
-        let merchant = format!("merchant:{}", record.text("merchant_id")?);
-        *sums.entry((merchant, asset.to_owned())).or_default() += delta;
-    }
-    Ok(())
 }
 
 /// Checks that two sums of each merchant are equal. An absent sum is zero.

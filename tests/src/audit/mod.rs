@@ -71,7 +71,7 @@ const RULES: [(&str, Rule); 37] = [
     ("CO2 equals entries", aggregates::co2_equals_entries),
     ("aggregates equal payments and refunds", aggregates::aggregates_equal_payments_and_refunds),
     ("merchants are owed what is posted", merchants::merchants_are_owed_what_is_posted),
-    ("merchants are credited by one", credits::merchants_are_credited_by_one),
+    ("merchants are credited by seals", credits::merchants_are_credited_by_seals),
     ("records are listed by merchants", merchants::records_are_listed_by_merchants),
     ("settlements equal records", settlements::settlements_equal_records),
     ("settlements divide into parts", settlements::settlements_divide_into_parts),
@@ -103,9 +103,9 @@ const RULES_WHEN_CREDITED: [(&str, Rule); 6] = [
     ("cash rooms equal allotments", cash::cash_rooms_equal_allotments),
     ("refund rooms equal refunds", cash::refund_rooms_equal_refunds),
     ("merchants' balances equal postings", merchants::balances_equal_postings),
-    ("records are due until settled", merchants::records_are_due_until_settled),
+    ("returned payouts are due until settled", merchants::returned_payouts_are_due_until_settled),
     ("entries are credited when sealed", credits::entries_are_credited_when_sealed),
-    ("periods equal records", periods::periods_equal_records),
+    ("periods equal entries", periods::periods_equal_entries),
 ];
 
 /// The rules that hold while nothing is being sealed.

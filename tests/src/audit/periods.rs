@@ -1,81 +1,64 @@
-//! Audits periods: the records that name one, its sums, and the settlement that has it.
+//! Audits periods: the entries that name one, its sums, and the settlement that has it.
 
 use super::Checked;
 use super::credits::{Kind, credits_by_seals};
 use super::index::Audit;
-use super::merchants::records;
 use super::rows::{Row, decimal};
 use ledger_core::dynamo::{Item, Value};
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// The sums of records by the name of a sum, and the number of records as `period_records`.
+/// The sums of entries by the name of a sum, and the number of entries as `period_records`.
 type Sums = BTreeMap<String, Decimal>;
 
-/// The settlement that has a record or entry of a merchant: by its own stamp, or by its period.
+/// The settlement that has an entry of a merchant, by its period.
 pub(super) fn settlement_of<'a>(
     audit: &Audit<'a>,
-    record: Row<'a>,
+    entry: Row<'a>,
     merchant_pk: &str,
 ) -> Result<Option<&'a str>, String> {
-    // An entry of a settlement names it, and is in none.
-    let stamp = if record.sk.starts_with("TXN#") { None } else { record.opt_text("settlement_id") };
-    if !is_in_period(record) {
-        return Ok(stamp);
+    if !entry.has("lane_period") {
+        return Ok(None);
     }
-    ensure_eq!(stamp, None, "{record} is in a period, and its settlement");
-    let closed = audit.row(merchant_pk, &Period::of(record)?.sort_key());
+    let closed = audit.row(merchant_pk, &Period::of(entry)?.sort_key());
     Ok(closed.and_then(|closed| closed.opt_text("settlement_id")))
 }
 
-/// Whether a record or entry names a period.
-pub(super) fn is_in_period(row: Row<'_>) -> bool {
-    row.has("period") || row.has("lane_period")
-}
-
-/// A merchant's period: of records, or of the entries of a lane.
+/// A merchant's period of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Period {
-    lane: Option<u32>,
+    lane: u32,
     number: u32,
 }
 
 impl Period {
     /// The period that a row names.
     fn of(row: Row<'_>) -> Result<Self, String> {
-        Self::named(row.item).ok_or_else(|| format!("{row} names no period, or two"))
+        Self::named(row.item).ok_or_else(|| format!("{row} names no period"))
     }
 
-    /// The period that an item names: a number in `period`, or `L0/7` in `lane_period`.
+    /// The period that an item names: `L0/7` in `lane_period`.
     fn named(item: &Item) -> Option<Self> {
-        match (item.get("period"), item.get("lane_period")) {
-            (Some(period), None) => Self::read(period).filter(|period| period.lane.is_none()),
-            (None, Some(period)) => Self::read(period).filter(|period| period.lane.is_some()),
-            (None, None) | (Some(_), Some(_)) => None,
-        }
+        item.get("lane_period").and_then(Self::read)
     }
 
     fn read(value: &Value) -> Option<Self> {
         let whole = |text: &str| text.parse().ok().filter(|number: &u32| number.to_string() == text);
         match value {
-            Value::N(number) => Some(Self { lane: None, number: whole(number)? }),
             Value::S(text) => {
                 let (lane, number) = text.strip_prefix('L')?.split_once('/')?;
-                Some(Self { lane: Some(whole(lane)?), number: whole(number)? })
+                Some(Self { lane: whole(lane)?, number: whole(number)? })
             }
-            Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
+            Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) | Value::M(_) => None,
         }
     }
 
     fn sort_key(self) -> String {
-        match self.lane {
-            Some(lane) => format!("PERIOD#L{lane:02}#{:08}", self.number),
-            None => format!("PERIOD#{:08}", self.number),
-        }
+        format!("PERIOD#L{:02}#{:08}", self.lane, self.number)
     }
 }
 
-/// The sums of a period's records or entries, and the last segment of the entries.
+/// The sums of a period's entries, and their last segment.
 #[derive(Debug, Default)]
 struct Credited {
     sums: Sums,
@@ -126,29 +109,22 @@ pub(super) const SIDES: [(&str, Decimal); 6] = [
 /// The sum of what refunds took from a merchant's refund room.
 pub(super) const REFUND_ROOM: &str = "refund_room_ecopay";
 
-/// Checks that each period is open or closed once, has the sums of the records or entries that name it, and is in one
-/// settlement once it is closed, or due for the next one; and that the sums of a lane name their last segment.
-pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
+/// Checks that each period is open or closed once, has the sums of the entries that name it, and is in one settlement once it
+/// is closed, or due for the next one; and that the sums of a lane name their last segment.
+pub(super) fn periods_equal_entries(audit: &Audit<'_>) -> Checked {
     let mut credited = BTreeMap::<(String, Period), Credited>::new();
-    for record in records(audit).filter(|record| is_in_period(*record)) {
-        ensure!(record.has("credited_at"), "{record} is in a period and was never credited");
-        let key = (format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?), Period::of(record)?);
-        ensure_eq!(key.1.lane, None, "{record}: the lane of its period");
-        credited.entry(key).or_default().add(Kind::Trade, record.numbers("merchant_delta")?);
-    }
-    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| is_in_period(credit.row)) {
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| credit.row.has("lane_period")) {
         let row = credit.row;
         let (lane, segment) = credit.segment()?.ok_or_else(|| format!("{row} is in a period and was never sealed"))?;
         let period = Period::of(row)?;
-        let own = period.lane.map(|lane| lane.to_string());
-        ensure_eq!(own.as_deref(), Some(lane), "{row}: the lane of its period");
+        ensure_eq!(period.lane.to_string(), lane, "{row}: the lane of its period");
         let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
         of_period.add(credit.kind, credit.owed);
         *of_period.sums.entry(REFUND_ROOM.to_owned()).or_default() += row.opt_number("refund_room")?;
         of_period.sums.retain(|_, sum| !sum.is_zero());
         of_period.segment = of_period.segment.max(segment);
     }
-    let mut next = BTreeMap::<(&str, Option<u32>), u32>::new();
+    let mut next = BTreeMap::<(&str, u32), u32>::new();
     for closed in audit.under("PERIOD#") {
         let period = Period::of(closed)?;
         ensure_eq!(closed.sk, period.sort_key(), "{closed}: the sort key");
@@ -157,24 +133,21 @@ pub(super) fn periods_equal_records(audit: &Audit<'_>) -> Checked {
         *last += 1;
         ensure_eq!(period.number, *last, "{closed}: the number after those before it");
         let records = credited.remove(&(closed.pk.to_owned(), period)).unwrap_or_default();
-        ensure_eq!(sums(closed.item), records.sums, "{closed}: the sums of its records");
+        ensure_eq!(sums(closed.item), records.sums, "{closed}: the sums of its entries");
         is_in_one_settlement(audit, closed, period, &records.sums)?;
     }
-    for open in audit.named("CREDITING").chain(audit.under("CREDITED#")) {
-        let lane = match open.sk.strip_prefix("CREDITED#") {
-            Some(lane) => Some(lane.parse().map_err(|_| format!("{open} is of no lane"))?),
-            None => None,
-        };
+    for open in audit.under("CREDITED#") {
+        let lane = open.sk.strip_prefix("CREDITED#").and_then(|lane| lane.parse().ok());
+        let lane: u32 = lane.ok_or_else(|| format!("{open} is of no lane"))?;
         let first = next.get(&(open.pk, lane)).copied().unwrap_or_default() + 1;
-        let number = if lane.is_some() || open.has("period") { open.number("period")? } else { Decimal::ONE };
-        ensure_eq!(number, first.into(), "{open}: the open period");
+        ensure_eq!(open.number("period")?, first.into(), "{open}: the open period");
         let records = credited.remove(&(open.pk.to_owned(), Period { lane, number: first })).unwrap_or_default();
-        ensure_eq!(sums(open.item), records.sums, "{open}: the sums of the open period's records");
-        if lane.is_some() && !records.sums.is_empty() {
+        ensure_eq!(sums(open.item), records.sums, "{open}: the sums of the open period's entries");
+        if !records.sums.is_empty() {
             ensure_eq!(open.number("segment")?, records.segment.into(), "{open}: the last segment of its entries");
         }
     }
-    ensure!(credited.is_empty(), "there are records of periods that do not exist: {credited:?}");
+    ensure!(credited.is_empty(), "there are entries of periods that do not exist: {credited:?}");
     Ok(())
 }
 
@@ -215,9 +188,6 @@ fn closed_by(settlement: Row<'_>) -> Result<Vec<(Decimal, Period)>, String> {
         period.ok_or_else(|| format!("{settlement} closed no period in `{name}`"))
     };
     let mut closed = Vec::new();
-    if settlement.has("closed_period") {
-        closed.push((settlement.number("closed_batch")?, read("closed_period")?));
-    }
     for (name, batch) in settlement.item.keys().filter_map(|name| Some((name, name.strip_prefix("closed_batch_")?))) {
         let batch = batch.parse().map_err(|_| format!("{settlement} closed a period in batch {batch}"))?;
         closed.push((batch, read(name)?));

@@ -3,13 +3,12 @@
 use super::Checked;
 use super::credits::{Credit, Kind, credits_by_seals};
 use super::index::Audit;
-use super::merchants::records;
 use super::periods::{REFUND_ROOM, SIDES, counted, settlement_of, side};
 use super::rows::Row;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// A record or entry in a settlement.
+/// A returned payout or an entry in a settlement.
 struct Settled<'a> {
     row: Row<'a>,
     /// The partition key of its merchant.
@@ -19,13 +18,13 @@ struct Settled<'a> {
     owed: BTreeMap<&'a str, Decimal>,
 }
 
-/// Checks that the count and totals of a settlement are those of its records and of the entries in its periods, which are
-/// credited, not due, and of its merchant.
+/// Checks that the count and totals of a settlement are those of the returned payouts that it has and of the entries in its
+/// periods, which are credited, not due, and of its merchant.
 pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
     let mut settled = BTreeMap::<&str, Vec<Settled<'_>>>::new();
-    for record in records(audit).chain(audit.under("RETURNED#")) {
+    for record in audit.under("RETURNED#") {
         let merchant_pk = format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?);
-        if let Some(id) = settlement_of(audit, record, &merchant_pk)? {
+        if let Some(id) = record.opt_text("settlement_id") {
             ensure!(!record.has("due_pk"), "{record} is in a settlement and due");
             let owed = record.numbers("merchant_delta")?;
             settled.entry(id).or_default().push(Settled { row: record, merchant_pk, kind: Kind::Trade, owed });

@@ -5,12 +5,11 @@ use super::trail::Sealed;
 use crate::model::Model;
 use ledger_core::account::Account;
 use ledger_core::adjustments::record::ReasonCode;
-use ledger_core::crediting::{CreditedMerchant, Crediting, Uncredited};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
-use ledger_core::keys::{Partition, Shards};
+use ledger_core::keys::{Partition, Shards, sk};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{self, Parts, PaymentRecord};
@@ -21,7 +20,7 @@ use ledger_core::terms::{
     MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::{Draft, ProjectedRecord, Transaction};
+use ledger_core::transaction::{Draft, Transaction};
 use ledger_core::{adjustments, customers, merchants, migration, wallets};
 use std::time::Duration;
 use uuid::{Builder, Uuid};
@@ -90,7 +89,7 @@ impl Ledger {
     pub fn opened(now: Timestamp, merchants: u128, lookups: Option<MarkerKeys>) -> Self {
         let mut ledger = Self::empty(now);
         if lookups.is_some() {
-            ledger.terms.records = RecordVersion::V7;
+            ledger.terms.records = RecordVersion::NEWEST;
         }
         ledger.lookups = lookups;
         let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
@@ -160,15 +159,16 @@ impl Ledger {
                 done += 1;
             }
         }
-        self.credit();
+        self.seal();
         done
     }
 
-    /// Removes and returns the rows that are not read again: all but the merchants' balances and crediting leases.
+    /// Removes and returns the rows that are not read again: all but what the merchants are credited with, and the heads of
+    /// the trail.
     pub fn take_customer(&mut self) -> Vec<Item> {
         let merchants = format!("{}#merchant#", self.tenant);
-        let is_read_again = |sk: &str| sk == "CREDITING" || sk.starts_with("BALANCE#");
-        self.model.take(|(pk, sk)| !(pk.starts_with(&merchants) && is_read_again(sk)))
+        let heads = self.heads();
+        self.model.take(|(pk, sk)| !(heads.contains(sk) || pk.starts_with(&merchants) && sk.starts_with(sk::CREDITED)))
     }
 
     /// Removes and returns the rows that are not read again when this customer pays again: all but the balances and
@@ -277,24 +277,6 @@ impl Ledger {
         self.write(&plan.draft, Principal::Merchant(of.id), Operation::Refund);
     }
 
-    /// Credits the merchants for the last customer's records.
-    fn credit(&mut self) {
-        for merchant in self.merchants.clone() {
-            let due = self.model.iter().filter_map(|(_, item)| Uncredited::read(&self.tenant, item).expect("readable"));
-            let due: Vec<Uncredited> = due.filter(|record| record.merchant() == merchant.id).collect();
-            let key = Partition::merchant(&self.tenant, merchant.id).crediting();
-            let seen = self.model.get(&key).map(|item| Crediting::read(item).expect("as it is written"));
-            let (lease, taken) = CreditedMerchant::take(&self.tenant, merchant.id, seen.as_ref(), self.now)
-                .expect("a form")
-                .expect("it is free");
-            self.execute(&taken);
-            let batch = lease.batch(&due, self.terms.records, self.now).expect("a form").expect("records");
-            assert_eq!(batch.records(), due.len(), "one batch is enough");
-            self.execute(batch.transaction());
-            self.execute(&lease.release(self.now).expect("a form"));
-        }
-    }
-
     fn write(&mut self, draft: &Draft, principal: Principal, operation: Operation) -> Transaction {
         let actor = match principal {
             Principal::Customer(id) => Actor::Customer(id),
@@ -381,7 +363,7 @@ fn terms() -> TenantTerms {
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::V3,
+        records: RecordVersion::V4,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,

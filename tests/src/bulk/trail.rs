@@ -8,6 +8,7 @@ use ledger_core::keys::{self, Key, attr, sk};
 use ledger_core::sealing::Sealable;
 use ledger_core::sealing::lanes::Heads;
 use ledger_core::time::BusinessDate;
+use std::collections::BTreeSet;
 
 /// How far a trail is sealed, and its days are closed.
 #[derive(Debug, Default)]
@@ -17,7 +18,8 @@ pub(super) struct Sealed {
 }
 
 impl Ledger {
-    /// Seals all records that are not sealed, in one lane and in full segments but for the last one.
+    /// Seals all records that are not sealed, in one lane and in full segments but for the last one. The seals credit the
+    /// merchants.
     ///
     /// # Panics
     /// When a segment is refused, which is a bug of a builder or of this module.
@@ -32,9 +34,12 @@ impl Ledger {
         let mut waiting: Vec<Sealable> = self.model.iter().filter_map(|(_, item)| record(item)).collect();
         waiting.sort_by_key(|record| (record.at(), record.key().clone()));
         let mut rest = waiting.as_slice();
-        // The seal of a record of these versions credits no merchant.
-        let none = LaneCredits::new(0);
-        while let Some(batch) = heads.lanes[0].batch(&self.tenant, rest, &none, None, now).expect("a segment") {
+        let mut credits = LaneCredits::new(0);
+        let credited = waiting.iter().filter_map(Sealable::credit).map(|credit| credit.merchant);
+        for (merchant, key) in credits.unread(&self.tenant, credited) {
+            credits.read(merchant, self.model.get(&key)).expect("as it is written");
+        }
+        while let Some(batch) = heads.lanes[0].batch(&self.tenant, rest, &credits, None, now).expect("a segment") {
             self.execute(batch.transaction());
             rest = &rest[batch.records()..];
             heads.lanes[0] = batch.into_next();
@@ -63,11 +68,17 @@ impl Ledger {
     }
 
     /// Removes and returns the rows that are not read again when customers pay and days are closed: all but balances,
-    /// metrics and the heads of the trail.
+    /// metrics, what merchants are credited with, and the heads of the trail.
     pub fn take_sealed(&mut self) -> Vec<Item> {
+        let heads = self.heads();
+        let is_read_again = |sk: &str| sk == "METRICS" || sk.starts_with("BALANCE#") || sk.starts_with(sk::CREDITED);
+        self.model.take(|(_, sk)| !is_read_again(sk) && !heads.contains(sk))
+    }
+
+    /// The sort keys of the heads of the trail.
+    pub(super) fn heads(&self) -> BTreeSet<String> {
         let heads = [keys::seal_head(&self.tenant), keys::lane_head(&self.tenant, 0)];
-        let is_read_again = |sk: &str| sk == "METRICS" || sk.starts_with("BALANCE#");
-        self.model.take(|(_, sk)| !is_read_again(sk) && heads.iter().all(|head| head.sk() != sk))
+        heads.into_iter().map(|head| head.sk().to_owned()).collect()
     }
 
     /// Whether figures are made of a row: a record of the trail, a segment or a closed day.

@@ -28,9 +28,6 @@ const REQUESTS: &str = "\
 const LIVES: &str = "\
 # All that happens to an operation's records. busy: in all for 97 at once. thin: for one alone.
 ";
-const FORMER: &str = "\
-# The same of the operations that later versions of the records have changed, under version 1.
-";
 const STORAGE: &str = "\
 # What stays for ever: items without a `ttl` that were created for these records, and their index entries.
 ";
@@ -42,8 +39,6 @@ pub struct Costs {
     pub requests: Vec<RequestCost>,
     /// Of all work on the records of some operations.
     pub lives: Vec<LifeStep>,
-    /// The same under version 1 of the records, of the operations that later versions have changed.
-    pub former: Vec<LifeStep>,
     /// What the operations store for ever.
     pub storage: Vec<Storage>,
 }
@@ -127,10 +122,9 @@ impl Costs {
         let (mut costs, mut section) = (Self::default(), "");
         for line in text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
             match (line, section) {
-                ("[requests]" | "[lives]" | "[former]" | "[storage]", _) => section = line,
+                ("[requests]" | "[lives]" | "[storage]", _) => section = line,
                 (_, "[requests]") => costs.requests.push(RequestCost::parse(line)),
                 (_, "[lives]") => costs.lives.push(LifeStep::parse(line)),
-                (_, "[former]") => costs.former.push(LifeStep::parse(line)),
                 (_, "[storage]") => costs.storage.push(Storage::parse(line)),
                 _ => panic!("{PATH}: a line outside of a section: {line}"),
             }
@@ -144,7 +138,6 @@ impl Costs {
         let mut text = HEAD.to_owned();
         section(&mut text, "requests", REQUESTS, &self.requests);
         section(&mut text, "lives", LIVES, &self.lives);
-        section(&mut text, "former", FORMER, &self.former);
         section(&mut text, "storage", STORAGE, &self.storage);
         text
     }

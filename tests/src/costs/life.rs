@@ -42,7 +42,7 @@ struct Measured {
 /// When a worker leaves a record undone.
 pub async fn measure() -> (Vec<LifeStep>, Vec<Storage>) {
     let (some, others) = Subject::ALL.split_at(Subject::ALL.len() / 2);
-    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of, RecordVersion::V5)));
+    let [some, others] = [some, others].map(|of| tokio::spawn(measure_some(of)));
     let (some, others) = (some.await.expect("measured"), others.await.expect("measured"));
     let (mut lives, mut storage, mut settlement) = (Vec::new(), Vec::new(), None);
     for Measured { subject, busy, thin } in some.into_iter().chain(others) {
@@ -58,25 +58,12 @@ pub async fn measure() -> (Vec<LifeStep>, Vec<Storage>) {
     (lives, storage)
 }
 
-/// Measures the lives under version 1 of the records, of the operations that version 2 has changed.
-///
-/// # Panics
-/// As [`measure`].
-pub async fn measure_former() -> Vec<LifeStep> {
-    let measured = measure_some(Subject::CHANGED_BY_RECORDS_2, RecordVersion::V1).await;
-    let steps = measured.iter().flat_map(|Measured { subject, busy, thin }| {
-        let steps = busy.steps.iter().zip(&thin.steps);
-        steps.map(|((name, busy), (_, thin))| step(subject.name(), name, *busy, *thin))
-    });
-    steps.collect()
-}
-
 fn step(operation: &str, step: &str, busy: Units, thin: Units) -> LifeStep {
     LifeStep { operation: operation.to_owned(), step: step.to_owned(), busy, thin }
 }
 
 /// Measures these operations on a stack of their own.
-async fn measure_some(subjects: &'static [Subject], records: RecordVersion) -> Vec<Measured> {
+async fn measure_some(subjects: &'static [Subject]) -> Vec<Measured> {
     let tap = Tap::default();
     let of_app = tap.clone();
     let host = Host::with_app(|backend| async move {
@@ -88,7 +75,7 @@ async fn measure_some(subjects: &'static [Subject], records: RecordVersion) -> V
     let workers = Workers::over(&host).await;
     let mut measured = Vec::new();
     for (at, subject) in subjects.iter().enumerate() {
-        let of = (*subject, records);
+        let of = *subject;
         let busy = live(&host, (&tap, &workers), of, (BUSY, &format!("life-{at}b"))).await;
         let thin = live(&host, (&tap, &workers), of, (1, &format!("life-{at}t"))).await;
         measured.push(Measured { subject: *subject, busy, thin });
@@ -106,12 +93,12 @@ impl Life {
 async fn live(
     host: &Arc<Host>,
     (tap, workers): (&Tap, &Workers),
-    (subject, records): (Subject, RecordVersion),
+    subject: Subject,
     (count, slug): (usize, &str),
 ) -> Life {
     let terms = |terms: &mut TenantTerms| {
         terms.due_shards = Shards::new(1).expect("a number of shards");
-        terms.records = records;
+        terms.records = RecordVersion::V5;
     };
     let world = World::with_terms(Arc::clone(host), slug, terms).await;
     world.hold_deliveries().await;
@@ -137,8 +124,6 @@ async fn live(
 /// All work on the records that these calls made.
 async fn after(shop: &Shop<'_>, workers: &Workers, made: Vec<Seen>) -> Life {
     let mut calls = vec![("request", made)];
-    let _ = workers.credit(shop).await;
-    calls.push(("credited", workers.take()));
     let published = workers.publish(shop).await;
     calls.push(("published", workers.take()));
     let sealed = workers.seal(shop).await;

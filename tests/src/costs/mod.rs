@@ -28,8 +28,7 @@ pub use kept::Costs;
 pub async fn measure() -> Costs {
     let requests = requests::measure().await;
     let (lives, storage) = life::measure().await;
-    let former = life::measure_former().await;
-    Costs { requests, lives, former, storage }
+    Costs { requests, lives, storage }
 }
 
 /// Writes these costs into `tests/costs.txt` and the documents.

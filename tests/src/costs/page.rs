@@ -12,7 +12,7 @@ pub const PAGES: [&str; 4] = ["docs/costs.md", "docs/costs-life.md", "docs/costs
 
 /// The operation whose life is shown line by line.
 const PAYMENT: &str = "payment in money";
-const STEPS: [&str; 5] = ["request", "credited", "published", "sealed", "settled"];
+const STEPS: [&str; 4] = ["request", "published", "sealed", "settled"];
 const END: &str = "<!-- end -->";
 
 /// A document's text.
@@ -46,7 +46,6 @@ fn part(name: &str, costs: &Costs) -> String {
         "requests" => requests(costs),
         "payment" => payment(costs),
         "lives" => lives(costs),
-        "former" => former(costs),
         "floors" => floors(costs),
         "above" => above(costs),
         "summary" => summary(costs),
@@ -105,12 +104,8 @@ fn step<'a>(costs: &'a Costs, operation: &'a str, name: &str) -> Option<&'a Life
 
 /// All units of an operation's life: busy, thin.
 fn life(costs: &Costs, operation: &str) -> (Units, Units) {
-    sum_of(&costs.lives, operation)
-}
-
-fn sum_of(steps: &[LifeStep], operation: &str) -> (Units, Units) {
     let (mut busy, mut thin) = (Units::default(), Units::default());
-    for step in steps.iter().filter(|step| step.operation == operation) {
+    for step in of(costs, operation) {
         busy += step.busy;
         thin += step.thin;
     }
@@ -128,9 +123,6 @@ fn was_read(busy: Units) -> Tenths {
 fn payment(costs: &Costs) -> String {
     let what = |step: &str| match step {
         "request" => "marker, `ECOPAY` with the aggregates, `POINT`, `PAYMENT`, `TXN`: 10; three index entries: 3",
-        "credited" => {
-            "`PAYMENT` 2, removed from `due` 1; a share of the balance, the period and the lease, which take 8"
-        }
         "published" => "nothing",
         "sealed" => "`TXN` 2, removed from `due` 1; a share of the segment and the lane's head",
         "settled" => "a share of the settlement, its period and the next one, which take 7",
@@ -164,10 +156,9 @@ fn payment(costs: &Costs) -> String {
 }
 
 fn lives(costs: &Costs) -> String {
-    let mut table =
-        "| operation, WCU busy | request | credited | published | sealed | settled | **life** | thin |".to_owned();
+    let mut table = "| operation, WCU busy | request | published | sealed | settled | **life** | thin |".to_owned();
     table += " RCU | thin | $ a million | thin |\n|---|";
-    table += &"---:|".repeat(11);
+    table += &"---:|".repeat(10);
     table.push('\n');
     for storage in &costs.storage {
         let operation = storage.operation.as_str();
@@ -187,32 +178,6 @@ fn lives(costs: &Costs) -> String {
             of_million(busy, BUSY),
             of_million(thin, 1)
         );
-    }
-    table
-}
-
-/// The lives under version 1 of the records beside those under version 3.
-fn former(costs: &Costs) -> String {
-    let mut table =
-        "| operation | its transactions, version 1 | version 3 | life busy, 1 | 3 | thin, 1 | 3 |".to_owned();
-    table += " $ a million busy, 1 | 3 | thin, 1 | 3 |\n|---|";
-    table += &"---:|".repeat(10);
-    table.push('\n');
-    let mut operations: Vec<&str> = costs.former.iter().map(|step| step.operation.as_str()).collect();
-    operations.dedup();
-    for operation in operations {
-        let mut columns = Vec::new();
-        let versions = [&costs.former, &costs.lives].map(|steps| sum_of(steps, operation));
-        let requests = [&costs.former, &costs.lives].map(|steps| {
-            let request = steps.iter().find(|step| step.operation == operation && step.step == "request");
-            request.map_or(0, |request| request.thin.write)
-        });
-        columns.extend(requests.map(|request| request.to_string()));
-        columns.extend(versions.map(|(busy, _)| written(busy).to_string()));
-        columns.extend(versions.map(|(_, thin)| thin.write.to_string()));
-        columns.extend(versions.map(|(busy, _)| of_million(busy, BUSY).to_string()));
-        columns.extend(versions.map(|(_, thin)| of_million(thin, 1).to_string()));
-        let _ = writeln!(table, "| {operation} | {} |", columns.join(" | "));
     }
     table
 }
@@ -250,18 +215,17 @@ fn floors(costs: &Costs) -> String {
 }
 
 fn above(costs: &Costs) -> String {
-    let mut table = "| operation | in its transactions | credited | published | sealed | settled |\n".to_owned();
-    table += "|---|---|---:|---:|---:|---:|\n";
+    let mut table = "| operation | in its transactions | published | sealed | settled |\n".to_owned();
+    table += "|---|---|---:|---:|---:|\n";
     for floor in &FLOORS {
         let units = |name| step(costs, floor.operation, name).map(|step| written(step.busy));
         let text = |units: Option<Tenths>| units.map_or_else(String::new, |units| units.to_string());
         let _ = writeln!(
             table,
-            "| {} | {}: **{}** | {} | {} | {} | {} |",
+            "| {} | {}: **{}** | {} | {} | {} |",
             floor.operation,
             named(floor.above),
             floor.above(),
-            text(units("credited")),
             text(units("published")),
             text(units("sealed").map(|sealed| above_stamps(floor, sealed))),
             text(units("settled"))
@@ -303,7 +267,6 @@ type BillRow = (String, String, String, Dollars);
 fn bill(costs: &Costs) -> Vec<BillRow> {
     let what = [
         ("request", "table: the payments' own transactions"),
-        ("credited", "crediting merchants"),
         ("published", "events: reading the entries"),
         ("sealed", "sealing"),
         ("settled", "collecting for settlements"),

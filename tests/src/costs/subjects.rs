@@ -44,10 +44,6 @@ impl Subject {
         Self::Grant,
     ];
 
-    /// Those whose transactions version 2 of the records has changed.
-    pub(super) const CHANGED_BY_RECORDS_2: &'static [Self] =
-        &[Self::Pay, Self::PayMixed, Self::Charge, Self::Hold, Self::Refund];
-
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Pay => "payment in money",

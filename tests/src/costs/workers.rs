@@ -8,10 +8,9 @@ use crate::http::settling::{local_settler, opened, run_task};
 use crate::http::tap::{Attempts, Seen, Tap};
 use crate::http::topup_rig::TestClock;
 use crate::http::{Host, Merchant, World};
-use ledger_core::crediting::{LaneCredit, OpenPeriod};
+use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::Partition;
 use ledger_core::reads;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_runtime::app::App;
@@ -58,27 +57,12 @@ impl Workers {
 
     /// Ends all work of a shop that is due.
     pub(super) async fn finish(&self, shop: &Shop<'_>) {
-        let due = Due::everything(shop.tenant.clone());
-        let _ = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
         let _ = self.seal(shop).await;
         if is_credited(shop).await {
             let at = opened(shop.world, shop.merchant).await;
             let _ = gate::as_function("settlement", self.settler.walk(&at, async |_| {})).await;
         }
         let _ = self.seal(shop).await;
-    }
-
-    /// Credits the records that wait, as the stream delivers them; returns their number.
-    pub(super) async fn credit(&self, shop: &Shop<'_>) -> usize {
-        let query = |shard| reads::records_to_credit(shop.tenant, shop.id(), shard);
-        let changed = rows(shop, query, 1).await;
-        if changed.is_empty() {
-            return 0;
-        }
-        let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
-        let credited = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await.expect("credited");
-        assert_eq!(credited.records, waiting);
-        waiting
     }
 
     /// Publishes the entries that wait, as the stream delivers them; returns their number.
@@ -119,16 +103,12 @@ impl Shop<'_> {
     }
 }
 
-/// Whether the merchant has records to settle: due by themselves, or in an open period.
+/// Whether the merchant has something to settle: a returned payout, or entries in an open period.
 pub(super) async fn is_credited(shop: &Shop<'_>) -> bool {
-    let key = Partition::merchant(shop.tenant, shop.id()).crediting();
-    let crediting = gate::as_test(shop.world.app.dynamo().get(&key)).await.expect("an answer");
-    let period = crediting.map(|item| OpenPeriod::read(&item).expect("as it is written"));
-    let due = rows(shop, |shard| reads::records_to_settle(shop.tenant, shop.id(), shard), 1).await;
+    let due = rows(shop, |shard| reads::returned_to_settle(shop.tenant, shop.id(), shard), 1).await;
     let lanes = gate::as_test(shop.world.app.dynamo().query(&reads::lane_credits(shop.tenant, shop.id()))).await;
     let lanes = LaneCredit::all(&lanes.expect("an answer")).expect("as they are written");
-    let in_lanes = lanes.iter().any(|lane| !lane.sums.is_empty());
-    period.is_some_and(|period| !period.sums.is_empty()) || in_lanes || !due.is_empty()
+    lanes.iter().any(|lane| !lane.sums.is_empty()) || !due.is_empty()
 }
 
 /// What a due index query lists on all shards.

@@ -125,7 +125,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
                 amount: &world.amount(amount)?,
                 reason: &FreeText::parse(reason, 140).unwrap(),
             };
-            Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx)?.draft))
+            Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx).draft))
         }
         CashDoes::ReverseDeposit { merchant, deposit, reason, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();

@@ -1,13 +1,12 @@
-//! Builds the raising of shards and of the records' version, and the start of the next sweep over merchants. Records are read from the state.
+//! Builds the raising of shards and of the records' version. Records are read from the state.
 
 use super::build::{Made, NoPlan};
-use super::command_hold::Maybe;
 use super::decode::{self, World};
 use ledger_core::ids::MerchantId;
-use ledger_core::keys::{self, Shards};
+use ledger_core::keys::Shards;
 use ledger_core::merchants::{self, MerchantChange};
 use ledger_core::terms::RecordVersion;
-use ledger_core::{crediting, migration, tenants};
+use ledger_core::{migration, tenants};
 use serde::{Deserialize, Serialize};
 
 /// A command.
@@ -15,23 +14,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum ScaleDoes {
-    Merchant {
-        merchant: String,
-        shards: String,
-        actor: String,
-    },
-    Tenant {
-        due_shards: String,
-        actor: String,
-    },
-    Records {
-        version: String,
-        actor: String,
-    },
-    /// Moves the sweep's start from the one that was read to after this merchant.
-    Sweep {
-        to: Maybe<String>,
-    },
+    Merchant { merchant: String, shards: String, actor: String },
+    Tenant { due_shards: String, actor: String },
+    Records { version: String, actor: String },
 }
 
 pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
@@ -51,14 +36,6 @@ pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
         ScaleDoes::Records { version, actor } => {
             let to = RecordVersion::new(version.parse().unwrap()).unwrap();
             Made::Whole(migration::raise_records(tenant, to, decode::actor(actor), cx).unwrap())
-        }
-        ScaleDoes::Sweep { to } => {
-            let seen = crediting::sweep_after(world.get(&keys::crediting_sweep(tenant))).unwrap();
-            let to = to.as_deref().map(|id| MerchantId::parse(id).unwrap());
-            match crediting::move_sweep(tenant, seen, to, cx.now).unwrap() {
-                Some(transaction) => Made::Whole(transaction),
-                None => Made::Nothing,
-            }
         }
     })
 }

@@ -6,7 +6,7 @@ use super::build_settlement_runs::{self, RunDoes};
 use super::command::PspJson;
 use super::decode::{self, World};
 use ledger_core::account::TenantAccount;
-use ledger_core::crediting::{LaneCredit, OpenPeriod};
+use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::EventClaim;
 use ledger_core::ids::{MerchantId, PayoutRequestId, SettlementId, StaffId};
@@ -36,11 +36,9 @@ pub enum SettlementStep {
     Task {
         task: String,
     },
-    /// Collects all records that are due.
+    /// Collects the returned payouts, and the periods that were given back.
     Collect {},
     GiveBack {},
-    /// Closes the merchant's open period.
-    ClosePeriod {},
     /// Closes the merchant's open period of this lane.
     CloseLane {
         lane: String,
@@ -124,15 +122,6 @@ pub(super) fn step(world: &World, merchant: &str, id: &str, step: &SettlementSte
         SettlementStep::GiveBack {} => {
             let records = rules::read_batch(world.must(&rules::last_batch(tenant, &settlement))).unwrap();
             rules::release_batch(tenant, &settlement, &records, now)
-        }
-        SettlementStep::ClosePeriod {} => {
-            let crediting = world.must(&Partition::merchant(tenant, settlement.merchant).crediting());
-            let open = OpenPeriod::read(crediting).unwrap();
-            match rules::close_period(tenant, &settlement, &open, now) {
-                Ok(Some(transaction)) => Ok(transaction),
-                Ok(None) => return Ok(Made::Nothing),
-                Err(error) => Err(error),
-            }
         }
         SettlementStep::CloseLane { lane } => {
             let lane = lane.parse().unwrap();
@@ -250,7 +239,7 @@ fn read(world: &World, merchant: &str, id: &str) -> Settlement {
 }
 
 impl World {
-    /// The records and closed periods of a merchant that are due for settlement.
+    /// The returned payouts and closed periods of a merchant that are due for settlement.
     fn settleable(&self, merchant: MerchantId) -> Vec<Settleable> {
         let marks = ["settle", "settle_period"].map(|work| format!("{}#due#{work}#{merchant}#", self.tenant));
         let is_due = |item: &&ledger_core::dynamo::Item| {

@@ -5,7 +5,6 @@ use super::build_approvals::ApprovalDoes;
 use super::build_card_life::CardLifeDoes;
 use super::build_card_pin::CardPinDoes;
 use super::build_cash::CashDoes;
-use super::build_crediting::CreditingStep;
 use super::build_decision::DecisionDoes;
 use super::build_figures::FiguresDoes;
 use super::build_lanes::LanesDoes;
@@ -362,11 +361,6 @@ pub enum Does {
     TopupOffer {
         points_rate: String,
         abandoned_after_s: String,
-    },
-    /// The merchant's lease and due records are read from the state.
-    Crediting {
-        merchant: String,
-        step: CreditingStep,
     },
     // Money that a merchant holds.
     Hold(HoldDoes),

@@ -1,16 +1,17 @@
-//! What a transaction changes for merchants, in either form: by records that are credited, or by the seals of entries.
+//! What a transaction changes for merchants: by the seals of entries, or by itself.
 
 use super::judge::{Sums, held};
 use crate::engine::Contents;
 use ledger_core::account::Account;
-use ledger_core::crediting::{is_credited, merchant_delta};
+use ledger_core::crediting::is_credited;
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::journal::JournalEntry;
 use ledger_core::money::Asset;
+use ledger_core::settlements::returned;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 
-/// The amounts that new due payments and refunds will add to merchants' balances.
+/// The amounts that the seals of entries will add for merchants, and returned payouts have added.
 #[must_use]
 pub(super) fn merchant_work(before: &Contents, after: &Contents) -> Sums {
     let mut sums = Sums::new();
@@ -43,7 +44,7 @@ pub(super) fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
             add(&mut flagged, entry_credit(item));
         } else if is_credited(item) && !old.is_some_and(is_credited) {
             let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
-            for delta in merchant_delta(item).unwrap() {
+            for delta in returned::owed(item).unwrap() {
                 *flagged.entry((merchant.clone(), delta.asset().to_string())).or_default() += delta.value();
             }
         }

@@ -9,7 +9,6 @@ use crate::declared::keyed_form;
 use crate::engine::{Contents, PrimaryKey, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
-use ledger_core::crediting::Uncredited;
 use ledger_core::customers::profile::{self, ProfilePatch};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
@@ -28,7 +27,6 @@ use ledger_core::plan::Context;
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::terms::{MerchantTerms, RecordVersion, SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::ProjectedRecord;
 use ledger_core::wallets::SeenWallet;
 use serde_json::Value as Json;
 use uuid::Uuid;
@@ -100,10 +98,10 @@ impl World {
         }
     }
 
-    /// The version of the records under the terms; the first if the state has no terms.
+    /// The version of the records under the terms; version 4 if the state has no terms.
     #[must_use]
     pub fn records(&self) -> RecordVersion {
-        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V1, |_| self.terms().records)
+        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V4, |_| self.terms().records)
     }
 
     /// The version of those terms.
@@ -172,13 +170,6 @@ impl World {
     /// Every item, as it was read.
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.read.values()
-    }
-
-    /// The records of a merchant that are due for crediting.
-    #[must_use]
-    pub fn uncredited(&self, merchant: MerchantId) -> Vec<Uncredited> {
-        let due = self.read.values().filter_map(|item| Uncredited::read(&self.tenant, item).unwrap());
-        due.filter(|record| record.merchant() == merchant).collect()
     }
 
     /// The tenant's terms.

@@ -147,26 +147,13 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("config", "#due_shards < :shards") => {
             vec![(Old::WithOperand("due_shards", ":shards"), "rejected wrong_state")]
         }
-        ("config", "(attribute_not_exists(#records) OR #records < :records)" | "#records < :records") => {
+        ("config", "#records < :records") => {
             vec![(Old::With("records", n("9")), "rejected wrong_state")]
         }
         ("config", "(attribute_not_exists(#migration) OR attribute_exists(#migration.#contracted_at))") => {
             vec![(Old::With("migration", json!({ "M": {} })), "rejected stale_plan")]
         }
         ("profile", "#shards <= :shards") => vec![(Old::With("shards", n("64")), "rejected wrong_state")],
-        ("crediting", "attribute_not_exists(#after)") => vec![(Old::Having("after", s("x")), "rejected stale_plan")],
-        ("crediting", "#after = :seen") => {
-            vec![(Old::Absent, "rejected stale_plan"), (Old::With("after", s("x")), "rejected stale_plan")]
-        }
-        ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "crediting" => {
-            vec![(Old::Having("period", n("9")), "rejected wrong_state")]
-        }
-        ("crediting", "#period = :period") if does == "crediting" => {
-            vec![
-                (Old::Without("period"), "rejected wrong_state"),
-                (Old::With("period", n("9")), "rejected wrong_state"),
-            ]
-        }
         ("rate", "(attribute_not_exists(#leased) OR #leased <= :most)") => {
             vec![(Old::Having("leased", n("987654321")), "rejected limit_exceeded")]
         }
@@ -229,7 +216,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
         ("sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],
-        ("clawback" | "crediting" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
+        ("clawback" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
         (
             "payer" | "payee",
             "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_before)"
@@ -245,10 +232,10 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("reconciliation", "attribute_not_exists(#adjustment_id)") => {
             vec![(Old::With("adjustment_id", s("another")), "rejected already_exists")]
         }
-        ("crediting" | "reconciliation" | "job", "#fence = :fence") => {
+        ("reconciliation" | "job", "#fence = :fence") => {
             vec![(Old::Absent, stale), (Old::With("fence", n("9")), stale)]
         }
-        ("crediting" | "reconciliation" | "job", "#lease_until = :seen_lease") => {
+        ("reconciliation" | "job", "#lease_until = :seen_lease") => {
             vec![(Old::With("lease_until", s("2026-11-21T04:00:00.000Z")), stale)]
         }
         ("crediting", "(attribute_not_exists(#period) OR #period = :period)") if does == "lanes" => {
@@ -262,9 +249,6 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         }
         ("crediting", "(attribute_not_exists(#segment) OR #segment < :segment)") => {
             vec![(Old::Having("segment", n("99")), stale)]
-        }
-        ("payment" | "refund", "attribute_not_exists(#credited_at)") => {
-            vec![(Old::With("credited_at", s("2026-11-20T04:00:00.000Z")), "rejected already_exists")]
         }
         ("clawback", "#state = :taken") => vec![(Old::Absent, stale), (Old::With("state", s("returned")), stale)],
         ("clawback", "#state = :returned") => vec![(Old::Absent, stale), (Old::With("state", s("taken")), stale)],

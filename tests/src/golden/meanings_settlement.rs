@@ -29,9 +29,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", "attribute_exists(#turned_back)") => vec![(Old::Without("turned_back"), stale)],
         ("settlement", "#payout_epoch = :seen_epoch") => vec![(Old::With("payout_epoch", n("9")), stale)],
         ("settlement", "#payout_sends = :seen_sends") => vec![(Old::With("payout_sends", n("9")), stale)],
-        ("settlement", "attribute_not_exists(#closed_period)") => {
-            vec![(Old::With("closed_period", n("9")), stale)]
-        }
         ("crediting", "(attribute_not_exists(#period) OR #period = :period)") => {
             vec![(Old::With("period", n("9")), stale)]
         }
@@ -41,7 +38,6 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("crediting", "#segment = :seen") => {
             vec![(Old::Without("segment"), stale), (Old::With("segment", n("99")), stale)]
         }
-        ("crediting", "#version = :seen_version") => vec![(Old::Absent, stale), (Old::With("version", n("9")), stale)],
         ("settlement", "attribute_not_exists(#given_back_at)") => {
             vec![(Old::With("given_back_at", s("2026-11-20T00:00:00.000Z")), stale)]
         }
@@ -60,14 +56,12 @@ pub(super) fn settled(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, 
         ("settlement", "attribute_not_exists(#carry)") => vec![(Old::Having("carry", json!({ "M": {} })), stale)],
         ("settlement", "#carry = :seen_carry") => vec![(Old::With("carry", json!({ "M": {} })), stale)],
         ("settlement", "#open = :mine") => vec![(Old::Absent, stale), (Old::With("open", s("another")), stale)],
-        ("payment" | "refund" | "returned" | "period", EXISTS) => vec![(Old::Absent, wrong)],
-        ("payment" | "refund" | "returned", "attribute_exists(#credited_at)") => {
-            vec![(Old::Without("credited_at"), wrong)]
-        }
-        ("payment" | "refund" | "returned" | "period", "attribute_not_exists(#settlement_id)") => {
+        ("returned" | "period", EXISTS) => vec![(Old::Absent, wrong)],
+        ("returned", "attribute_exists(#credited_at)") => vec![(Old::Without("credited_at"), wrong)],
+        ("returned" | "period", "attribute_not_exists(#settlement_id)") => {
             vec![(Old::With("settlement_id", s("another")), wrong)]
         }
-        ("payment" | "refund" | "returned" | "period", "#settlement_id = :settlement") => {
+        ("returned" | "period", "#settlement_id = :settlement") => {
             vec![(Old::Absent, wrong), (Old::With("settlement_id", s("another")), wrong)]
         }
         ("merchant_balance", "#held >= :set_aside") => vec![(Old::With("held", n("0")), wrong)],

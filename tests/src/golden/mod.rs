@@ -8,7 +8,6 @@ pub mod build_card_life;
 pub mod build_card_pin;
 pub mod build_cash;
 mod build_charge;
-pub mod build_crediting;
 pub mod build_decision;
 pub mod build_figures;
 pub mod build_files;

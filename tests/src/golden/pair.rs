@@ -2,6 +2,10 @@
 //! those of many vectors are counted together, and a rule names all that it allows. What a vector does to the books, and
 //! its outcome, no rule can name.
 
+mod rules;
+
+pub use rules::{RULES, Rule};
+
 use super::vector::directory;
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,120 +18,6 @@ const OUTCOME: &str = "outcome: ";
 const ITEMS: &str = "items of ";
 /// What no rule names: what a vector does to the books, how it ends, and what a read finds.
 const NEVER: [&str; 3] = [EFFECTS, OUTCOME, ITEMS];
-
-/// Differences that a change of forms may make.
-#[derive(Debug)]
-pub struct Rule {
-    /// Why they are right.
-    pub name: &'static str,
-    /// Their lines; `*` matches any text.
-    pub lines: &'static [&'static str],
-}
-
-/// The rules.
-pub const RULES: &[Rule] = &[
-    Rule { name: "a vector is added", lines: &["vector added: *"] },
-    Rule {
-        name: "an entry is in the compact form",
-        lines: &[
-            "Put * TXN with attribute ac B",
-            "Put * TXN with attribute ca N",
-            "Put * TXN with attribute cr N",
-            "Put * TXN with attribute cs S",
-            "Put * TXN with attribute cv S",
-            "Put * TXN with attribute kt S",
-            "Put * TXN with attribute mi B",
-            "Put * TXN with attribute op S",
-            "Put * TXN with attribute pi B",
-            "Put * TXN with attribute po S",
-            "Put * TXN with attribute v N",
-            "Put * TXN without attribute actor S",
-            "Put * TXN without attribute co2_rate N",
-            "Put * TXN without attribute co2_source S",
-            "Put * TXN without attribute co2_version S",
-            "Put * TXN without attribute created_at S",
-            "Put * TXN without attribute idempotency_key S",
-            "Put * TXN without attribute merchant_id S",
-            "Put * TXN without attribute operation S",
-            "Put * TXN without attribute payment_id S",
-            "Put * TXN without attribute postings L",
-            "Put * TXN without attribute principal S",
-            "Put * TXN without attribute transaction_id S",
-        ],
-    },
-    Rule { name: "a marker's fingerprint has a key", lines: &["Put * card_op_idem with attribute fp_key S"] },
-    Rule {
-        name: "the seal of an entry credits the merchant",
-        lines: &[
-            "Put customer TXN with attribute credited_by S",
-            "Put payment PAYMENT without attribute due_pk S",
-            "Put payment PAYMENT without attribute due_sk S",
-            "Put payment PAYMENT without attribute merchant_delta M",
-        ],
-    },
-    Rule {
-        name: "aggregates are beside a balance",
-        lines: &[
-            "Update customer BALANCE with update ADD #aggregate_*",
-            "Update customer BALANCE with value :aggregate_* N",
-            "action removed: Update customer METRICS",
-        ],
-    },
-    Rule {
-        name: "the terms have ceilings of merchants",
-        lines: &[
-            "Update tenant CONFIG with update REMOVE #cash_ceiling",
-            "Update tenant CONFIG with update REMOVE #refund_ceiling",
-        ],
-    },
-    Rule {
-        name: "the chain of days is gone, and no binding names its end",
-        lines: &[
-            "Put tenant SEAL without attribute days M",
-            "vector removed: figures",
-            "vector removed: lanes",
-            "vector removed: reads/sealed_days",
-            "vector removed: reads/segments",
-            "vector removed: sealing",
-        ],
-    },
-    Rule {
-        name: "the stamp of a sealed record is of a lane",
-        lines: &[
-            "row added: * given but sealed: rejected already_exists by sealed",
-            "row removed: * given but sealed: rejected already_exists by sealed",
-        ],
-    },
-    Rule {
-        name: "a customer is listed and searched",
-        lines: &[
-            "Put customer PROFILE with attribute owner_pk S",
-            "Put customer PROFILE with attribute owner_sk S",
-            "action added: Put customer LOOKUP",
-        ],
-    },
-    Rule {
-        name: "the index by owner is by_owner, which holds keys alone",
-        lines: &[
-            "request of reads/acts_of",
-            "request of reads/cards",
-            "request of reads/customers",
-            "request of reads/customers_named",
-            "request of reads/customers_with",
-            "request of reads/merchant_records",
-            "request of reads/merchant_records_from",
-            "request of reads/merchants",
-            "request of reads/merchants_named",
-            "request of reads/refused_payments",
-            "request of reads/settlements_of_tenant",
-            "request of reads/terminals",
-            "request of reads/terminals_of",
-            "request of reads/topups",
-            "vector removed: reads/listed_entries",
-            "vector removed: reads/listed_items",
-        ],
-    },
-];
 
 /// Vectors by their names, without versions: the newest of each, as JSON. Those of reads begin with `reads/`.
 pub type Vectors = BTreeMap<String, Json>;

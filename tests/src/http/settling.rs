@@ -216,7 +216,7 @@ impl Settling {
         let _ = self.world.api.settle(&self.merchant.refunds(payment, amount)).await.good();
     }
 
-    /// Runs the crediting worker once.
+    /// Seals what waits, which credits the merchant.
     pub async fn credit(&self) {
         let _ = self.world.credit().await.expect("the run succeeds");
     }

@@ -8,7 +8,6 @@ use jobs::Progress;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_runtime::app::App;
-use ledger_runtime::crediting::Credited;
 use ledger_runtime::migration::{self, Migrated};
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::{Published, Publisher};
@@ -19,12 +18,24 @@ use ledger_runtime::worker::Due;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Runs the worker that publishes and seals once for a tenant, into a receiver that takes every event.
+tokio::task_local! {
+    /// The receiver of what a test publishes while it seals.
+    static RECEIVER: EventTap;
+}
+
+/// Runs a part of a test whose seals publish to this receiver.
+pub async fn receiving<T>(tap: &EventTap, part: impl Future<Output = T>) -> T {
+    RECEIVER.scope(tap.clone(), part).await
+}
+
+/// Runs the worker that publishes and seals once for a tenant, into the receiver of [`receiving`] or another that takes
+/// every event.
 ///
 /// # Errors
 /// The worker's errors.
 pub async fn seal(app: &App, tenant: &Tenant) -> Result<Sealed, Problem> {
-    let publisher = Publisher::new(app, Arc::new(EventTap::default()));
+    let receiver = RECEIVER.try_with(EventTap::clone).unwrap_or_default();
+    let publisher = Publisher::new(app, Arc::new(receiver));
     let passed = gate::as_function("outbox", outbox::pass_due(app, Some(&publisher), tenant)).await;
     passed.map(|passed| passed.sealed)
 }
@@ -46,19 +57,12 @@ impl World {
         gate::as_function("jobs", jobs::announce_notices(&self.app, tap, &self.slug())).await
     }
 
-    /// Credits everything that waits: runs the crediting worker once, as a sweep of the tenant, and the worker that
-    /// publishes and seals, if its seals credit merchants. Returns what the former did.
+    /// Credits everything that waits: runs the worker that publishes and seals once. Returns what it sealed.
     ///
     /// # Errors
-    /// The workers' errors.
-    pub async fn credit(&self) -> Result<Credited, Problem> {
-        let due = Due::everything(self.slug());
-        let credited = gate::as_function("crediting", crediting::run_due(&self.app, &due)).await?;
-        let terms = gate::as_function("outbox", self.app.terms(&self.slug())).await?;
-        if terms.records.credits_when_sealed() {
-            let _ = self.seal().await?;
-        }
-        Ok(credited)
+    /// The worker's errors.
+    pub async fn credit(&self) -> Result<Sealed, Problem> {
+        self.seal().await
     }
 
     /// Runs the worker that starts settlements once.

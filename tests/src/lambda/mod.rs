@@ -49,7 +49,7 @@ pub struct Deployed {
 }
 
 /// Every function. Only these are started by the tests and measured.
-pub const FUNCTIONS: [Deployed; 13] = [
+pub const FUNCTIONS: [Deployed; 12] = [
     http("customer", "customer-payment"),
     http("merchant", "merchant-payments"),
     http("admin", "admin-attention"),
@@ -57,7 +57,6 @@ pub const FUNCTIONS: [Deployed; 13] = [
     http("stripe-webhook", "stripe-webhook-payment"),
     worker("jobs", "jobs-schedule"),
     worker("outbox", "outbox-schedule"),
-    worker("crediting", "crediting-schedule"),
     task("settlement", "settlement-collect"),
     worker("reconcile", "reconcile-schedule"),
     worker("migrate", "migrate-schedule"),

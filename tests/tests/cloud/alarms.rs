@@ -19,7 +19,7 @@ const DEAD: &str = "ApproximateNumberOfMessagesVisible";
 /// A required alarm: why, id, namespace, metric, statistic, seconds, threshold, topic.
 type Wanted = (&'static str, &'static str, &'static str, &'static str, &'static str, u64, &'static str, &'static str);
 
-const WANTED: [Wanted; 43] = [
+const WANTED: [Wanted; 40] = [
     ("conflicts in 5 minutes", "ConflictsAlarm", NAMESPACE, "TransactionConflict", "Sum", 300, "5", TICKET),
     ("the books break", "ReconciliationBreakAlarm", NAMESPACE, "ReconciliationBreak", "Sum", 60, "0", PAGE),
     ("two effects", "DuplicateEffectAlarm", NAMESPACE, "DuplicateEffect", "Sum", 60, "0", PAGE),
@@ -55,14 +55,11 @@ const WANTED: [Wanted; 43] = [
     ("no tokens", "TokenClaimsAlarm", LAMBDA, "Throttles", "Sum", 300, "2", PAGE),
     ("no tick can be sent", "TicksLostAlarm", "AWS/Scheduler", "TargetErrorCount", "Sum", 300, "0", TICKET),
     ("ticks given up", "TicksLostAlarm", "AWS/Scheduler", "InvocationDroppedCount", "Sum", 300, "0", TICKET),
-    ("merchants wait, s", "CreditingLagAlarm", NAMESPACE, "CreditingLag", "Maximum", 300, "600", TICKET),
     ("the trail waits, s", "SealingLagAlarm", NAMESPACE, "SealingLag", "Maximum", 300, "3600", TICKET),
     ("dead letters", "MigrateDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
-    ("dead letters", "CreditingDeadLettersAlarm", SQS, DEAD, "Maximum", 60, "0", TICKET),
     ("no run over an export", "ReconcileExportFailedAlarm", STATES, "ExecutionsFailed", "Sum", 300, "0", TICKET),
     ("no run over an export", "ReconcileExportFailedAlarm", STATES, "ExecutionsTimedOut", "Sum", 300, "0", TICKET),
     ("no run over an export", "ReconcileExportFailedAlarm", STATES, "ExecutionsAborted", "Sum", 300, "0", TICKET),
-    ("iterator age, ms", "CreditingStreamAgeAlarm", LAMBDA, "IteratorAge", "Maximum", 60, "60000", TICKET),
 ];
 
 fn every() -> Vec<Alarm> {
@@ -245,10 +242,9 @@ fn errors_and_throttles_of_every_function_are_watched() {
 }
 
 /// The metric that each worker with a tick per tenant measures in every run, zero included.
-const MEASURED: [(&str, &str, &str); 4] = [
+const MEASURED: [(&str, &str, &str); 3] = [
     ("JobsQueue", "SealingLag", TICKET),
     ("OutboxQueue", "OldestUnpublished", PAGE),
-    ("CreditingQueue", "CreditingLag", TICKET),
     ("ReconcileQueue", "Reconciled", TICKET),
 ];
 
@@ -290,7 +286,7 @@ fn one_silent_tenant_raises_an_alarm() {
     for (id, field, value) in [
         ("OutboxSilent", "Dimensions", json!([])),
         ("JobsSilent", "TreatMissingData", "notBreaching".into()),
-        ("CreditingSilent", "InsufficientDataActions", json!([])),
+        ("OutboxSilent", "InsufficientDataActions", json!([])),
         ("ReconciliationSilent", "MetricName", "SealingLag".into()),
     ] {
         let changed = template.with(|root| looped(root, id, field, value.clone()));

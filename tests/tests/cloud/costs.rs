@@ -38,12 +38,6 @@ fn costs_are_read_as_they_are_written() {
             busy: units(493),
             thin: units(13),
         }],
-        former: vec![LifeStep {
-            operation: "payment, in money".to_owned(),
-            step: "request".to_owned(),
-            busy: units(1455),
-            thin: units(15),
-        }],
         storage: vec![Storage { operation: "payment, in money".to_owned(), busy: left(195), thin: left(3) }],
     };
     assert_eq!(Costs::parse(&costs.text()), costs);

@@ -305,7 +305,7 @@ fn every_function_has_a_caller() {
         };
         called.insert(function.binary, by);
     }
-    let workers = ["crediting", "jobs", "migrate", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
+    let workers = ["jobs", "migrate", "outbox", "reconcile"].map(|name| (name.to_owned(), "a queue"));
     let expected = faces.map(|name| (name.to_owned(), "routes")).into_iter().chain(workers);
     let expected = expected.chain([("token-claims".to_owned(), "the pool")]);
     let expected = expected.chain(machines.keys().map(|name| ((*name).to_owned(), "the state machine")));

@@ -1,13 +1,9 @@
 //! The deployed table equals the code's and the local stack's: keys, indexes, TTL and stream, with the filters that
-//! invoke the outbox and crediting workers.
+//! invoke the outbox worker.
 use aws_sdk_dynamodb::types::KeySchemaElement;
-use ledger_core::crediting::Uncredited;
-use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, INDEX_BY_OWNER, INDEX_DUE, attr};
 use ledger_tests::cloud::Template;
-use ledger_tests::golden::vector;
 use ledger_tests::http::host;
-use ledger_tests::wire;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,47 +134,4 @@ fn event_queue_keeps_account_order() {
         assert_eq!(queue[name], value, "{name}");
     }
     assert_eq!(template.properties("ReceiverDeadLetters")["FifoQueue"], true);
-}
-
-/// Whether a Lambda filter matches a part of a record: each leaf of the pattern lists values, prefixes, or whether the
-/// attribute exists.
-fn passes(pattern: &Value, part: &Value) -> bool {
-    match pattern {
-        Value::Object(fields) => fields.iter().all(|(name, pattern)| passes(pattern, &part[name])),
-        Value::Array(any) => any.iter().any(|one| match (&one["exists"], &one["prefix"]) {
-            (Value::Bool(exists), _) => *exists != part.is_null(),
-            (_, Value::String(prefix)) => part.as_str().is_some_and(|text| text.starts_with(prefix.as_str())),
-            _ => one == part,
-        }),
-        other => panic!("{other} in a pattern"),
-    }
-}
-
-/// Every record due to be credited invokes the crediting worker, and of all items in golden vectors only payments and
-/// their refunds do.
-#[test]
-fn crediting_stream_filter_matches_uncredited_records() {
-    let template = Template::read();
-    let stream = template.properties("CreditingStream");
-    assert_eq!(stream["FunctionName"], json!({"Ref": "CreditingFunction.Alias"}));
-    assert_eq!(stream["EventSourceArn"], json!({"Fn::GetAtt": "Table.StreamArn"}));
-    let filters = &stream["FilterCriteria"]["Filters"];
-    let [filter] = &filters.as_array().expect("filters")[..] else { panic!("{filters}") };
-    let pattern: Value = serde_json::from_str(filter["Pattern"].as_str().expect("a pattern")).expect("JSON");
-    let demo = Tenant::parse("demo").expect("a slug");
-    let (mut matched, mut unmatched) = (0, 0);
-    for file in vector::current() {
-        let (id, vector) = (&file.id, file.vector());
-        let written = vector.items.iter().map(|action| &action["Put"]["Item"]).filter(|item| item.is_object());
-        for image in written.chain(&vector.case.given.state) {
-            let keys = json!({"uuid": image["uuid"], "type": image["type"]});
-            let is_matched = passes(&pattern, &json!({"dynamodb": {"Keys": keys, "NewImage": image}}));
-            let is_due = matches!(Uncredited::read(&demo, &wire::item_from_json(image)), Ok(Some(_)));
-            assert!(is_matched || !is_due, "{id}: {image}");
-            let of_payment = image["uuid"]["S"].as_str().is_some_and(|pk| pk.starts_with("demo#payment#"));
-            assert!(!is_matched || of_payment && image["credited_at"].is_null(), "{id}: {image}");
-            *(if is_matched { &mut matched } else { &mut unmatched }) += 1;
-        }
-    }
-    assert!(matched > 20 && unmatched > 500, "{matched} {unmatched}");
 }

@@ -1,18 +1,18 @@
-//! Crediting, closing, giving back and taking again in random orders on the model of the table: workers of versions 2 and
-//! 3, two runs of each settlement, refusals, an index that lags, and a crash after any step. In the end each record is in
-//! one settlement that was paid.
+//! Sealing, closing, giving back and taking again in random orders on the model of the table: two sealing workers, two runs
+//! of each settlement, refusals, an index that lags, and a crash after any step. In the end each entry is in one settlement
+//! that was paid.
 
-use ledger_core::crediting::{Batch, BatchRejection, CreditedMerchant, Crediting, OpenPeriod, Uncredited};
+use ledger_core::crediting::{LaneCredit, LaneCredits};
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{self, Key, Partition};
-use ledger_core::lease::Leased;
+use ledger_core::keys::{self, Key};
+use ledger_core::sealing::Sealable;
+use ledger_core::sealing::lanes::{Heads, LaneBatch, LaneHead, LaneRejection};
 use ledger_core::settlements::{
-    Compensation, Move, Settleable, Settlement, Settling, Task, UndoReason, close_period, collect, last_batch,
-    next_move, read_batch, release_batch, start_undo,
+    Compensation, Move, Settleable, Settlement, Settling, Task, UndoReason, close_lane, collect, last_batch, next_move,
+    read_batch, release_batch, start_undo,
 };
-use ledger_core::terms::RecordVersion;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
 use ledger_tests::audit::{Audit, number, opt_text};
@@ -27,7 +27,7 @@ const HISTORIES: u64 = 500;
 const STEPS: usize = 60;
 const TENANT: &str = "demo";
 const MERCHANT: &str = "019a0000-0000-7000-8000-0000000000e1";
-/// Several steps fit into a lease, and a crashed worker's lease ends within a history.
+const CUSTOMER: &str = "019a0000-0000-7000-8000-00000000000a";
 const STEP: Duration = Duration::from_secs(4);
 
 fn tenant() -> Tenant {
@@ -38,15 +38,9 @@ fn merchant() -> MerchantId {
     MerchantId::parse(MERCHANT).unwrap()
 }
 
-fn crediting() -> Key {
-    Partition::merchant(&tenant(), merchant()).crediting()
-}
-
-/// What a worker is about to do. What it has built may be out of date when it is written.
-enum Worker {
-    Idle,
-    Leased(Leased<CreditedMerchant>),
-    Built(Leased<CreditedMerchant>, Batch),
+/// What the merchant is credited with in the only lane.
+fn credited() -> Key {
+    keys::credited_in_lane(&tenant(), merchant(), 0)
 }
 
 struct World {
@@ -54,15 +48,16 @@ struct World {
     /// The table as the index has it.
     index: Model,
     now: Timestamp,
-    records: u64,
+    entries: u64,
     settlements: u64,
-    workers: [(RecordVersion, Worker); 2],
+    /// The segment that each worker is about to write. It may be out of date.
+    workers: [Option<LaneBatch>; 2],
     runs: [Option<Transaction>; 2],
     /// How often each thing happened, so that the test shows what it covers.
     seen: [u64; 5],
 }
 
-/// What is counted: batches that met a closed period, closings that came late, periods closed, given back, taken again.
+/// What is counted: segments that met a closed period, closings that came late, periods closed, given back, taken again.
 #[derive(Clone, Copy)]
 enum Seen {
     PeriodClosed,
@@ -74,16 +69,11 @@ enum Seen {
 
 impl World {
     fn new() -> Self {
-        Self {
-            table: Model::new(),
-            index: Model::new(),
-            now: Timestamp::parse("2026-11-21T03:00:00Z").unwrap(),
-            records: 0,
-            settlements: 0,
-            workers: [(RecordVersion::V2, Worker::Idle), (RecordVersion::V3, Worker::Idle)],
-            runs: [None, None],
-            seen: [0; 5],
-        }
+        let now = Timestamp::parse("2026-11-21T03:00:00Z").unwrap();
+        let (mut table, (_, opening)) = (Model::new(), Heads::open(&tenant(), now).unwrap());
+        table.execute(opening.items()).unwrap();
+        let index = table.clone();
+        Self { table, index, now, entries: 0, settlements: 0, workers: [None, None], runs: [None, None], seen: [0; 5] }
     }
 
     fn count(&mut self, what: Seen) {
@@ -97,22 +87,25 @@ impl World {
         self.table.put(wire::item_from_json(&item));
     }
 
-    /// A payment, or a refund of one, that is due to be credited.
+    /// The entry of a payment, or of a refund, whose seal credits the merchant.
     fn sell(&mut self, chance: &mut Dice) {
-        self.records += 1;
-        let (id, is_refund) = (format!("019a9000-0000-7000-8000-{:012}", self.records), chance.below(4) == 0);
-        let delta = if is_refund { -3 } else { 10 };
-        let mut record = json!({
-            "payment_id": { "S": id }, "merchant_id": { "S": MERCHANT },
-            "merchant_delta": { "M": { "ECOPAY": { "N": delta.to_string() } } },
-            "created_at": { "S": self.now.to_string() }, "due_sk": { "S": id },
-            "due_pk": { "S": format!("{TENANT}#due#credit#{MERCHANT}#0") },
+        self.entries += 1;
+        let (id, is_refund) = (format!("019aa000-0000-7000-8000-{:012}", self.entries), chance.below(4) == 0);
+        let (operation, delta) = if is_refund { ("refund", -3) } else { ("pay", 10) };
+        let posting = |account: &str, delta: i32| {
+            json!({ "M": {
+                "account": { "S": account }, "asset": { "S": "ECOPAY" }, "delta": { "N": delta.to_string() },
+            } })
+        };
+        let payer = format!("customer:{CUSTOMER}");
+        let entry = json!({
+            "transaction_id": { "S": id }, "operation": { "S": operation }, "principal": { "S": payer },
+            "actor": { "S": payer }, "idempotency_key": { "S": id }, "created_at": { "S": self.now.to_string() },
+            "postings": { "L": [posting(&payer, -delta), posting(&format!("merchant:{MERCHANT}"), delta)] },
+            "credited_by": { "S": "seal" }, "due_sk": { "S": id },
+            "due_pk": { "S": format!("{TENANT}#due#publish_credit#0") },
         });
-        if is_refund {
-            record["refund_id"] = json!({ "S": id });
-        }
-        let sk = if is_refund { format!("REFUND#{id}") } else { "PAYMENT".to_owned() };
-        self.put("payment", &id, &sk, &record);
+        self.put("customer", CUSTOMER, &format!("TXN#{id}"), &entry);
     }
 
     /// Opens a settlement, as the operator does while none is open.
@@ -147,53 +140,35 @@ impl World {
         }
     }
 
-    /// What an index lists: records with a due index entry of this work, as they are there.
+    /// What an index lists: periods with a due index entry of this work, as they are there.
     fn due(&self, work: &str) -> Vec<Item> {
         let mark = format!("{TENANT}#due#{work}#{MERCHANT}#0");
         self.index.iter().map(|(_, item)| item.clone()).filter(|item| opt_text(item, "due_pk") == Some(&mark)).collect()
     }
 
+    fn head(&self) -> LaneHead {
+        LaneHead::read(&tenant(), 0, self.table.get(&keys::lane_head(&tenant(), 0)).unwrap()).unwrap()
+    }
+
+    /// One step of a worker: it writes the segment that it has built, or reads and builds the next one.
     fn work(&mut self, place: usize) {
-        let (version, now) = (self.workers[place].0, self.now);
-        let next = match std::mem::replace(&mut self.workers[place].1, Worker::Idle) {
-            Worker::Idle => {
-                let seen = self.table.get(&crediting()).map(|item| Crediting::read(item).unwrap());
-                match CreditedMerchant::take(&tenant(), merchant(), seen.as_ref(), now).unwrap() {
-                    Some((lease, taken)) if self.write(&taken).is_none() => Worker::Leased(lease),
-                    Some(_) | None => Worker::Idle,
-                }
-            }
-            Worker::Leased(lease) => {
-                let waiting: Vec<Uncredited> =
-                    self.due("credit").iter().filter_map(|item| Uncredited::read(&tenant(), item).unwrap()).collect();
-                match lease.batch(&waiting, version, now).unwrap() {
-                    Some(batch) => Worker::Built(lease, batch),
-                    None => Worker::Idle,
-                }
-            }
-            Worker::Built(lease, batch) => match self.write(batch.transaction()) {
-                // The next worker need not wait.
-                None => {
-                    assert_eq!(self.write(&lease.release(now).unwrap()), None);
-                    Worker::Idle
-                }
-                Some(rejection) => match batch.explain(&rejection).unwrap() {
-                    BatchRejection::LeaseLost => Worker::Idle,
-                    BatchRejection::PeriodClosed => {
-                        self.count(Seen::PeriodClosed);
-                        let seen = Crediting::read(self.table.get(&crediting()).unwrap()).unwrap();
-                        Worker::Leased(lease.in_period(seen.period))
-                    }
-                    // The index lists records that were credited before.
-                    BatchRejection::Credited(_) => {
-                        self.index = self.table.clone();
-                        Worker::Leased(lease)
-                    }
-                    BatchRejection::Missing(_) => panic!("{rejection:?}"),
-                },
-            },
-        };
-        self.workers[place].1 = next;
+        if let Some(batch) = self.workers[place].take() {
+            return match self.write(batch.transaction()).map(|rejection| batch.explain(&rejection).unwrap()) {
+                // The next segment is built from what is there then.
+                None | Some(LaneRejection::HeadMoved) => {}
+                Some(LaneRejection::PeriodClosed) => self.count(Seen::PeriodClosed),
+                // The index lists entries that were sealed before.
+                Some(LaneRejection::Sealed(_)) => self.index = self.table.clone(),
+                Some(
+                    other @ (LaneRejection::HeadSetBack | LaneRejection::CreditedBeyond | LaneRejection::Missing(_)),
+                ) => panic!("{other:?}"),
+            };
+        }
+        let read = |item: &Item| Sealable::read(&tenant(), item).unwrap();
+        let waiting: Vec<Sealable> = self.index.iter().filter_map(|(_, item)| read(item)).collect();
+        let mut credits = LaneCredits::new(0);
+        credits.read(merchant(), self.table.get(&credited())).unwrap();
+        self.workers[place] = self.head().batch(&tenant(), &waiting, &credits, None, self.now).unwrap();
     }
 
     fn open_settlement(&self) -> Option<Settlement> {
@@ -203,7 +178,7 @@ impl World {
     }
 
     /// One step of a run of the saga: it writes what it has built, or reads and builds the next transaction. A settlement
-    /// that has all of its records is refused or paid.
+    /// that has all of its periods is refused or paid.
     fn settle(&mut self, place: usize, is_refused: bool) {
         if let Some(built) = self.runs[place].take() {
             self.write_run(&built);
@@ -224,11 +199,10 @@ impl World {
                 }
             }
         } else {
-            let due = [self.due("settle"), self.due("settle_period")].concat();
+            let due = self.due("settle_period");
             let due: Vec<Settleable> = due.iter().map(|item| Settleable::read(item).unwrap()).collect();
-            let open = self.table.get(&crediting()).map(|item| OpenPeriod::read(item).unwrap());
-            let closing = open.filter(|_| settlement.closed.is_empty());
-            let closing = closing.and_then(|open| close_period(&of, &settlement, &open, now).unwrap());
+            let open = self.table.get(&credited()).map(|item| LaneCredit::read(0, item).unwrap());
+            let closing = open.and_then(|open| close_lane(&of, &settlement, &open, now).unwrap());
             match (due.is_empty(), closing) {
                 (false, _) => collect(&of, &settlement, &due, now).unwrap(),
                 (true, Some(closing)) => closing,
@@ -240,7 +214,7 @@ impl World {
     }
 
     fn write_run(&mut self, built: &Transaction) {
-        let closes = built.items().iter().any(|item| item.key() == &crediting());
+        let closes = built.items().iter().any(|item| item.key() == &credited());
         let period = built.items().iter().find(|item| item.key().sk().starts_with("PERIOD#"));
         let taken = |world: &Self| {
             period.and_then(|item| world.table.get(item.key())?.opt_text("settlement_id").unwrap().map(str::to_owned))
@@ -258,13 +232,13 @@ impl World {
                 if closes {
                     self.count(Seen::ClosedLate);
                 }
-                // A record that another transaction took is not listed for ever.
+                // A period that another transaction took is not listed for ever.
                 self.index = self.table.clone();
             }
         }
     }
 
-    /// Ends a settlement that has all of its records, as its later steps do: only if nothing has changed since.
+    /// Ends a settlement that has all of its periods, as its later steps do: only if nothing has changed since.
     fn pay(&mut self, settlement: &Settlement) {
         let key = keys::settlement(&tenant(), merchant(), settlement.id);
         let mut item = self.table.get(&key).unwrap().clone();
@@ -276,9 +250,7 @@ impl World {
     /// All work that is left, without faults.
     fn finish(&mut self) {
         self.runs = [None, None];
-        for (_, worker) in &mut self.workers {
-            *worker = Worker::Idle;
-        }
+        self.workers = [None, None];
         self.now = self.now.plus(Duration::from_secs(60));
         let paid = |world: &Self| {
             let all = world
@@ -291,17 +263,22 @@ impl World {
             self.index = self.table.clone();
             self.work(1);
             self.settle(0, false);
-            if paid(self) == self.records.into() && self.open_settlement().is_none() {
+            if paid(self) == self.entries.into() && self.open_settlement().is_none() {
                 return;
             }
         }
-        panic!("{} of {} records are paid", paid(self), self.records);
+        panic!("{} of {} entries are paid", paid(self), self.entries);
     }
 
     fn check(&self, when: &str) {
         let contents = self.table.contents();
         let audit = Audit::of(TENANT, &contents);
-        let rules = ["settlements equal records", "records are due until settled", "periods equal records"];
+        let rules = [
+            "settlements equal records",
+            "merchants' balances equal postings",
+            "entries are credited when sealed",
+            "periods equal entries",
+        ];
         let mut found = [audit.findings(), audit.findings_when_credited()].concat();
         found.retain(|finding| rules.contains(&finding.rule));
         assert!(found.is_empty(), "{when}: {found:#?}");
@@ -309,7 +286,7 @@ impl World {
 }
 
 #[test]
-fn each_record_is_settled_once_in_any_order_of_steps_and_crashes() {
+fn each_entry_is_settled_once_in_any_order_of_steps_and_crashes() {
     let mut seen = [0; 5];
     let histories = share::seeds(HISTORIES, share::FAMILY_STEP);
     for history in histories.clone() {
@@ -325,8 +302,8 @@ fn each_record_is_settled_once_in_any_order_of_steps_and_crashes() {
                 10 => world.index = world.table.clone(),
                 // A process ends: what it has built is never written, or was written without an answer.
                 _ => match chance.below(4) {
-                    0 => world.workers[0].1 = Worker::Idle,
-                    1 => world.workers[1].1 = Worker::Idle,
+                    0 => world.workers[0] = None,
+                    1 => world.workers[1] = None,
                     2 => world.runs[0] = None,
                     _ => {
                         if let Some(built) = world.runs[1].clone() {

@@ -21,13 +21,13 @@ async fn call_beyond_the_functions_role_is_denied() {
     let tenant = slug(&world);
     let query = reads::audit_records(&tenant, None);
     let query = || world.app.dynamo().query(&query);
-    // The crediting function's role has no access to the audit records; the admin function's role has.
-    let denied = gate::as_function("crediting", query()).await;
+    // The role of the function that claims tokens has no access to the table; the admin function's role has.
+    let denied = gate::as_function("token-claims", query()).await;
     assert_eq!(denied, Err(ReadError::Refused("AccessDeniedException".to_owned())));
     assert!(gate::as_function("admin", query()).await.is_ok());
     assert!(gate::as_test(query()).await.is_ok());
     let refused = gate::record().refused;
-    assert!(refused.iter().any(|line| line.starts_with("crediting: Query: dynamodb:Query on ")), "{refused:?}");
+    assert!(refused.iter().any(|line| line.starts_with("token-claims: Query: dynamodb:Query on ")), "{refused:?}");
     // A function that is not in the template has no permission.
     let unknown = gate::as_function("unknown", query()).await;
     assert_eq!(unknown, Err(ReadError::Refused("AccessDeniedException".to_owned())));

@@ -5,7 +5,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::join_all;
 use jobs::Progress;
 use ledger_core::ids::Tenant;
-use ledger_core::terms::{HoldHours, RecordVersion};
+use ledger_core::terms::HoldHours;
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -87,13 +87,7 @@ fn assert_wrong_state(answer: Answer, status: &str) -> Answer {
 
 #[tokio::test]
 async fn authorization_is_captured_in_part_and_refunded() {
-    for (tenant, records) in [("hold-story-records-1", RecordVersion::V1), ("hold-story-records-2", RecordVersion::V2)]
-    {
-        captured_in_part_and_refunded(Stage::new(World::of_records(tenant, records).await).await).await;
-    }
-}
-
-async fn captured_in_part_and_refunded(stage: Stage) {
+    let stage = Stage::new(World::new("hold-story").await).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let customer = world.customer_with("1000").await;
     let authorize = merchant.authorizes(&customer.code(world).await, "800").field("memo", "room 7");

@@ -15,7 +15,6 @@ mod card_pins;
 mod cards;
 mod closing;
 mod compact;
-mod crediting;
 mod customer_file;
 mod disclosure;
 mod expiry;

@@ -1,7 +1,6 @@
 //! Scenarios 2 to 5 of DOMAIN.md over HTTP on the local stack. A 503 is retried under its key, as clients do; after
 //! each scenario the books are audited from the raw table.
 use futures::future::join_all;
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::{Call, Merchant, Terminal, World};
 use serde_json::{Value, json};
 
@@ -24,13 +23,7 @@ async fn twenty_concurrent_payments_of_1000_from_5000_apply_five() {
 
 #[tokio::test]
 async fn payment_in_three_assets_is_refunded_in_order() {
-    for (tenant, records) in [("scenario-3-records-1", RecordVersion::V1), ("scenario-3-records-2", RecordVersion::V2)]
-    {
-        payment_in_three_assets(World::of_records(tenant, records).await).await;
-    }
-}
-
-async fn payment_in_three_assets(world: World) {
+    let world = World::new("scenario-3").await;
     let (customer, merchant) = (world.customer_with("1740").await, world.merchant().await);
     world.grant(&customer, "POINT", "500").await;
     world.grant(&customer, "REGIONAL#aoba", "1000").await;

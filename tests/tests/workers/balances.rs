@@ -4,7 +4,6 @@ use super::figures::{Town, today};
 use ledger_core::account::Account;
 use ledger_core::ids::TransactionId;
 use ledger_core::journal::JournalEntry;
-use ledger_core::terms::RecordVersion;
 use ledger_core::time::{BusinessDate, Timestamp};
 use ledger_tests::http::figures::fold;
 use ledger_tests::http::settling::Settling;
@@ -173,7 +172,7 @@ async fn ids(world: &World) -> BTreeSet<TransactionId> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn balances_are_right_while_a_batch_is_added() {
-    let shop = Settling::under("balances-batch", RecordVersion::V7).await;
+    let shop = Settling::new("balances-batch").await;
     let (world, tenant) = (&shop.world, shop.world.slug());
     // The worker's clock is behind, so that days end for it while entries are of one day.
     shop.hand.skew_s(-60 * 24 * 60 * 60);

@@ -7,9 +7,3 @@ async fn every_life_costs_as_listed() {
     let (lives, storage) = life::measure().await;
     Costs { lives, storage, ..kept.clone() }.check(&kept);
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_life_under_the_former_version_of_the_records_costs_as_listed() {
-    let kept = Costs::read();
-    Costs { former: life::measure_former().await, ..kept.clone() }.check(&kept);
-}

@@ -5,20 +5,18 @@ use crate::audit_trail::seal;
 use futures::future::{join, join_all};
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Item;
-use ledger_core::ids::{Actor as By, MerchantId};
+use ledger_core::ids::MerchantId;
+use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
 use ledger_core::sealing::lanes::Heads;
 use ledger_core::settlements::{Outcome, Settlement, Step, Task, close_lane};
-use ledger_core::terms::RecordVersion;
-use ledger_core::{keys, migration};
 use ledger_runtime::settlement::{Ended, KycAnswer};
-use ledger_runtime::worker::Due;
 use ledger_tests::audit::{number, opt_text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
-use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene, until};
+use ledger_tests::http::topup_rig::{Actor, Rig, Scene, until};
 use ledger_tests::http::{Call, Customer, Merchant, World};
 use rust_decimal::Decimal;
 use std::collections::BTreeSet;
@@ -376,62 +374,4 @@ async fn settlement_that_meets_a_segment_reads_the_lane_again() {
         }
     }
     panic!("the writes did not meet");
-}
-
-async fn credit_records(actor: &Actor, scene: &Scene) {
-    let due = Due::everything(scene.tenant.clone());
-    let _ = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await.expect("the run succeeds");
-}
-
-/// A tenant is switched while its customers pay, and processes with either version take payments, credit and seal.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn version_raised_under_load_credits_each_payment_once() {
-    const ROUNDS: u32 = 40;
-    let rig = Rig::new().await;
-    let scene = rig.scene_with("seal-credit-raised", |terms| terms.records = RecordVersion::V3).await;
-    let (server, before) = (rig.actor().await, rig.actor().await);
-    let mut shop = Shop::open(&scene, &before, 2).await;
-    let over = AtomicBool::new(false);
-    let selling = async {
-        let mut after = None;
-        for round in 0..ROUNDS {
-            if round == ROUNDS / 3 {
-                let ledger = scene.world.app.ledger();
-                let cx = ledger.context(scene.world.app.now()).expect("randomness");
-                let raised = migration::raise_records(&scene.tenant, RecordVersion::V4, By::System, &cx);
-                let raised = raised.expect("a transaction");
-                let raising = ledger.apply(&scene.tenant, Operation::TenantConfigure, &raised);
-                gate::as_test(raising).await.expect("it is raised");
-                after = Some(rig.actor().await);
-            }
-            // The first process keeps the terms of before for a minute.
-            let of = after.as_ref().filter(|_| round % 2 == 0).unwrap_or(&before);
-            let payment = shop.sell(of).await;
-            if round % 5 == 0 {
-                let by = after.as_ref().filter(|_| round % 10 != 0).unwrap_or(&before);
-                let _ = by.settle(&shop.merchant.refunds(&payment, &YEN.to_string())).await.good();
-                shop.owed -= YEN;
-            }
-        }
-        over.store(true, Ordering::SeqCst);
-    };
-    let working = async {
-        let worker = rig.actor().await;
-        while !over.load(Ordering::SeqCst) {
-            worker.clock.ahead(LEASE_OVER);
-            credit_records(&worker, &scene).await;
-            let _ = seal(&worker, &scene.world.tenant).await.expect("the run succeeds");
-        }
-    };
-    let _ = join(selling, working).await;
-    let last = rig.actor().await;
-    last.clock.ahead(LEASE_OVER);
-    credit_records(&last, &scene).await;
-    let _ = seal(&last, &scene.world.tenant).await.expect("the run succeeds");
-    let owed = shop.owed;
-    assert_eq!(shop.balance(&server).await, (owed, 0));
-    let books = scene.world.check_books().await;
-    let by_record = books.under("PAYMENT").filter(|(_, _, row)| row.contains_key("credited_at")).count();
-    let by_seal = books.under("TXN#").filter(|(_, _, row)| row.contains_key("credited_at")).count();
-    assert!(by_record > 2 && by_seal > 2, "{by_record} {by_seal}");
 }

@@ -3,7 +3,6 @@
 use futures::future::join;
 use ledger_core::account::Account;
 use ledger_core::journal::JournalEntry;
-use ledger_core::terms::{CashTerms, RecordVersion};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::figures::Folded;
 use ledger_tests::http::figures::{final_part, fold, lines, sum};
@@ -32,32 +31,17 @@ pub(crate) struct Town {
 impl Town {
     /// A tenant whose clock begins at noon in Japan, so that a test is over before the day is.
     pub(crate) async fn new(name: &str) -> Self {
-        Self::under(name, RecordVersion::V7).await
-    }
-
-    /// The same with a version of the records.
-    pub(crate) async fn under(name: &str, version: RecordVersion) -> Self {
-        Self::open(TestClock::default(), name, version).await
+        Self::open(TestClock::default(), name).await
     }
 
     /// The same with a clock that the test has set.
-    pub(crate) async fn open(clock: TestClock, name: &str, version: RecordVersion) -> Self {
-        let (world, clock) = timed_with(clock, name, |terms| {
-            terms.records = version;
-            if !version.credits_when_sealed() {
-                terms.cash = CashTerms::Clearing;
-            }
-        })
-        .await;
+    pub(crate) async fn open(clock: TestClock, name: &str) -> Self {
+        let (world, clock) = timed_with(clock, name, |_| {}).await;
         let since_midnight = world.app.now().since(today(&world).bounds().0);
         clock.forward((HOUR * 36).saturating_sub(since_midnight));
         let customers = [world.customer_with("9000").await, world.customer_with("500").await];
         let merchants = [world.merchant().await, world.merchant().await];
-        let terminal = if version.credits_when_sealed() {
-            world.till(&merchants[0], "100000").await
-        } else {
-            world.terminal(&merchants[0]).await
-        };
+        let terminal = world.till(&merchants[0], "100000").await;
         let card = world.card(Some(&customers[1]), "700").await;
         Self { world, clock, customers, merchants, terminal, card }
     }
@@ -249,7 +233,7 @@ async fn entry_that_is_sealed_after_its_day_was_closed_is_posted_to_the_open_day
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_entry_is_added_once_with_a_fault_at_every_write() {
-    let shop = Settling::under("figures-faults", RecordVersion::V7).await;
+    let shop = Settling::new("figures-faults").await;
     let (world, tenant) = (&shop.world, shop.world.slug());
     // The worker's clock is behind, so that days end for it while entries are of one day.
     shop.hand.skew_s(-60 * 24 * 60 * 60);

@@ -2,7 +2,6 @@
 
 use super::figures::{Town, today};
 use ledger_core::account::Account;
-use ledger_core::terms::RecordVersion;
 use ledger_core::time::BusinessDate;
 use ledger_runtime::clock::Clock;
 use ledger_tests::http::topup_rig::TestClock;
@@ -38,7 +37,7 @@ fn report(world: &World, query: &str) -> Call {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn prepaid_report_adds_up_and_equals_the_books() {
-    let town = Town::open(before_a_base_date(), "prepaid", RecordVersion::V7).await;
+    let town = Town::open(before_a_base_date(), "prepaid").await;
     let world = &town.world;
     town.trade().await;
     let _ = world.seal_and_fold().await;

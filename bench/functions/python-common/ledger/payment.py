@@ -1,6 +1,6 @@
 """The payment's rules, the items that its transaction writes, and the balances.
 
-The attributes, expressions and conditions are those of `golden/v1/pay/records-2-*.json`. It takes payments in ECOPAY
+The attributes, expressions and conditions are those of `golden/v1/pay/*.json`. It takes payments in ECOPAY
 with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
 rate.
 """
@@ -45,7 +45,7 @@ def customer_partition(tenant: str, customer: str) -> str:
 
 
 def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
-    """The payment's items in the order of `golden/v1/pay/records-2-money.json`, and its response."""
+    """The payment's items in the order of `golden/v1/pay/money.json`, and its response."""
     terms = cached_item(f"{tenant}#tenant#root", "CONFIG")
     if terms is None:
         raise Problem("tenant_unknown")
@@ -98,9 +98,6 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "updated_at": {"S": at},
         "owner_pk": {"S": f"{tenant}#merchant#{request['merchant']}#{shard}"},
         "owner_sk": {"S": payment_id},
-        "due_pk": {"S": f"{tenant}#due#credit#{request['merchant']}#{shard}"},
-        "due_sk": {"S": payment_id},
-        "merchant_delta": {"M": {asset: {"N": text_of(part)} for asset, part in paid.items()}},
     }
     for asset, part in paid.items():
         payment[f"captured_{asset.lower()}"] = {"N": text_of(part)}
@@ -118,7 +115,8 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "co2_source": terms["co2_source"],
         "co2_version": terms["co2_version"],
         "postings": {"L": postings},
-        "due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
+        "credited_by": {"S": "seal"},
+        "due_pk": {"S": f"{tenant}#due#publish_credit#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
         "due_sk": {"S": transaction_id},
     }
     items += [put_new(payment), put_new(entry)]

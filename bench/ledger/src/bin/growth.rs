@@ -172,16 +172,12 @@ fn grow(all: &mut Vec<Series>, directory: &Path, family: Family, size: u64) -> O
 /// The tasks of a family, in the order in which books come to rest.
 fn tasks(family: Family) -> &'static [Task] {
     match family {
-        Family::Payments => {
-            &[Task::Uncredited, Task::Crediting, Task::Sealing, Task::Reconciliation, Task::Reads, Task::Few]
-        }
-        Family::Customers | Family::History => {
-            &[Task::Crediting, Task::Sealing, Task::Reconciliation, Task::Reads, Task::Few]
-        }
+        Family::Payments => &[Task::Uncredited, Task::Sealing, Task::Reconciliation, Task::Reads, Task::Few],
+        Family::Customers | Family::History => &[Task::Sealing, Task::Reconciliation, Task::Reads, Task::Few],
         Family::Burst => &[Task::Sealing],
         Family::Found => &[Task::Finding],
         Family::Year => &[Task::Folding, Task::Figures],
-        Family::Merchants => &[Task::Crediting, Task::Sealing, Task::Reads, Task::Few],
+        Family::Merchants => &[Task::Sealing, Task::Reads, Task::Few],
     }
 }
 

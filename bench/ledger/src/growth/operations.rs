@@ -4,8 +4,6 @@ use super::books::Family;
 use super::series::Series;
 use super::shape::{Shape, memory_broken};
 
-const EVERY_MERCHANT: &str =
-    "a tick of crediting looks at every merchant: it queries each shard of the due index for its records";
 const ALL_BETWEEN: &str = "the trail searches the payer's entries from the payment to its last change, and refuses \
                            10,000 of them";
 const READ_AGAIN: &str = "the entries that an account wrote in the last ten minutes are read again for each hundred \
@@ -22,10 +20,7 @@ const NOT_FOLDED: &str = "the entries that are not folded are read: those of at 
 pub fn shape(family: &str, operation: &str) -> Shape {
     let is = |other: Family| family == other.name();
     match operation {
-        "crediting" | "crediting of 10 payments" | "crediting, nothing due" if is(Family::Merchants) => {
-            Shape::linear_because(EVERY_MERCHANT)
-        }
-        "crediting" | "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
+        "reconciliation" | "merchant's balances, nothing credited" => Shape::LINEAR,
         "folding" | "customer's balance, end of a day" => Shape::LINEAR,
         "own account, noon" | "merchant's balance, noon" => Shape::linear_because(OF_A_BATCH),
         "totals of the open day" => Shape::linear_because(NOT_FOLDED),
@@ -73,7 +68,7 @@ mod tests {
     #[test]
     fn workers_are_linear_and_requests_flat() {
         for family in [Family::History, Family::Payments] {
-            for worker in ["crediting", "sealing", "reconciliation"] {
+            for worker in ["sealing", "reconciliation"] {
                 assert_eq!(shape(family.name(), worker).to_string(), "linear", "{worker}");
                 let few = shape(family.name(), &format!("{worker} of 10 payments"));
                 assert_eq!(few.to_string(), "flat", "{worker}");

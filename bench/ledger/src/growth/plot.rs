@@ -9,12 +9,11 @@ const WIDTH: u32 = 900;
 const PANEL_HEIGHT: u32 = 340;
 /// The operations that are drawn: first of most families, then of a year's. Readers with any kind of colour vision can
 /// tell the colours apart.
-const LINES: [(&str, RGBColor); 14] = [
+const LINES: [(&str, RGBColor); 13] = [
     ("customer's balances", RGBColor(86, 180, 233)),
     ("history, last page", RGBColor(0, 114, 178)),
     ("merchant's payments, last page", RGBColor(0, 158, 115)),
     ("payment", RGBColor(0, 0, 0)),
-    ("crediting", RGBColor(230, 159, 0)),
     ("sealing", RGBColor(213, 94, 0)),
     ("reconciliation", RGBColor(153, 153, 153)),
     ("own account, noon", RGBColor(213, 94, 0)),
@@ -115,9 +114,9 @@ mod tests {
             };
             Series { family: family.into(), operation: operation.into(), points: vec![point(10), point(1_000)] }
         };
-        let svg = svg(&[series("customers", "crediting"), series("merchants", "payment")]).unwrap();
+        let svg = svg(&[series("customers", "sealing"), series("merchants", "payment")]).unwrap();
         assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
-        for text in ["As the books grow: customers", "As the books grow: merchants", "crediting", "payment"] {
+        for text in ["As the books grow: customers", "As the books grow: merchants", "sealing", "payment"] {
             assert!(svg.contains(text), "{text}");
         }
     }

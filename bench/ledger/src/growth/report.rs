@@ -136,17 +136,17 @@ mod tests {
 
     #[test]
     fn linear_work_is_stated_for_each_record() {
-        let text = tables(&[series("crediting"), series("payment")]);
+        let text = tables(&[series("reconciliation"), series("payment")]);
         assert!(text.contains("### customers: 10 · 100"), "{text}");
-        let row = "| crediting, each | linear | 0.50 · 0.50 | 0 · 0 | 1.50 · 1.50 | 0 · 0 | 0 · 0 | 1.50 · 1.50 |";
+        let row = "| reconciliation, each | linear | 0.50 · 0.50 | 0 · 0 | 1.50 · 1.50 | 0 · 0 | 0 · 0 | 1.50 · 1.50 |";
         assert!(text.contains(row), "{text}");
         assert!(text.contains("| payment | flat | 5 · 50 | 0 · 0 | 15 · 150 |"), "{text}");
-        assert!(text.contains("| crediting | 10 · 100 | 9 · 9 |"), "{text}");
+        assert!(text.contains("| reconciliation | 10 · 100 | 9 · 9 |"), "{text}");
     }
 
     #[test]
     fn each_measurement_is_one_json_line() {
-        let text = json_lines(&[series("crediting")]);
+        let text = json_lines(&[series("reconciliation")]);
         assert_eq!(text.lines().count(), 2);
         let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
         assert_eq!((line["kind"].as_str(), line["size"].as_u64()), (Some("growth"), Some(10)));
@@ -155,12 +155,12 @@ mod tests {
 
     #[test]
     fn lines_in_any_order_give_the_series_again() {
-        let all = [series("crediting"), series("payment")];
+        let all = [series("reconciliation"), series("payment")];
         let lines = json_lines(&all);
         let backwards: Vec<&str> = lines.lines().rev().collect();
         assert_eq!(read_lines(&lines).unwrap(), all);
-        let [payment, crediting] = &read_lines(&backwards.join("\n")).unwrap()[..] else { panic!("two series") };
-        assert_eq!((crediting, payment), (&all[0], &all[1]));
+        let [payment, reconciliation] = &read_lines(&backwards.join("\n")).unwrap()[..] else { panic!("two series") };
+        assert_eq!((reconciliation, payment), (&all[0], &all[1]));
         assert!(read_lines(&format!("{lines}{{}}")).unwrap_err().starts_with("line 5: "));
     }
 }

@@ -48,9 +48,7 @@ const UNCREDITED_MAX: u64 = 10_000;
 pub enum Task {
     /// Reads the merchant's balances while no payment is credited.
     Uncredited,
-    /// Credits all payments.
-    Crediting,
-    /// Publishes all entries and seals all records.
+    /// Publishes all entries, seals all records and credits all payments.
     Sealing,
     /// Reconciles the table.
     Reconciliation,
@@ -72,7 +70,6 @@ impl Task {
     pub fn name(self) -> &'static str {
         match self {
             Self::Uncredited => "uncredited",
-            Self::Crediting => "crediting",
             Self::Sealing => "sealing",
             Self::Reconciliation => "reconciliation",
             Self::Reads => "reads",
@@ -114,7 +111,7 @@ pub async fn run(task: Task, url: &str, facts: Facts, directory: PathBuf) -> Res
         Task::Finding => bench.finding().await,
         Task::Few => bench.few().await,
         Task::Figures => bench.figures().await,
-        Task::Crediting | Task::Sealing | Task::Reconciliation | Task::Folding => {
+        Task::Sealing | Task::Reconciliation | Task::Folding => {
             let mut measured = bench.until_nothing_is_due(task).await?;
             measured.peak_bytes = peak_bytes(std::process::id());
             Ok(vec![measured])
@@ -239,9 +236,7 @@ impl Bench {
             let path = Reading::Get(format!("/v1/admin/audit?resource=payment:{payment}"));
             measured.push(self.read("audit trail of a payment refunded late", &staff, &path, 1).await?);
             // So that the few payments are the only due work afterwards.
-            for task in [Task::Crediting, Task::Sealing] {
-                let _ = self.until_nothing_is_due(task).await?;
-            }
+            let _ = self.until_nothing_is_due(Task::Sealing).await?;
         }
         Ok(measured)
     }
@@ -283,13 +278,9 @@ impl Bench {
 
     async fn few(&self) -> Result<Vec<Measured>, String> {
         let mut measured = vec![self.pay().await?];
-        let workers = [Task::Crediting, Task::Sealing];
-        for task in workers {
-            measured.push(self.one_pass(task, &format!("{} of {FEW} payments", task.name())).await?);
-        }
-        for task in workers {
-            measured.push(self.one_pass(task, &format!("{}, nothing due", task.name())).await?);
-        }
+        let task = Task::Sealing;
+        measured.push(self.one_pass(task, &format!("{} of {FEW} payments", task.name())).await?);
+        measured.push(self.one_pass(task, &format!("{}, nothing due", task.name())).await?);
         Ok(measured)
     }
 
@@ -345,9 +336,7 @@ impl Bench {
     /// Runs a worker once; returns how much it did.
     async fn pass(&self, task: Task) -> Result<u64, String> {
         let failed = |problem: Problem| format!("{} failed: {problem:?}", task.name());
-        let everything = Due::everything(self.tenant.clone());
         let done = match task {
-            Task::Crediting => crediting::run_due(&self.app, &everything).await.map_err(failed)?.records,
             Task::Sealing => {
                 let publisher = Publisher::new(&self.app, Arc::new(Discard));
                 let passed = outbox::pass_due(&self.app, Some(&publisher), &self.tenant).await.map_err(failed)?;

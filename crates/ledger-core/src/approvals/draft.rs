@@ -159,7 +159,7 @@ impl Command {
             Self::CashDeposit { merchant, amount } => {
                 let reason = stated(reason)?;
                 let deposit = CashDeposit { tenant, actor, merchant: *merchant, amount, reason: &reason };
-                ready(cash_deposits::plan(&deposit, seen.terms, cx)?.draft)
+                ready(cash_deposits::plan(&deposit, seen.terms, cx).draft)
             }
             Self::CashDepositReversal { merchant, deposit: _, amount } => {
                 let (deposit, reason) = (JournalEntry::read(seen.must(0)?)?, stated(reason)?);

@@ -72,7 +72,7 @@ fn terms() -> TenantTerms {
         settlement: None,
         settlement_schedule: None,
         limits: None,
-        records: RecordVersion::V1,
+        records: RecordVersion::V4,
         cash: CashTerms::Clearing,
         rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,

@@ -16,12 +16,12 @@ use crate::money::{Amount, Delta};
 use crate::operation::Operation;
 use crate::payment_state::{Move, PaymentState};
 use crate::payments::ReturnKind;
-use crate::payments::record::{PaymentRecord, refundable_attribute, return_work, shop_attribute};
+use crate::payments::record::{PaymentRecord, refundable_attribute, return_attributes, shop_attribute};
 use crate::payments::refund_room::TakenRoom;
 use crate::payments::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::ReturnAccount;
-use crate::terms::{RecordVersion, TenantTerms, TerminalTerms};
+use crate::terms::{TenantTerms, TerminalTerms};
 use crate::transaction::{
     CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem,
 };
@@ -130,10 +130,6 @@ fn check_may_undo(
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let is_owed = is_owed_cash(command, original);
-    if is_owed && !terms.records.credits_when_sealed() {
-        // Terms from before the tenant's switch: what is owed would never be credited.
-        return Err(PlanRefusal::Refused(Failure::StalePlan));
-    }
     let has_rooms = terms.cash.is_owed() || command.at.owner() == TerminalOwner::Operator;
     let is_limited = is_owed || (has_rooms && of == Operation::CardTopup);
     if by_terminal && is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
@@ -187,7 +183,7 @@ fn undo(
         Some(_) | None => None,
     };
     if let Some(payment) = payment {
-        items.extend(payment_items(command, original, payment, &postings, (terms.records, room.as_ref(), cx))?);
+        items.extend(payment_items(command, original, payment, &postings, room.as_ref(), cx)?);
     }
     if let Some(room) = &room {
         let is_late = cx.now.since(original.created_at) > REVERSAL_TIME;
@@ -269,7 +265,8 @@ fn payment_items(
     original: &JournalEntry,
     payment: &PaymentRecord,
     postings: &[Posting],
-    (records, room, cx): (RecordVersion, Option<&TakenRoom>, &Context),
+    room: Option<&TakenRoom>,
+    cx: &Context,
 ) -> Result<Vec<TransactItem>, PlanRefusal> {
     let TerminalTerms::Till(terms) = command.at else { return Err(PlanRefusal::Refused(Failure::WrongState)) };
     let merchant = Account::Merchant(payment.merchant);
@@ -331,7 +328,7 @@ fn payment_items(
     }
     record.extend(payment.shop.map(shop_attribute));
     record.extend(room.map(TakenRoom::attribute));
-    record.extend(return_work((command.tenant, records), terms, id.uuid(), &credited));
+    record.extend(return_attributes(command.tenant, terms, id.uuid(), &credited));
     Ok(vec![
         TransactItem::update(Role::Payment, keys::payment(command.tenant, payment.id), update, clauses),
         TransactItem::put_new(

@@ -133,7 +133,7 @@ impl LaneCredit {
     /// The period.
     #[must_use]
     pub fn period(&self) -> PeriodId {
-        PeriodId::OfLane { lane: self.lane, number: self.number }
+        PeriodId { lane: self.lane, number: self.number }
     }
 
     /// Adds the sums of a segment's entries. Fails with `WrongState` if a settlement has closed the period, and with

@@ -1,6 +1,5 @@
 //! The keys of the index `due`: work still to be done, by kind and shard.
 
-use crate::canonical::parse_canonical;
 use crate::ids::{MerchantId, Tenant};
 use crate::time::Timestamp;
 
@@ -13,8 +12,6 @@ pub enum Work {
     PublishAndCredit,
     /// A sealed journal entry to publish, whose event was not taken in time.
     PublishLate,
-    /// A record to add to its merchant's balance.
-    Credit(MerchantId),
     /// A bulk grant to continue.
     Job,
     /// An operation in flight whose lease may have ended, from the instant in its sort key on.
@@ -23,7 +20,7 @@ pub enum Work {
     PspCheck,
     /// An operation or event that needs review.
     Attention,
-    /// A credited record to take into its merchant's next settlement.
+    /// A returned payout to take into its merchant's next settlement.
     Settle(MerchantId),
     /// A closed period that a settlement gave back, to take into its merchant's next settlement.
     SettlePeriod(MerchantId),
@@ -62,7 +59,6 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Publish => format!("{tenant}#due#publish#{shard}"),
         Work::PublishAndCredit => format!("{tenant}#due#publish_credit#{shard}"),
         Work::PublishLate => format!("{tenant}#due#publish_late#{shard}"),
-        Work::Credit(merchant) => format!("{tenant}#due#credit#{merchant}#{shard}"),
         Work::Job => format!("{tenant}#due#job#{shard}"),
         Work::Flight => format!("{tenant}#due#flight#{shard}"),
         Work::PspCheck => format!("{tenant}#due#psp_check#{shard}"),
@@ -83,22 +79,6 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::SettlementRun => format!("{tenant}#due#settlement_run#{shard}"),
         Work::File => format!("{tenant}#due#file#{shard}"),
     }
-}
-
-/// The merchant and the shard of a partition of [`Work::Credit`]; `None` for any other work.
-#[must_use]
-pub fn credit_mark(tenant: &Tenant, due_partition: &str) -> Option<(MerchantId, u32)> {
-    let mark = due_partition.strip_prefix(tenant.as_str())?.strip_prefix("#due#credit#")?;
-    let (merchant, shard) = mark.split_once('#')?;
-    Some((MerchantId::parse(merchant).ok()?, parse_canonical(shard)?))
-}
-
-/// Whether it is a partition of [`Work::Settle`] of the merchant.
-#[must_use]
-pub fn is_settle_mark(tenant: &Tenant, merchant: MerchantId, due_partition: &str) -> bool {
-    let mark = due_partition.strip_prefix(tenant.as_str()).and_then(|mark| mark.strip_prefix("#due#settle#"));
-    let parts = mark.and_then(|mark| mark.split_once('#'));
-    parts.is_some_and(|(of, shard)| of == merchant.to_string() && parse_canonical::<u32>(shard).is_some())
 }
 
 /// The sort key of work that is due from an instant on. Texts of instants sort by time.

@@ -1,6 +1,5 @@
 //! The index by owner: which merchant or customer an item is of, and which merchants and cards a tenant has.
 
-use super::{Key, Partition};
 use crate::ids::{CustomerId, MerchantId, Tenant};
 
 /// The index that lists a merchant's payments and refunds, a customer's top-ups, and what else a tenant has lists of.
@@ -49,10 +48,4 @@ pub fn settlements_partition(tenant: &Tenant) -> String {
 #[must_use]
 pub fn refused_partition(tenant: &Tenant, shard: u32) -> String {
     format!("{tenant}#refused#{shard}")
-}
-
-/// The start of the next sweep over a tenant's merchants.
-#[must_use]
-pub fn crediting_sweep(tenant: &Tenant) -> Key {
-    Partition::tenant(tenant).item("CREDITING_SWEEP")
 }

@@ -23,8 +23,6 @@ pub fn raise_records(
     actor: Actor,
     cx: &Context,
 ) -> Result<Transaction, BuildError> {
-    // INVARIANT: a tenant writes a version above the first only if split records alone hold its customers. The legacy
-    // model has no place for the aggregates beside a balance, and a migration that has ended never begins again.
     // INVARIANT: the version is only ever raised. A release that does not know it reads only a part of what it writes.
     let is_lower = to.is_above_the_present();
     let clauses = vec![

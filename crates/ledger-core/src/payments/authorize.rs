@@ -118,7 +118,7 @@ impl Authorization<'_> {
         items.push(TransactItem::put_new(
             Role::Payment,
             keys::payment(tenant, payment.id),
-            payment.item((tenant, terms.records), self.merchant),
+            payment.item(tenant, self.merchant),
             Failure::AlreadyExists,
         ));
         let expires_at = cx.now.plus(terms.hold_for());

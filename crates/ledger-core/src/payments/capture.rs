@@ -7,7 +7,7 @@
 use super::counting::count;
 use super::hold;
 use super::payment::{self, Rewards};
-use super::record::{CAPTURED_AT, EXPIRES_AT, PaymentRecord, captured_attribute, credit_work, refundable_attribute};
+use super::record::{CAPTURED_AT, EXPIRES_AT, PaymentRecord, captured_attribute, refundable_attribute};
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
 use crate::dynamo::{Cmp, Condition, Update, Value};
@@ -16,10 +16,10 @@ use crate::forms;
 use crate::ids::Tenant;
 use crate::journal::PAYMENT_STATUS;
 use crate::keys::{self, attr};
-use crate::money::{Amount, Asset, AssetSpec, Delta};
+use crate::money::{Amount, Asset, AssetSpec};
 use crate::payment_state::Move;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
+use crate::terms::{MerchantTerms, TenantTerms};
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
 use crate::wallets::SeenWallet;
 use std::collections::BTreeMap;
@@ -70,10 +70,10 @@ pub fn plan(command: &Capture<'_>, terms: &TenantTerms, cx: &Context) -> Result<
         ..payment.clone()
     };
     let mut items = balances(command, &after, cx)?;
-    items.push(payment_update(command, &after, terms.records, cx));
+    items.push(payment_update(command, &after, cx));
     items.push(hold::close(command.tenant, payment, state, cx.now));
     let paid = MetricsChange::Paid(after.total.clone(), after.co2);
-    count(terms.records, (command.tenant, payment.payer), &mut items, paid, cx.now);
+    count(payment.payer, &mut items, paid, cx.now);
     let mut details = payment::details(&after, &terms.co2.source, &terms.co2.version);
     details.insert(PAYMENT_STATUS.to_owned(), Value::s(state));
     let entry = Entry {
@@ -169,7 +169,7 @@ fn balances(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> Resul
     Ok(items)
 }
 
-fn payment_update(command: &Capture<'_>, after: &PaymentRecord, records: RecordVersion, cx: &Context) -> TransactItem {
+fn payment_update(command: &Capture<'_>, after: &PaymentRecord, cx: &Context) -> TransactItem {
     let mut update = Update::new()
         .set("state", "state", Value::s(after.state))
         .set("transaction_id", "transaction_id", Value::s(after.transaction_id))
@@ -184,10 +184,6 @@ fn payment_update(command: &Capture<'_>, after: &PaymentRecord, records: RecordV
     }
     if let Some(earned) = &after.points_earned {
         update = update.set("points_earned", "points_earned", Value::N(earned.text()));
-    }
-    let credited: Vec<Delta> = after.captured.values().map(Amount::credit).collect();
-    for (attribute, value) in credit_work((command.tenant, records), command.merchant, after.id.uuid(), &credited) {
-        update = update.set(attribute.clone(), attribute, value);
     }
     let update = update.set(CAPTURED_AT, "ua", Value::s(cx.now)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let in_time = Clause {

@@ -247,11 +247,11 @@ impl Payment<'_> {
         items.push(TransactItem::put_new(
             Role::Payment,
             keys::payment(self.tenant, record.id),
-            record.item((self.tenant, self.terms.records), self.merchant),
+            record.item(self.tenant, self.merchant),
             Failure::AlreadyExists,
         ));
         let paid = MetricsChange::Paid(self.parts.total().clone(), record.co2);
-        count(self.terms.records, (self.tenant, self.payer), &mut items, paid, cx.now);
+        count(self.payer, &mut items, paid, cx.now);
         let mut details = details(record, &self.terms.co2.source, &self.terms.co2.version);
         details.extend(uses.counted());
         let entry = Entry {

@@ -3,11 +3,11 @@
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::ids::{MerchantId, PaymentId, ShopId, Tenant, TerminalId, TransactionId};
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, attr};
 use crate::money::{Amount, Asset, AssetSpec, Balance, Co2Kg, Delta, Rate};
 use crate::payment_state::PaymentState;
 use crate::refused_payment::RefusedPayment;
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
+use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Action, Role, TransactItem, Transaction, changes};
 use std::collections::BTreeMap;
@@ -63,8 +63,7 @@ pub struct PaymentRecord {
     pub memo: Option<String>,
 }
 
-/// The attribute for how a return changes what its merchant is owed, by asset, if the return is credited by the seal of
-/// its entry.
+/// The attribute for how a return changes what its merchant is owed, by asset.
 pub(crate) const PARTS: &str = "parts";
 
 /// The attribute for the number of decimals of the total's asset.
@@ -121,9 +120,8 @@ impl PaymentRecord {
         AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
     }
 
-    /// The item's attributes. If the merchant is owed something that the crediting worker credits, they include the due
-    /// index entry for it.
-    pub(crate) fn item(&self, (tenant, records): (&Tenant, RecordVersion), terms: &MerchantTerms) -> Item {
+    /// The item's attributes.
+    pub(crate) fn item(&self, tenant: &Tenant, terms: &MerchantTerms) -> Item {
         let mut item = Item::from([
             ("payment_id".to_owned(), Value::s(self.id)),
             ("transaction_id".to_owned(), Value::s(self.transaction_id)),
@@ -162,10 +160,6 @@ impl PaymentRecord {
             item.insert("memo".to_owned(), Value::s(memo));
         }
         item.extend(owner_mark(tenant, terms, self.id.uuid()));
-        let credited: Vec<Delta> = self.captured.values().map(Amount::credit).collect();
-        if !credited.is_empty() {
-            item.extend(credit_work((tenant, records), terms, self.id.uuid(), &credited));
-        }
         item
     }
 
@@ -240,37 +234,10 @@ pub(crate) fn owner_mark(tenant: &Tenant, terms: &MerchantTerms, id: Uuid) -> It
     ])
 }
 
-/// The attributes for what a record credits to its merchant, with the due index entry for that. None if the seal of the
-/// record's entry credits the merchant.
-pub(crate) fn credit_work(
-    (tenant, records): (&Tenant, RecordVersion),
-    terms: &MerchantTerms,
-    id: Uuid,
-    credited: &[Delta],
-) -> Item {
-    if records.credits_when_sealed() {
-        return Item::new();
-    }
-    let shard = keys::shard_of(id, terms.shards);
-    Item::from([
-        ("merchant_delta".to_owned(), changes(credited)),
-        (attr::DUE_PK.to_owned(), Value::S(keys::due_partition(tenant, Work::Credit(terms.id), shard))),
-        (attr::DUE_SK.to_owned(), Value::s(id)),
-    ])
-}
-
-/// The attributes of a return, refund or reversal: they list it under its merchant, say how it changes what the merchant
-/// is owed, and make it due for the merchant's credit unless the seal of its entry does that.
-pub(crate) fn return_work(
-    (tenant, records): (&Tenant, RecordVersion),
-    terms: &MerchantTerms,
-    id: Uuid,
-    credited: &[Delta],
-) -> Item {
-    let mut work = owner_mark(tenant, terms, id);
-    if records.credits_when_sealed() {
-        work.insert(PARTS.to_owned(), changes(credited));
-    }
-    work.extend(credit_work((tenant, records), terms, id, credited));
-    work
+/// The attributes of a return, refund or reversal: they list it under its merchant, and say how it changes what the
+/// merchant is owed.
+pub(crate) fn return_attributes(tenant: &Tenant, terms: &MerchantTerms, id: Uuid, owed: &[Delta]) -> Item {
+    let mut attributes = owner_mark(tenant, terms, id);
+    attributes.insert(PARTS.to_owned(), changes(owed));
+    attributes
 }

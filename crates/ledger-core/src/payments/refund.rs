@@ -7,7 +7,7 @@
 use super::ReturnKind;
 use super::counting::count;
 use super::division::{Division, divide};
-use super::record::{PaymentRecord, refundable_attribute, return_work, shop_attribute, terminal_attribute};
+use super::record::{PaymentRecord, refundable_attribute, return_attributes, shop_attribute, terminal_attribute};
 use super::refund_room::TakenRoom;
 use crate::account::{Account, Posting, TenantAccount};
 use crate::aggregates::MetricsChange;
@@ -24,7 +24,7 @@ use crate::payment_state::{Move, PaymentState, Step};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::ReturnAccount;
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
+use crate::terms::{MerchantTerms, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
 use crate::unclaimed;
@@ -162,10 +162,10 @@ pub(super) fn plan_return(
     let mut items = balances((command, reversed), &to, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
     let room = TakenRoom::of(terms.rooms, division.parts.values())?;
-    items.push(refund_record((command, reversed), &receipt, (terms.records, room.as_ref())));
+    items.push(refund_record((command, reversed), &receipt, room.as_ref()));
     items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), command.room, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);
-    count(terms.records, (command.tenant, payment.payer), &mut items, refunded, cx.now);
+    count(payment.payer, &mut items, refunded, cx.now);
     let own = postings.iter().filter(|posting| posting.account == to.account());
     let changes: Vec<Delta> = match reversed {
         // A terminal is shown what was charged there, not what of it the payer gets.
@@ -369,7 +369,7 @@ fn payment_update(command: &Refund<'_>, division: &Division, state: PaymentState
 fn refund_record(
     (command, reversed): (&Refund<'_>, Option<ReversedCharge<'_>>),
     receipt: &RefundReceipt,
-    (records, room): (RecordVersion, Option<&TakenRoom>),
+    room: Option<&TakenRoom>,
 ) -> TransactItem {
     let payment = command.payment;
     let taken: Vec<Delta> = receipt.parts.values().map(Amount::debit).collect();
@@ -399,7 +399,7 @@ fn refund_record(
     }
     item.extend(payment.shop.map(shop_attribute));
     item.extend(room.map(TakenRoom::attribute));
-    item.extend(return_work((command.tenant, records), command.merchant, receipt.refund_id.uuid(), &taken));
+    item.extend(return_attributes(command.tenant, command.merchant, receipt.refund_id.uuid(), &taken));
     let key = keys::refund(command.tenant, payment.id, receipt.refund_id);
     TransactItem::put_new(Role::Refund, key, item, Failure::AlreadyExists)
 }

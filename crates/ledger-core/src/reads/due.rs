@@ -65,15 +65,9 @@ pub fn files_to_make(tenant: &Tenant) -> Query {
     all(tenant, Work::File, 0)
 }
 
-/// Records of a merchant that are not credited.
+/// Returned payouts of a merchant that are in no settlement.
 #[must_use]
-pub fn records_to_credit(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
-    all(tenant, Work::Credit(merchant), shard)
-}
-
-/// Credited records of a merchant that are in no settlement and no period.
-#[must_use]
-pub fn records_to_settle(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
+pub fn returned_to_settle(tenant: &Tenant, merchant: MerchantId, shard: u32) -> Query {
     all(tenant, Work::Settle(merchant), shard)
 }
 

@@ -24,9 +24,9 @@ pub use explain::explain;
 pub use export::exported_item;
 pub use extract::{FactCount, ItemKind, Limits, Observation, of_intent, of_item, of_payout, of_refund};
 pub use fact::{
-    AccountFact, BalanceAmounts, BalanceItem, BonusFact, BonusPart, CashRoomFact, Charge, CreditedUntil, EntryClaim,
-    EntryFact, Fact, FactLineError, Group, GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact,
-    PeriodTotals, ProviderPayout, ProviderRefund, RecordedClawback, RecordedHold, RecordedPayment, RecordedReturn,
+    AccountFact, BalanceAmounts, BalanceItem, BonusFact, BonusPart, CashRoomFact, Charge, EntryClaim, EntryFact, Fact,
+    FactLineError, Group, GroupFact, KeyDigest, KeyFact, PaymentEntry, PaymentFact, PeriodFact, PeriodTotals,
+    ProviderPayout, ProviderRefund, RecordedClawback, RecordedHold, RecordedPayment, RecordedReturn,
     RecordedSettlement, RecordedTopup, RecordedTopupRefund, RoomSum, RoomsFact, SettledPeriod, SettledSide, SettledSum,
     SettledSums, SettlementEntry, SettlementFact, SettlementStep, Stamp, Subject, TopupEntry, TopupFact, TopupStep,
 };

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, CREDITED_AT, Clause, PeriodId, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, CREDITED_AT, Clause, LANE_PERIOD, PeriodId, Role, TransactItem, Transaction};
 
 /// The attribute for the segment of a record: `L0/12`.
 pub(super) const STAMP: &str = "sealed";
@@ -147,9 +147,7 @@ pub(super) fn stamped(
     ];
     let update = Update::new().set(STAMP, "stamp", Value::s(stamp));
     let update = match credited {
-        Some((period, at)) => {
-            update.set(CREDITED_AT, "now", Value::s(at)).set(period.attribute(), "period", period.value())
-        }
+        Some((period, at)) => update.set(CREDITED_AT, "now", Value::s(at)).set(LANE_PERIOD, "period", Value::s(period)),
         None => update,
     };
     let update = match mark {

@@ -1,170 +1,107 @@
-//! Adding records to a settlement and releasing them, as many per transaction as fit. A record belongs to exactly one
-//! settlement, because its stamp is conditional. The settlement's sums are those of its stamped records, because both
-//! change in one transaction. A closed period is taken and released in the same way, as one record with many sums.
+//! Adding returned payouts, and periods that were given back, to a settlement, and releasing its records, as many per
+//! transaction as fit. A record belongs to exactly one settlement, because its stamp is conditional. The settlement's sums
+//! are those of its stamped records, because both change in one transaction. A closed period is one record with many sums.
 
 use super::period::{self, PeriodBatch};
 use super::record::Settlement;
-use super::returned::RETURNED_ID;
+use super::returned::{self, RETURNED_ID};
 use super::totals::came_back_attribute;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::ids::{MerchantId, PaymentId, RefundId, SettlementId, Tenant};
+use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Work, attr};
-use crate::money::{Asset, Balance, Delta};
+use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
 use crate::transaction::{
-    BuildError, Clause, MAX_ITEMS, PERIOD, PeriodId, PeriodSide, PeriodSums, Role, TransactItem, Transaction,
+    BuildError, Clause, LANE_PERIOD, MAX_ITEMS, PeriodId, PeriodSide, PeriodSums, Role, TransactItem, Transaction,
 };
 use std::collections::BTreeMap;
 
 /// The most records in one transaction. Its other two items are the settlement and the list of the records.
 pub const RECORDS_MAX: usize = MAX_ITEMS - 2;
 
-/// A record or a closed period that can be settled.
+/// A returned payout or a closed period that can be settled.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settleable {
-    /// The record or period.
-    pub source: Source,
-    owed: Owed,
-}
-
-/// What is owed to the merchant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Owed {
-    /// By a record, by asset.
-    Deltas(Vec<Delta>),
-    /// By all records of a period.
-    Sums(PeriodSums),
-}
-
-/// The kind and id of a record or period.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// A payment.
-    Payment(PaymentId),
-    /// A refund of a payment.
-    Refund(PaymentId, RefundId),
-    /// The returned payout of an earlier settlement.
-    Returned(SettlementId),
-    /// A closed period.
-    Period(PeriodId),
+pub enum Settleable {
+    /// The returned payout of an earlier settlement, and what it owes the merchant, by asset.
+    Returned(SettlementId, Vec<Delta>),
+    /// A closed period with its sums.
+    Period(PeriodId, PeriodSums),
 }
 
 impl Settleable {
-    /// Reads a record from the table or the index.
+    /// Reads a record from the table, the index or a list.
     ///
     /// # Errors
     /// [`ItemError`] if it is no such record.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         if PeriodSums::are_in(item) {
-            let id = PeriodId::read(item)?.ok_or_else(|| ItemError::missing(PERIOD))?;
-            return Ok(Self::period(id, PeriodSums::read(item)?));
+            let id = PeriodId::read(item)?.ok_or_else(|| ItemError::missing(LANE_PERIOD))?;
+            return Ok(Self::Period(id, PeriodSums::read(item)?));
         }
-        let payment = || item.parsed("payment_id", PaymentId::parse);
-        let returned = item.opt_parsed(RETURNED_ID, SettlementId::parse)?;
-        let source = match (returned, item.opt_parsed("refund_id", RefundId::parse)?) {
-            (Some(settlement), _) => Source::Returned(settlement),
-            (None, Some(refund)) => Source::Refund(payment()?, refund),
-            (None, None) => Source::Payment(payment()?),
-        };
-        let deltas = super::record::quantities(item, "merchant_delta")?;
-        let deltas = deltas.values().filter_map(Balance::as_delta).collect();
-        Ok(Self { source, owed: Owed::Deltas(deltas) })
+        Ok(Self::Returned(item.parsed(RETURNED_ID, SettlementId::parse)?, returned::owed(item)?))
     }
 
-    /// A closed period.
-    pub(super) fn period(id: PeriodId, sums: PeriodSums) -> Self {
-        Self { source: Source::Period(id), owed: Owed::Sums(sums) }
-    }
-
-    /// The name and sums of a closed period; `None` for a record.
+    /// The name and sums of a closed period; `None` for a returned payout.
     #[must_use]
     pub fn as_period(&self) -> Option<(PeriodId, &PeriodSums)> {
-        match (&self.source, &self.owed) {
-            (Source::Period(id), Owed::Sums(sums)) => Some((*id, sums)),
-            (Source::Period(_), Owed::Deltas(_)) => None,
-            (Source::Payment(_) | Source::Refund(..) | Source::Returned(_), Owed::Deltas(_) | Owed::Sums(_)) => None,
+        match self {
+            Self::Period(id, sums) => Some((*id, sums)),
+            Self::Returned(..) => None,
         }
     }
 
     /// The record's key. `merchant` must be the record's own merchant.
     #[must_use]
     pub fn key(&self, tenant: &Tenant, merchant: MerchantId) -> Key {
-        match self.source {
-            Source::Payment(payment) => keys::payment(tenant, payment),
-            Source::Refund(payment, refund) => keys::refund(tenant, payment, refund),
-            Source::Returned(settlement) => keys::returned(tenant, merchant, settlement),
-            Source::Period(id) => id.key(tenant, merchant),
+        match self {
+            Self::Returned(settlement, _) => keys::returned(tenant, merchant, *settlement),
+            Self::Period(id, _) => id.key(tenant, merchant),
         }
     }
 
     /// The due index entry while it waits for a settlement: partition and sort key.
     fn due(&self, tenant: &Tenant, settlement: &Settlement) -> (String, String) {
-        let id = match self.source {
-            Source::Payment(payment) => payment.uuid(),
-            Source::Refund(_, refund) => refund.uuid(),
-            Source::Returned(settlement) => settlement.uuid(),
-            Source::Period(id) => return period::due(tenant, settlement.merchant, id),
-        };
-        let work = Work::Settle(settlement.merchant);
-        (keys::due_partition(tenant, work, keys::shard_of(id, settlement.shards)), id.to_string())
+        match self {
+            Self::Returned(id, _) => {
+                let shard = keys::shard_of(id.uuid(), settlement.shards);
+                (keys::due_partition(tenant, Work::Settle(settlement.merchant), shard), id.to_string())
+            }
+            Self::Period(id, _) => period::due(tenant, settlement.merchant, *id),
+        }
     }
 
     /// How many records it is.
     fn records(&self) -> u32 {
-        match &self.owed {
-            Owed::Deltas(_) => 1,
-            Owed::Sums(sums) => sums.records,
+        match self {
+            Self::Returned(..) => 1,
+            Self::Period(_, sums) => sums.records,
         }
     }
 
     fn role(&self) -> Role {
-        match self.source {
-            Source::Payment(_) => Role::Payment,
-            Source::Refund(..) => Role::Refund,
-            Source::Returned(_) => Role::Returned,
-            Source::Period(_) => Role::Period,
+        match self {
+            Self::Returned(..) => Role::Returned,
+            Self::Period(..) => Role::Period,
         }
     }
 
     /// What it adds to each sum of a settlement. Refunds and cash taken are negative.
     fn parts(&self) -> Vec<(Part, Delta)> {
-        match &self.owed {
-            Owed::Deltas(deltas) => deltas.iter().map(|delta| (self.part(delta), delta.clone())).collect(),
-            Owed::Sums(sums) => sums.changes().map(|(side, delta)| (Part::Of(side), delta)).collect(),
-        }
-    }
-
-    /// The sum of a settlement that a record's delta belongs to.
-    fn part(&self, delta: &Delta) -> Part {
-        match self.source {
-            Source::Returned(_) => Part::CameBack,
-            Source::Payment(_) | Source::Refund(..) | Source::Period(_) if delta.is_debit() => {
-                Part::Of(PeriodSide::Refunded)
-            }
-            Source::Payment(_) | Source::Refund(..) | Source::Period(_) => Part::Of(PeriodSide::Taken),
+        match self {
+            Self::Returned(_, owed) => owed.iter().map(|delta| (Part::CameBack, delta.clone())).collect(),
+            Self::Period(_, sums) => sums.changes().map(|(side, delta)| (Part::Of(side), delta)).collect(),
         }
     }
 
     /// Its form in a list of a settlement.
-    // INVARIANT: that of a period has no `payment_id`. A release that knows no periods cannot read the list, so it gives
-    // back nothing of it and stops. Nor does it find a list for the batch in which a period was closed.
     fn value(&self) -> Value {
-        let mut item = match &self.owed {
-            Owed::Deltas(deltas) => Item::from([("merchant_delta".to_owned(), crate::transaction::changes(deltas))]),
-            Owed::Sums(sums) => sums.item(),
-        };
-        let mut name = |name: &str, id: Value| item.insert(name.to_owned(), id);
-        match self.source {
-            Source::Payment(payment) => name("payment_id", Value::s(payment)),
-            Source::Refund(payment, refund) => {
-                name("payment_id", Value::s(payment));
-                name("refund_id", Value::s(refund))
+        Value::M(match self {
+            Self::Returned(id, owed) => {
+                Item::from([(RETURNED_ID.to_owned(), Value::s(id)), returned::owed_attribute(owed)])
             }
-            Source::Returned(settlement) => name(RETURNED_ID, Value::s(settlement)),
-            Source::Period(id) => name(id.attribute(), id.value()),
-        };
-        Value::M(item)
+            Self::Period(id, sums) => sums.item().into_iter().chain([id.attribute()]).collect(),
+        })
     }
 }
 
@@ -307,9 +244,9 @@ fn listed(tenant: &Tenant, settlement: &Settlement, records: &[Settleable], now:
 }
 
 fn stamped(tenant: &Tenant, settlement: &Settlement, record: &Settleable) -> TransactItem {
-    let is_credited = match record.source {
-        Source::Payment(_) | Source::Refund(..) | Source::Returned(_) => Some(Condition::exists("credited_at")),
-        Source::Period(_) => None,
+    let is_credited = match record {
+        Settleable::Returned(..) => Some(Condition::exists("credited_at")),
+        Settleable::Period(..) => None,
     };
     let guards = [Some(Condition::exists(attr::PK)), is_credited, Some(Condition::absent("settlement_id"))];
     let clauses = guards.into_iter().flatten();

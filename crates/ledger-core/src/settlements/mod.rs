@@ -31,11 +31,11 @@ mod totals;
 
 pub use advance::{Move, MoveError, next_move, postponed, started};
 pub use asl::{BROKEN, UNAVAILABLE, definition};
-pub use collect::{RECORDS_MAX, Settleable, Source, collect, dropped, last_batch, read_batch, release_batch};
+pub use collect::{RECORDS_MAX, Settleable, collect, dropped, last_batch, read_batch, release_batch};
 pub use coverage::Coverage;
 pub use destination::Destination;
 pub use open::{Open, Settling, plan as plan_open};
-pub use period::{ClosedPeriod, PeriodBatch, close_lane, close_period};
+pub use period::{ClosedPeriod, PeriodBatch, close_lane};
 pub use record::{OfRun, Settlement, SettlementState, UndoReason};
 pub use resend::resent;
 pub use resume::plan as plan_resume;

@@ -1,25 +1,23 @@
-//! Closing a merchant's open period: the settlement takes all records that were credited in it, by one write.
+//! Closing a merchant's open periods: the settlement takes all entries that were credited in one, by one write.
 //!
-//! A closed period is an item with its sums and the settlement that has it, so each record's period leads to its
-//! settlement. It is a batch of the settlement, as lists of records are. A settlement that turns back gives it back in
-//! its turn; the period is then due for the next settlement, which takes it like a record.
+//! A closed period is an item with its sums and the settlement that has it, so each entry's period leads to its
+//! settlement. It is a batch of the settlement, as lists are. A settlement that turns back gives it back in its turn; the
+//! period is then due for the next settlement, which takes it in a list.
 
 use super::collect::{Settleable, added};
 use super::record::Settlement;
 use crate::canonical::parse_canonical;
-use crate::crediting::{LaneCredit, OpenPeriod};
-use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
+use crate::crediting::LaneCredit;
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Work, attr};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, LANE_PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction};
 
-/// The attribute with the number of the period that a settlement closed.
+/// The value with the period that a settlement closes.
 const CLOSED_PERIOD: &str = "closed_period";
-/// The attribute with the number of the batch in which it did.
-const CLOSED_BATCH: &str = "closed_batch";
-/// The prefix of the attribute with the period of a lane that a settlement closed. The number of the batch follows.
+/// The prefix of the attribute with a period that a settlement closed. The number of the batch follows.
 const CLOSED_BATCHES: &str = "closed_batch_";
 
 /// The period that a settlement closed, and the batch of the settlement that it is.
@@ -35,12 +33,6 @@ impl PeriodBatch {
     /// The periods that a settlement closed.
     pub(super) fn read(settlement: &Item) -> Result<Vec<Self>, ItemError> {
         let mut closed = Vec::new();
-        match (settlement.opt_int(CLOSED_PERIOD)?, settlement.opt_int(CLOSED_BATCH)?) {
-            (Some(period), Some(batch)) => closed.push(Self { period: PeriodId::OfRecords(period), batch }),
-            (None, None) => {}
-            (Some(_), None) => return Err(ItemError::missing(CLOSED_BATCH)),
-            (None, Some(_)) => return Err(ItemError::missing(CLOSED_PERIOD)),
-        }
         for name in settlement.keys() {
             let Some(batch) = name.strip_prefix(CLOSED_BATCHES) else { continue };
             let batch = parse_canonical(batch).ok_or_else(|| ItemError::invalid(name))?;
@@ -51,22 +43,15 @@ impl PeriodBatch {
     }
 
     fn set(self, settlement: Update) -> Update {
-        match self.period {
-            PeriodId::OfRecords(number) => {
-                let settlement = settlement.set(CLOSED_PERIOD, CLOSED_PERIOD, Value::int(number.into()));
-                settlement.set(CLOSED_BATCH, CLOSED_BATCH, Value::int(self.batch.into()))
-            }
-            PeriodId::OfLane { .. } => {
-                settlement.set(format!("{CLOSED_BATCHES}{}", self.batch), CLOSED_PERIOD, Value::s(self.period))
-            }
-        }
+        settlement.set(self.attribute(), CLOSED_PERIOD, Value::s(self.period))
     }
 
     pub(super) fn removed(self, settlement: Update) -> Update {
-        match self.period {
-            PeriodId::OfRecords(_) => settlement.remove(CLOSED_PERIOD).remove(CLOSED_BATCH),
-            PeriodId::OfLane { .. } => settlement.remove(format!("{CLOSED_BATCHES}{}", self.batch)),
-        }
+        settlement.remove(self.attribute())
+    }
+
+    fn attribute(self) -> String {
+        format!("{CLOSED_BATCHES}{}", self.batch)
     }
 }
 
@@ -77,7 +62,7 @@ pub struct ClosedPeriod {
     pub merchant: MerchantId,
     /// Its name.
     pub id: PeriodId,
-    /// The sums of its records.
+    /// The sums of its entries.
     pub sums: PeriodSums,
     /// The settlement that has it; `None` while it is due for the next one.
     pub settlement: Option<SettlementId>,
@@ -94,33 +79,11 @@ impl ClosedPeriod {
         }
         Ok(Self {
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
-            id: PeriodId::read(item)?.ok_or_else(|| ItemError::missing(PERIOD))?,
+            id: PeriodId::read(item)?.ok_or_else(|| ItemError::missing(LANE_PERIOD))?,
             sums: PeriodSums::read(item)?,
             settlement: item.opt_parsed("settlement_id", SettlementId::parse)?,
         })
     }
-}
-
-/// Closes the merchant's open period of records and takes it into the settlement: `None` if no record was credited in it.
-///
-/// A settlement closes one such period. Fails with `StalePlan` if it has closed one, if it has changed, or if the merchant
-/// was credited since. Fails with `AlreadyExists` if the open period was closed before, which no worker does.
-///
-/// # Errors
-/// [`BuildError`] if the sums do not fit.
-pub fn close_period(
-    tenant: &Tenant,
-    settlement: &Settlement,
-    open: &OpenPeriod,
-    now: Timestamp,
-) -> Result<Option<Transaction>, BuildError> {
-    if open.sums.is_empty() {
-        return Ok(None);
-    }
-    let [changed, period] = taken(tenant, settlement, (PeriodId::OfRecords(open.number), &open.sums), now)?;
-    let first = Clause { condition: Condition::absent(CLOSED_PERIOD), failure: Failure::StalePlan };
-    let items = vec![changed.guarded_also(vec![first]), period, open.closed(tenant, settlement.merchant)];
-    Transaction::unkeyed(items).map(Some)
 }
 
 /// Closes the merchant's open period of a lane, takes it into the settlement, and moves its sums to the merchant's
@@ -154,13 +117,13 @@ fn taken(
     (id, sums): (PeriodId, &PeriodSums),
     now: Timestamp,
 ) -> Result<[TransactItem; 2], BuildError> {
-    let period = [Settleable::period(id, sums.clone())];
+    let period = [Settleable::Period(id, sums.clone())];
     let closed = PeriodBatch { period: id, batch: settlement.batches.saturating_add(1) };
     let update = closed.set(added(settlement, &period)?);
     let mut item = sums.item();
     item.extend([
         ("merchant_id".to_owned(), Value::s(settlement.merchant)),
-        (id.attribute().to_owned(), id.value()),
+        id.attribute(),
         ("settlement_id".to_owned(), Value::s(settlement.id)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
     ]);

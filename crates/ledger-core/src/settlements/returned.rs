@@ -6,12 +6,12 @@ use super::destination::Destination;
 use super::record::{Settlement, SettlementState};
 use super::steps::entry;
 use crate::account::{Account, Posting, TenantAccount};
-use crate::dynamo::{Item, Update, Value};
+use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, Principal, Tenant};
 use crate::keys::{self, Work, attr};
-use crate::money::Asset;
+use crate::money::{Asset, Delta};
 use crate::operation::Operation;
 use crate::psp::{Payout, PayoutStatus};
 use crate::time::Timestamp;
@@ -20,6 +20,26 @@ use crate::transaction::{Draft, Provenance, Role, TransactItem};
 
 /// The attribute for the settlement whose payout was returned. The record's stamp is another settlement's.
 pub(crate) const RETURNED_ID: &str = "returned_settlement_id";
+/// The attribute for what the record owes the merchant, by asset.
+const DELTA: &str = "merchant_delta";
+
+/// What the record of a returned payout owes its merchant, by asset.
+///
+/// # Errors
+/// [`ItemError`] if the attribute is missing or malformed.
+pub fn owed(record: &Item) -> Result<Vec<Delta>, ItemError> {
+    // Every such record has the attribute.
+    record.map(DELTA)?;
+    record.numbers(DELTA, |asset, number| {
+        let asset = Asset::parse(asset).map_err(|_| ItemError::invalid(DELTA))?;
+        Delta::from_stored(asset, number).map_err(|_| ItemError::invalid(DELTA))
+    })
+}
+
+/// The attribute for that.
+pub(super) fn owed_attribute(owed: &[Delta]) -> (String, Value) {
+    (DELTA.to_owned(), crate::transaction::changes(owed))
+}
 
 /// What the payment provider's fact about a payout means for our record.
 #[derive(Clone, Debug)]
@@ -128,7 +148,7 @@ pub(super) fn return_draft(
     let record = Item::from([
         (RETURNED_ID.to_owned(), Value::s(settlement.id)),
         ("merchant_id".to_owned(), Value::s(merchant)),
-        ("merchant_delta".to_owned(), crate::transaction::changes(std::slice::from_ref(&owed))),
+        owed_attribute(std::slice::from_ref(&owed)),
         ("credited_at".to_owned(), Value::s(now)),
         (attr::CREATED_AT.to_owned(), Value::s(now)),
         (attr::DUE_PK.to_owned(), Value::S(due)),

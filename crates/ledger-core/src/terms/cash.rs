@@ -1,14 +1,12 @@
 //! Who owes the cash that terminals take.
 
-use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
+use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
-use crate::records::RecordVersion;
 use crate::transaction::Clause;
 
 /// Who owes the cash that a terminal takes for a card.
 ///
-/// It is only raised. Cash that a merchant owes is credited to it by the seal of the entry, so the tenant must write
-/// records that do so.
+/// It is only raised. Cash that a merchant owes is credited to it by the seal of the entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CashTerms {
     /// It is posted to `cash_clearing`. The books do not say who has it.
@@ -42,14 +40,10 @@ impl CashTerms {
     /// Reads the terms from the tenant's `CONFIG` item, where an absent attribute is [`Self::Clearing`].
     ///
     /// # Errors
-    /// [`ItemError`] if this release does not know the value, or if merchants owe cash that no seal would credit.
-    pub(super) fn read(config: &Item, records: RecordVersion) -> Result<Self, ItemError> {
+    /// [`ItemError`] if this release does not know the value.
+    pub(super) fn read(config: &Item) -> Result<Self, ItemError> {
         let cash = config.opt_named(Self::ATTRIBUTE, |name| (name == Self::OwedByMerchant.name()).then_some(()))?;
-        match cash {
-            None => Ok(Self::Clearing),
-            Some(()) if records.credits_when_sealed() => Ok(Self::OwedByMerchant),
-            Some(()) => Err(ItemError::invalid(Self::ATTRIBUTE)),
-        }
+        Ok(cash.map_or(Self::Clearing, |()| Self::OwedByMerchant))
     }
 
     /// The attribute of `CONFIG`. The first value has none, as releases before it wrote none.
@@ -62,13 +56,7 @@ impl CashTerms {
 
     /// Makes merchants owe cash in `CONFIG`, with the guards for that.
     pub(crate) fn owed(config: Update) -> (Update, Vec<Clause>) {
-        let seals = Value::int(RecordVersion::V4.number().into());
-        // INVARIANT: the seal of an entry credits the merchant, so records are of a version that does so.
-        let are_sealed = Condition::compare(RecordVersion::ATTRIBUTE, Cmp::Ge, RecordVersion::ATTRIBUTE, seals);
-        let clauses = vec![
-            Clause { condition: are_sealed, failure: Failure::StalePlan },
-            Clause { condition: Condition::absent(Self::ATTRIBUTE), failure: Failure::WrongState },
-        ];
+        let clauses = vec![Clause { condition: Condition::absent(Self::ATTRIBUTE), failure: Failure::WrongState }];
         (config.set(Self::ATTRIBUTE, Self::ATTRIBUTE, Value::s(Self::OwedByMerchant.name())), clauses)
     }
 }

@@ -248,8 +248,7 @@ impl TenantTerms {
             let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
-        let records = RecordVersion::read(item)?;
-        let cash = CashTerms::read(item, records)?;
+        let cash = CashTerms::read(item)?;
         let rooms = RoomTerms::read(item, cash)?;
         let staff = StaffSource::read(item)?;
         Ok(Self {
@@ -273,7 +272,7 @@ impl TenantTerms {
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
             settlement_schedule: item.opt_parsed(SCHEDULE, str::parse)?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
-            records,
+            records: RecordVersion::read(item)?,
             cash,
             rooms,
             cash_bonus: CashBonusTerms::read(item, rooms)?,
@@ -358,7 +357,7 @@ pub struct MerchantTerms {
     pub open: bool,
     /// Whether it is closed or being closed: then it refunds none either.
     pub closing: bool,
-    /// The number of shards on which its payments are listed and credited.
+    /// The number of shards on which its payments are listed.
     pub shards: Shards,
 }
 

@@ -168,7 +168,7 @@ impl TopupRecord {
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp("expires_at")?,
             shards: item.checked_int("shards", Shards::new)?,
-            records: item.opt_checked_int(RecordVersion::ATTRIBUTE, RecordVersion::known)?.unwrap_or(RecordVersion::V1),
+            records: item.opt_checked_int(RecordVersion::ATTRIBUTE, RecordVersion::known)?.unwrap_or(RecordVersion::V4),
             terms_version: TermsVersion::read(item)?,
         })
     }

@@ -12,8 +12,8 @@ use crate::money::Delta;
 use crate::operation::Operation;
 use crate::time::Timestamp;
 
-/// The attribute of an entry that says what credits its merchant. Without it, the entry's payment or refund is credited,
-/// or its own transaction changes the merchant's balance.
+/// The attribute of an entry that says what its seal credits. Without it, the seal credits no merchant: the entry has no
+/// posting of one, or its own transaction changes the merchant's balance.
 pub(crate) const CREDITED_BY: &str = "credited_by";
 /// The transaction that seals the entry credits its merchant.
 pub(crate) const CREDITED_BY_SEAL: &str = "seal";
@@ -134,8 +134,7 @@ impl Entry {
     /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its
     /// own transaction follows.
     fn credits_when_sealed(&self, operation: Operation) -> bool {
-        self.terms.records.credits_when_sealed()
-            && !Operation::MOVING_MERCHANTS.contains(&operation)
+        !Operation::MOVING_MERCHANTS.contains(&operation)
             && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
     }
 

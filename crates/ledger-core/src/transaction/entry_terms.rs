@@ -16,10 +16,9 @@ pub struct EntryTerms {
 }
 
 impl EntryTerms {
-    /// What an entry of a migrating tenant takes: such a tenant writes the first version of records, under the first
-    /// version of its terms.
+    /// What an entry in the full form takes, under the first version of the terms.
     #[must_use]
     pub const fn first(due_shards: Shards) -> Self {
-        Self { due_shards, records: RecordVersion::V1, version: TermsVersion::FIRST }
+        Self { due_shards, records: RecordVersion::V4, version: TermsVersion::FIRST }
     }
 }

@@ -10,9 +10,9 @@ mod entry_terms;
 mod item;
 mod opening;
 mod period;
-mod projection;
 mod request;
 mod role;
+mod sums_moved;
 
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
@@ -28,7 +28,6 @@ pub use item::{Clause, Rendered, RenderedAction, TransactItem};
 pub use opening::OpeningError;
 pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};
 pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
-pub use projection::ProjectedRecord;
 pub use request::request_text;
 pub use role::Role;
 
@@ -71,8 +70,8 @@ impl<R> Planned<R> {
 
 /// An ordered list of actions that is safe to execute.
 // INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
-// matched by a posting of an entry that sums to zero per asset, or is the sum of the records that the same transaction
-// flags as credited. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum.
+// matched by a posting of an entry that sums to zero per asset, or is the sum of a period that the same transaction
+// closes. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum.
 // Headroom under a cap changes under a marker only. A balance item that is put whole has what it posts as its first value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {

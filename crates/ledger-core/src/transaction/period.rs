@@ -1,8 +1,7 @@
-//! A merchant's period: the records that were credited while it was open, and their sums.
+//! A merchant's period in a lane of the audit trail: the entries that were credited while it was open, and their sums.
 //!
-//! Periods are numbered from 1: those of records that the crediting worker credits, and those of each lane of the audit
-//! trail. The open ones are on the merchant's items `CREDITING` and `CREDITED#<lane>`. A record or entry names the period
-//! in which it was credited, and never another.
+//! The periods of a lane are numbered from 1. The open one is on the merchant's item `CREDITED#<lane>`. An entry names the
+//! period in which it was credited, and never another.
 
 use super::Clause;
 use crate::account;
@@ -12,46 +11,35 @@ use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, Key};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The number of a merchant's first period.
 pub const FIRST_PERIOD: u32 = 1;
-/// The attribute with a period's number: of a record, of a closed period, and of `CREDITING`.
+/// The attribute of `CREDITED#<lane>` with the number of the open period.
 pub(crate) const PERIOD: &str = "period";
-/// The attribute with the name of a lane's period: of an entry, and of a closed period.
+/// The attribute with the name of a period: of an entry, and of a closed period.
 pub(crate) const LANE_PERIOD: &str = "lane_period";
-/// The attribute with the time at which a record or entry was credited.
+/// The attribute with the time at which an entry was credited.
 pub(crate) const CREDITED_AT: &str = "credited_at";
-/// The attribute with the number of a period's records.
+/// The attribute with the number of a period's entries.
 const RECORDS: &str = "period_records";
 
 /// Names a period of a merchant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PeriodId {
-    /// A period of records that the crediting worker credits, by number.
-    OfRecords(u32),
-    /// A period of entries that are credited by their seals.
-    OfLane {
-        /// The lane of the audit trail.
-        lane: u32,
-        /// The number in the lane.
-        number: u32,
-    },
+pub struct PeriodId {
+    /// The lane of the audit trail.
+    pub lane: u32,
+    /// The number in the lane.
+    pub number: u32,
 }
 
 impl PeriodId {
     /// Parses what `Display` writes; `None` for any other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        match text.strip_prefix('L') {
-            Some(of_lane) => {
-                let (lane, number) = of_lane.split_once('/')?;
-                Some(Self::OfLane { lane: parse_canonical(lane)?, number: parse_canonical(number)? })
-            }
-            None => parse_canonical(text).map(Self::OfRecords),
-        }
+        let (lane, number) = text.strip_prefix('L')?.split_once('/')?;
+        Some(Self { lane: parse_canonical(lane)?, number: parse_canonical(number)? })
     }
 
     /// Reads the period that an item names.
@@ -59,14 +47,8 @@ impl PeriodId {
     /// # Errors
     /// [`ItemError`] if the attribute is malformed.
     pub fn read(item: &Item) -> Result<Option<Self>, ItemError> {
-        match (item.opt_int(PERIOD)?, item.opt_text(LANE_PERIOD)?) {
-            (number, None) => Ok(number.map(Self::OfRecords)),
-            (None, Some(text)) => match Self::parse(text) {
-                Some(of_lane @ Self::OfLane { .. }) => Ok(Some(of_lane)),
-                Some(Self::OfRecords(_)) | None => Err(ItemError::invalid(LANE_PERIOD)),
-            },
-            (Some(_), Some(_)) => Err(ItemError::invalid(LANE_PERIOD)),
-        }
+        let text = item.opt_text(LANE_PERIOD)?;
+        text.map(|text| Self::parse(text).ok_or_else(|| ItemError::invalid(LANE_PERIOD))).transpose()
     }
 
     /// The key of the closed period.
@@ -76,41 +58,24 @@ impl PeriodId {
     }
 
     /// The attribute that names the period.
-    pub(crate) fn attribute(self) -> &'static str {
-        match self {
-            Self::OfRecords(_) => PERIOD,
-            Self::OfLane { .. } => LANE_PERIOD,
-        }
-    }
-
-    /// The value of that attribute: a number, or text for the period of a lane.
-    pub(crate) fn value(self) -> Value {
-        match self {
-            Self::OfRecords(number) => Value::int(number.into()),
-            Self::OfLane { .. } => Value::s(self),
-        }
+    pub(crate) fn attribute(self) -> (String, Value) {
+        (LANE_PERIOD.to_owned(), Value::s(self))
     }
 
     /// Its part of a sort key.
     pub(crate) fn sort_key(self) -> String {
-        match self {
-            Self::OfRecords(number) => format!("{number:08}"),
-            Self::OfLane { lane, number } => format!("L{lane:02}#{number:08}"),
-        }
+        format!("L{:02}#{:08}", self.lane, self.number)
     }
 }
 
 impl fmt::Display for PeriodId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OfRecords(number) => write!(f, "{number}"),
-            Self::OfLane { lane, number } => write!(f, "L{lane}/{number}"),
-        }
+        write!(f, "L{}/{}", self.lane, self.number)
     }
 }
 
-/// Which sums of a period a record counts in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// Which sums of a period an entry counts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreditKind {
     /// A payment, a capture, a refund or a reversal of one.
     Trade,
@@ -188,11 +153,11 @@ impl PeriodSide {
     }
 }
 
-/// The sums of a period's records. Each is a positive quantity, but that of deposits, which is below zero if more was taken
+/// The sums of a period's entries. Each is a positive quantity, but that of deposits, which is below zero if more was taken
 /// back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PeriodSums {
-    /// The number of records.
+    /// The number of entries.
     pub records: u32,
     /// The sum of payments, by asset.
     pub taken: BTreeMap<Asset, Balance>,
@@ -209,7 +174,7 @@ pub struct PeriodSums {
 }
 
 impl PeriodSums {
-    /// The sums of records, each with its kind and what it changes in the merchant's balances.
+    /// The sums of entries, each with its kind and what it changes in the merchant's balances.
     ///
     /// # Errors
     /// [`MoneyError`] if a sum does not fit.
@@ -240,7 +205,7 @@ impl PeriodSums {
         Ok(self)
     }
 
-    /// Reads the sums of an item; a period without records has none.
+    /// Reads the sums of an item; a period without entries has none.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is malformed.
@@ -281,7 +246,7 @@ impl PeriodSums {
         item.contains_key(RECORDS)
     }
 
-    /// Whether there are no records.
+    /// Whether there are no entries.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records == 0

@@ -57,7 +57,7 @@ pub enum Role {
     KeptEvent,
     /// The number of a tenant's requests in a window that have been leased.
     Rate,
-    /// The lease of crediting a merchant, or the start of the next sweep over all merchants.
+    /// What a merchant is credited with in a lane of the audit trail.
     Crediting,
     /// A merchant's balance.
     MerchantBalance,

@@ -64,7 +64,7 @@ pub enum TenantSub {
         endpoint_url: Option<String>,
     },
     /// Raise the version of the records that an open tenant's transactions write, once every environment reads it: for
-    /// example `tenant records aoba --version 2 --table ledger`. It is never lowered. Waits until every function uses it.
+    /// example `tenant records aoba --version 5 --table ledger`. It is never lowered. Waits until every function uses it.
     Records {
         /// Slug of the tenant.
         slug: String,

@@ -1,28 +1,26 @@
-//! A merchant's credited and uncredited balances, consistent while the worker credits records.
+//! A merchant's credited and uncredited balances, consistent while seals credit entries.
 //!
-//! Only an index lists the records and entries that are not credited, and the index is behind the table. It therefore
+//! Only an index lists the entries that are not credited, and the index is behind the table. It therefore
 //! names candidates, and each candidate is read together with the balances in one transaction. One that is neither in the
 //! index nor credited is missed, as if the request had come earlier. None counts twice.
 
 use crate::app::App;
 use crate::problem::Problem;
-use futures::future::{try_join_all, try_join4};
-use ledger_core::crediting::{Crediting, EntryCredit, LaneCredit, Uncredited, is_credited};
+use futures::future::{try_join_all, try_join3};
+use ledger_core::crediting::{EntryCredit, LaneCredit, is_credited};
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr, sk};
 use ledger_core::money::{Asset, Balance, Delta};
 use ledger_core::reads::{self, Query};
 use ledger_core::sealing::lanes::TrailHead;
-use ledger_core::terms::MerchantTerms;
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::ProjectedRecord;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many records of one shard one query lists.
+/// How many entries of one shard one query lists.
 const PAGE_ITEMS: usize = 500;
-/// The most index entries that are read: of the merchant's records, and of the tenant's entries. More wait only if a
-/// worker has not run for long, which raises an alarm, or if the tenant takes hundreds of payments a second.
+/// The most index entries of the tenant that are read. More wait only if the worker has not run for long, which raises an
+/// alarm, or if the tenant takes hundreds of payments a second.
 const LISTED_MAX: usize = 10_000;
 /// The most items that DynamoDB reads in one transaction.
 const TRANSACT_GET_ITEMS_MAX: usize = 100;
@@ -53,7 +51,7 @@ pub struct MerchantBalances {
     pub is_complete: bool,
 }
 
-/// A payment, refund or journal entry that may be uncredited, and its change of the balances.
+/// A journal entry that may be uncredited, and its change of the balances.
 struct Candidate {
     key: Key,
     delta: Vec<Delta>,
@@ -65,7 +63,7 @@ struct Candidates {
     is_complete: bool,
 }
 
-/// Balances and uncredited records, as read in one round.
+/// Balances and uncredited entries, as read in one round.
 struct Snapshot {
     balances: Vec<Item>,
     lanes: Vec<LaneCredit>,
@@ -76,7 +74,6 @@ struct Snapshot {
 
 /// The items that hold what a merchant is credited with.
 struct Holding {
-    partition: Partition,
     /// The head of the audit trail, which says how many lanes there are.
     trail: Key,
     balances: Vec<Key>,
@@ -89,24 +86,23 @@ impl App {
     /// 404 if there is no such merchant. 503 if the table did not answer, or the merchant is credited too often to read
     /// its balances as of one instant.
     pub async fn merchant_balances(&self, tenant: &Tenant, merchant: MerchantId) -> Result<MerchantBalances, Problem> {
-        let (terms, run) = (self.merchant_anew(tenant, merchant).await?, self.terms(tenant).await?);
+        // There must be such a merchant.
+        self.merchant_anew(tenant, merchant).await?;
+        let run = self.terms(tenant).await?;
         let partition = Partition::merchant(tenant, merchant);
-        let (records, entries, standing, mut lanes) = try_join4(
-            self.uncredited_records(tenant, &terms),
+        let (entries, standing, mut lanes) = try_join3(
             self.uncredited_entries(tenant, merchant, run.due_shards),
             self.balances(&partition),
             self.lanes(tenant),
         )
         .await?;
-        let is_complete = records.is_complete && entries.is_complete;
-        let mut waiting = records.listed;
-        waiting.extend(entries.listed);
-        // Also the assets without a balance item: their first record may be credited before the read.
+        let Candidates { listed: mut waiting, is_complete } = entries;
+        // Also the assets without a balance item: their first entry may be credited before the read.
         let mut assets: BTreeSet<Asset> = standing.iter().map(asset_of).collect::<Result<_, _>>()?;
         assets.extend(run.assets.keys().cloned());
         assets.extend(waiting.iter().flat_map(|candidate| &candidate.delta).map(|delta| delta.asset().clone()));
         let balances = assets.iter().map(|asset| partition.balance(asset)).collect();
-        let holding = Holding { trail: keys::seal_head(tenant), balances, partition };
+        let holding = Holding { trail: keys::seal_head(tenant), balances };
         for _ in 0..ROUNDS_MAX {
             let as_of = self.now();
             let (snapshot, lanes_then) = self.together((tenant, merchant), &holding, lanes, waiting).await?;
@@ -114,7 +110,7 @@ impl App {
                 return Ok(MerchantBalances { by_asset: sums(&snapshot)?, as_of, is_complete });
             }
             lanes = lanes_then;
-            // INVARIANT: a credited record stays credited. Each round reads fewer records, and a single read is always
+            // INVARIANT: a credited entry stays credited. Each round reads fewer entries, and a single read is always
             // consistent.
             waiting = snapshot.uncredited;
         }
@@ -125,16 +121,6 @@ impl App {
     async fn lanes(&self, tenant: &Tenant) -> Result<u32, Problem> {
         let head = self.dynamo().get(&keys::seal_head(tenant)).await?;
         Ok(lanes_of(tenant, head.as_ref())?)
-    }
-
-    /// Lists the payments and refunds that the index has as not credited.
-    async fn uncredited_records(&self, tenant: &Tenant, terms: &MerchantTerms) -> Result<Candidates, Problem> {
-        let shards = (0..terms.shards.count()).map(|shard| reads::records_to_credit(tenant, terms.id, shard));
-        let read = |item: &Item| {
-            let record = Uncredited::read(tenant, item)?;
-            Ok(record.map(|record| Candidate { key: record.key(), delta: record.delta().to_vec() }))
-        };
-        self.listed(tenant, terms.id, shards.collect(), read).await
     }
 
     /// Lists the merchant's journal entries that the index has as not sealed, and whose seal credits it.
@@ -183,7 +169,7 @@ impl App {
         }
         let is_complete = open.is_empty();
         if !is_complete {
-            tracing::error!(%tenant, %merchant, "more records wait to be credited than can be summed");
+            tracing::error!(%tenant, %merchant, "more entries wait to be credited than can be summed");
         }
         Ok(Candidates { listed, is_complete })
     }
@@ -200,7 +186,7 @@ impl App {
         let mut left: &[Candidate] = &candidates;
         let mut reads: Vec<(&[Key], &[Candidate])> = Vec::new();
         let mut beside: &[Key] = &holding.balances;
-        let versions = usize::try_from(lanes).unwrap_or(usize::MAX).saturating_add(2);
+        let versions = usize::try_from(lanes).unwrap_or(usize::MAX).saturating_add(1);
         loop {
             let room = TRANSACT_GET_ITEMS_MAX.saturating_sub(versions).saturating_sub(beside.len());
             let (these, others) = left.split_at_checked(room).unwrap_or((left, &[]));
@@ -224,7 +210,7 @@ impl App {
         }
         let uncredited = candidates.into_iter().zip(waits).filter(|(_, waits)| *waits).map(|(candidate, _)| candidate);
         let uncredited = uncredited.collect();
-        let Version { lanes_then, lanes, .. } = first;
+        let Version { lanes_then, lanes } = first;
         Ok((Snapshot { balances: standing, lanes, uncredited, is_one }, lanes_then))
     }
 
@@ -236,22 +222,20 @@ impl App {
         candidates: &[Candidate],
     ) -> Result<Answer, Problem> {
         let of_lanes = (0..lanes).map(|lane| keys::credited_in_lane(tenant, merchant, lane));
-        let records = candidates.iter().map(|candidate| candidate.key.clone());
-        let keys = [holding.trail.clone(), holding.partition.crediting()].into_iter().chain(of_lanes);
-        let keys: Vec<Key> = keys.chain(balances.iter().cloned()).chain(records).collect();
+        let entries = candidates.iter().map(|candidate| candidate.key.clone());
+        let keys = std::iter::once(holding.trail.clone()).chain(of_lanes);
+        let keys: Vec<Key> = keys.chain(balances.iter().cloned()).chain(entries).collect();
         let mut items = self.dynamo().get_together(&keys).await?.into_iter();
         let lanes_then = lanes_of(tenant, items.next().flatten().as_ref())?;
-        let crediting = items.next().flatten();
-        let crediting = crediting.as_ref().map(Crediting::read).transpose()?.map(|crediting| crediting.version);
         let lanes = (0..lanes).zip(items.by_ref()).filter_map(|(lane, item)| Some((lane, item?)));
         let lanes = lanes.map(|(lane, item)| LaneCredit::read(lane, &item)).collect::<Result<_, _>>()?;
         let balances = items.by_ref().take(balances.len()).flatten().collect();
-        let waits = items.map(|record| match record {
-            Some(record) => Ok(!is_credited(&record)),
+        let waits = items.map(|entry| match entry {
+            Some(entry) => Ok(!is_credited(&entry)),
             None => Err(ItemError::invalid(attr::PK)),
         });
         let waits = waits.collect::<Result<_, _>>()?;
-        Ok(Answer { version: Version { lanes_then, crediting, lanes }, balances, waits })
+        Ok(Answer { version: Version { lanes_then, lanes }, balances, waits })
     }
 }
 
@@ -260,8 +244,6 @@ impl App {
 struct Version {
     /// The number of lanes of the audit trail.
     lanes_then: u32,
-    /// How often records were credited.
-    crediting: Option<i64>,
     /// What entries have credited in each lane.
     lanes: Vec<LaneCredit>,
 }

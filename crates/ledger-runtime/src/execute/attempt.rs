@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 /// How often one transaction is built again because another one has opened or frozen an account that it would open.
 const OPENINGS_MAX: u32 = 8;
 /// Workers of which several may write the same item at once.
-const OF_WORKERS: [Operation; 4] = [Operation::Publish, Operation::Crediting, Operation::Sealing, Operation::Figures];
+const OF_WORKERS: [Operation; 3] = [Operation::Publish, Operation::Sealing, Operation::Figures];
 
 /// The result of writing a transaction.
 pub(crate) enum WriteOutcome {

@@ -185,9 +185,7 @@ async fn exhausted_conflicts_after_an_unknown_attempt_are_unknown() {
 
 #[tokio::test(start_paused = true)]
 async fn conflicts_of_workers_are_retried_and_not_counted() {
-    for (operation, counted) in
-        [(Operation::Publish, 0), (Operation::Crediting, 0), (Operation::Sealing, 0), (Operation::Pay, 1)]
-    {
+    for (operation, counted) in [(Operation::Publish, 0), (Operation::Sealing, 0), (Operation::Pay, 1)] {
         let store = Store::script([cancelled(1, "TransactionConflict", None), done()]);
         let (ledger, counts) = store.ledger();
         let written = ledger.attempt(&claim("100").tenant, operation, &sealed("100", &ledger)).await;

@@ -1,24 +1,18 @@
 //! Confirms a suspicion by reading its group again until two successive reads are equal.
 //!
 //! Equal reads show the state at one moment, the one between them. A group that keeps changing is not a break: it is
-//! reported as unsettled. A period of a lane is read once: its sums say which entries they have.
+//! reported as unsettled. A period is read once: its sums say which entries they have.
 
 use super::Reconciler;
 use super::gather::{Gather, Gathered, Stopped};
-use crate::crediting;
 use crate::problem::Problem;
-use futures::future::BoxFuture;
 use ledger_core::account::Account;
 use ledger_core::money::Asset;
-use ledger_core::operation::Operation;
 use ledger_core::reconcile::{BreakKind, Finding, Group, Observation, Scope, Subject, fold, of_item};
 use ledger_core::retry;
-use ledger_core::transaction::PeriodId;
 
 /// The number of times that a changing group is read.
 const TRIES: u32 = 6;
-/// The number of attempts to take the lease of a merchant that another worker holds.
-const TAKE_TRIES: u32 = 8;
 
 /// The result of a second read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,45 +138,42 @@ impl Reconciler<'_> {
         group: &Group,
         evidence: &std::collections::BTreeSet<String>,
     ) -> Result<Option<Gathered>, Problem> {
-        let twice: BoxFuture<'_, Result<Option<Gathered>, Problem>> = Box::pin(async move {
-            let mut last = None;
-            for tries in 0..TRIES {
-                if tries > 1 {
-                    tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
-                }
-                match Gather::facts(self, group, evidence).await {
-                    Ok(gathered) if last.as_ref() == Some(&gathered) => return Ok(Some(gathered)),
-                    Ok(gathered) => last = Some(gathered),
-                    Err(Stopped::Changed) => last = None,
-                    Err(Stopped::Unsettled) => return Ok(None),
-                    Err(Stopped::Problem(problem)) => return Err(problem),
-                }
-            }
-            Ok(None)
-        });
         match &group.subject {
-            Subject::Period(_, PeriodId::OfLane { .. }) => self.as_of_its_segment(group, evidence).await,
-            // A worker that credits the merchant would change it between the reads, and the index may lag.
-            Subject::Account(Account::Merchant(merchant), _) | Subject::Period(merchant, PeriodId::OfRecords(_)) => {
-                // While this worker holds the lease, the merchant is not credited.
-                let taking = (self.tenant, *merchant, Operation::Reconcile);
-                let Some(held) = crediting::take(self.app, taking, TAKE_TRIES).await? else { return Ok(None) };
-                tokio::time::sleep(self.settings.index_lag).await;
-                let facts = twice.await;
-                crediting::release(self.app, (self.tenant, Operation::Reconcile), &held).await?;
-                facts
-            }
-            Subject::Account(Account::Customer(_) | Account::Card(_) | Account::Tenant(_), _)
+            Subject::Period(..) => self.as_of_its_segment(group, evidence).await,
+            Subject::Account(..)
             | Subject::Entry(_)
             | Subject::Key(_)
             | Subject::Payment(_)
             | Subject::Topup(_)
             | Subject::Settlement(_)
             | Subject::CashRoom(_)
-            | Subject::Rooms(_) => twice.await,
+            | Subject::Rooms(_) => self.read_twice(group, evidence).await,
         }
     }
-    /// The facts of a lane's period as of the segment in its sums; `None` if settlements kept changing it.
+
+    /// The facts of a group that two successive reads found equal; `None` if they kept changing.
+    async fn read_twice(
+        &self,
+        group: &Group,
+        evidence: &std::collections::BTreeSet<String>,
+    ) -> Result<Option<Gathered>, Problem> {
+        let mut last = None;
+        for tries in 0..TRIES {
+            if tries > 1 {
+                tokio::time::sleep(retry::backoff(tries, self.app.ledger().entropy().jitter())).await;
+            }
+            match Gather::facts(self, group, evidence).await {
+                Ok(gathered) if last.as_ref() == Some(&gathered) => return Ok(Some(gathered)),
+                Ok(gathered) => last = Some(gathered),
+                Err(Stopped::Changed) => last = None,
+                Err(Stopped::Unsettled) => return Ok(None),
+                Err(Stopped::Problem(problem)) => return Err(problem),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The facts of a period as of the segment in its sums; `None` if settlements kept changing it.
     async fn as_of_its_segment(
         &self,
         group: &Group,

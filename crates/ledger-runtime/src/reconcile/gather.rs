@@ -18,7 +18,6 @@ use ledger_core::psp::PspId;
 use ledger_core::reads::{self, Query};
 use ledger_core::reconcile::{Fact, Group, Observation, Subject, of_intent, of_item, of_payout, of_refund};
 use ledger_core::settlements::read_batch;
-use ledger_core::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The number of items that one group may have: more cannot be read as of one moment.
@@ -75,10 +74,7 @@ impl<'a> Gather<'a> {
             Subject::Payment(id) => this.payment(*id).await?,
             Subject::Topup(id) => this.topup(*id).await?,
             Subject::Settlement(id) => this.settlement(*id).await?,
-            Subject::Period(merchant, id) => match id {
-                PeriodId::OfRecords(_) => this.period(*merchant, *id).await?,
-                PeriodId::OfLane { lane, .. } => this.period_of_lane(*merchant, *id, *lane).await?,
-            },
+            Subject::Period(merchant, id) => this.period(*merchant, *id).await?,
             Subject::CashRoom(terminal) => this.cash_room(*terminal).await?,
             Subject::Rooms(TerminalOwner::Merchant(merchant)) => this.rooms(*merchant).await?,
             Subject::Rooms(TerminalOwner::Operator) => this.rooms_of_operator().await?,
@@ -112,19 +108,14 @@ impl<'a> Gather<'a> {
         self.take(balance)
     }
 
-    /// Reads a merchant: its balance, all credited records, its closed periods, and its entries, which include those of
-    /// settlements. Entries of payments that are credited by their seals are not needed: the periods have their sums.
+    /// Reads a merchant: its balance, its closed periods, and its entries, which include those of settlements. Entries of
+    /// payments are not needed: the periods have their sums.
     async fn merchant(&mut self, merchant: MerchantId, asset: &Asset) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let partition = Partition::merchant(tenant, merchant);
         self.all_of(&reads::account_entries(&partition)).await?;
         self.all_of(&reads::periods(tenant, merchant)).await?;
-        let shards = self.shards_of(merchant).await?;
-        let mut wanted = vec![partition.balance(asset)];
-        for shard in 0..shards {
-            wanted.extend(self.listed(merchant, shard).await?);
-        }
-        self.get(wanted).await
+        self.get(vec![partition.balance(asset)]).await
     }
 
     /// The largest number of shards of a merchant's records. Records may name a merchant that does not exist.
@@ -215,8 +206,8 @@ impl<'a> Gather<'a> {
         Ok(())
     }
 
-    /// Reads a settlement: its record, its lists of records with those records, other records stamped with it, the
-    /// periods that it has, and its merchant's entries.
+    /// Reads a settlement: its record, its lists of records with those records, the periods that it has, and its merchant's
+    /// entries.
     async fn settlement(&mut self, id: SettlementId) -> Result<(), Stopped> {
         let tenant = self.of.tenant;
         let merchants = self.evidence.iter().filter_map(|id| Account::parse(id).ok());
@@ -234,7 +225,6 @@ impl<'a> Gather<'a> {
             let is_of_it = |record: &Item| opt_text(record, "settlement_id") == Some(&id);
             let periods = self.pages(&reads::periods(tenant, merchant)).await?;
             self.take(periods.into_iter().filter(is_of_it).collect())?;
-            self.records_of(merchant, is_of_it).await?;
         }
         let Some(psp_executor) = &self.of.psp_executor else { return Ok(()) };
         let payouts = self.evidence.iter().filter(|id| id.starts_with("po_")).filter_map(|id| PspId::parse(id));
@@ -287,7 +277,7 @@ impl<'a> Gather<'a> {
         self.take(vec![rooms])
     }
 
-    /// Reads a merchant's records for which `is_meant` holds, whether or not a list has them.
+    /// Reads a merchant's payments and returns for which `is_meant` holds.
     async fn records_of(&mut self, merchant: MerchantId, is_meant: impl Fn(&Item) -> bool) -> Result<(), Stopped> {
         for shard in 0..self.shards_of(merchant).await? {
             let Some(listed) = self.listed_if_few(merchant, shard).await? else { continue };

@@ -1,15 +1,14 @@
-//! Takes a merchant's due records and its open period into its settlement and gives them back, one transaction at a
-//! time.
+//! Takes a merchant's due records and its open periods into its settlement and gives them back, one transaction at a time.
+//! The records are returned payouts, and closed periods that earlier settlements gave back.
 
 use super::{SettlementRef, Settler};
 use crate::execute::WriteOutcome;
 use crate::problem::Problem;
-use ledger_core::crediting::{LaneCredit, OpenPeriod};
+use ledger_core::crediting::LaneCredit;
 use ledger_core::failure::Failure;
-use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
-use ledger_core::settlements::{PeriodBatch, RECORDS_MAX, Settleable, Settlement};
-use ledger_core::transaction::{PeriodId, Transaction};
+use ledger_core::settlements::{RECORDS_MAX, Settleable, Settlement};
+use ledger_core::transaction::Transaction;
 use ledger_core::{reads, settlements as rules};
 use std::time::Duration;
 
@@ -29,7 +28,7 @@ impl Settler {
             match self.ledger.attempt(&at.tenant, Operation::SettlementCollect, &transaction).await? {
                 WriteOutcome::Applied => return Ok(true),
                 WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => return Ok(true),
-                // This record is in another settlement, or not credited: the others are taken without it.
+                // This record is in another settlement: the others are taken without it.
                 WriteOutcome::Rejected(rejection) => match rules::dropped(rejection.position) {
                     Some(place) if rejection.failure == Failure::WrongState && place < records.len() => {
                         records.remove(place);
@@ -43,32 +42,9 @@ impl Settler {
         Ok(true)
     }
 
-    /// Closes an open period of the merchant and takes it. `false` if the settlement has closed one of each kind, or there
-    /// is nothing in them.
-    pub(super) async fn close_period(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
-        let of_records = |closed: &PeriodBatch| matches!(closed.period, PeriodId::OfRecords(_));
-        if settlement.closed.iter().any(of_records) {
-            return self.close_lane(at, settlement).await;
-        }
-        let key = Partition::merchant(&at.tenant, at.merchant).crediting();
-        let now = self.ledger.clock().now();
-        let closing = match self.ledger.dynamo().get(&key).await? {
-            Some(crediting) => {
-                let open = OpenPeriod::read(&crediting)?;
-                let closing = rules::close_period(&at.tenant, settlement, &open, now);
-                closing.map_err(|error| self.broken(at, &error.to_string()))?
-            }
-            None => None,
-        };
-        match closing {
-            Some(transaction) => self.close(at, &transaction).await,
-            None => self.close_lane(at, settlement).await,
-        }
-    }
-
     /// Closes the merchant's open period of a lane and takes it. `false` if the settlement has closed one of each lane, or
     /// there is nothing in them.
-    async fn close_lane(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
+    pub(super) async fn close_period(&self, at: &SettlementRef, settlement: &Settlement) -> Result<bool, Problem> {
         let items = self.ledger.dynamo().query(&reads::lane_credits(&at.tenant, at.merchant)).await?;
         for open in LaneCredit::all(&items)? {
             let closing = rules::close_lane(&at.tenant, settlement, &open, self.ledger.clock().now());
@@ -99,7 +75,7 @@ impl Settler {
         self.write(at, &self.built(at, transaction)?).await.map(|_| ())
     }
 
-    /// The records that are due, and then the closed periods that earlier settlements gave back.
+    /// The returned payouts that are due, and then the closed periods that earlier settlements gave back.
     async fn due(&self, at: &SettlementRef, settlement: &Settlement) -> Result<Vec<Settleable>, Problem> {
         let mut records = Vec::new();
         for shard in 0..settlement.shards.count() {
@@ -107,7 +83,7 @@ impl Settler {
             if room == 0 {
                 break;
             }
-            let query = reads::records_to_settle(&at.tenant, at.merchant, shard).limit(room);
+            let query = reads::returned_to_settle(&at.tenant, at.merchant, shard).limit(room);
             for item in self.ledger.dynamo().query(&query).await? {
                 records.push(Settleable::read(&item)?);
             }

@@ -119,12 +119,7 @@ pub enum Question {
         tenant: String,
         merchant: String,
     },
-    RecordsToCredit {
-        tenant: String,
-        merchant: String,
-        shard: u32,
-    },
-    RecordsToSettle {
+    ReturnedToSettle {
         tenant: String,
         merchant: String,
         shard: u32,

@@ -3,7 +3,6 @@
 
 use super::figures;
 use ledger_core::settlements::{Compensation, Step, Task};
-use ledger_core::terms::RecordVersion;
 use ledger_local::faces::FACES;
 use ledger_tests::audit::{n, s};
 use ledger_tests::cloud::gate;
@@ -34,7 +33,6 @@ pub(crate) async fn everything() {
     assert!(stage.world.seal().await.expect("the run succeeds").records > 0);
     assert_eq!(stage.world.fold().await.days, 1);
     reconciliations(&stage, BALANCE).await;
-    credited_by_a_worker().await;
     let phase = Call::new("PUT".parse().expect("a method"), "/v1/admin/idempotency/phase", &stage.world.operator.who);
     let _ = stage.world.api.settle(&phase.json(&json!({"phase": "mandatory"}))).await.good();
     in_flight(async |_| {}).await;
@@ -86,19 +84,9 @@ pub(crate) async fn traffic(stage: &Stage) {
     let _ = stage.world.publish(&EventTap::default(), Vec::new()).await.expect("the run succeeds");
 }
 
-/// Payments of a tenant whose seals credit no merchant.
-async fn credited_by_a_worker() {
-    let world = World::with_terms(Host::fresh(), "credited-late", |terms| terms.records = RecordVersion::V1).await;
-    let (merchant, customer) = (world.merchant().await, world.customer_with("200").await);
-    for _ in 0..2 {
-        let _ = world.api.settle(&customer.pays(&merchant, "100")).await.good();
-        assert_eq!(world.credit().await.expect("the run succeeds").records, 1);
-    }
-}
-
 /// Each function's warm-up request.
 async fn warm_up(world: &World) {
-    let workers = ["jobs", "outbox", "crediting", "settlement", "reconcile", "migrate"];
+    let workers = ["jobs", "outbox", "settlement", "reconcile", "migrate"];
     for name in FACES.map(|(name, _)| name).into_iter().chain(workers) {
         gate::as_function(name, world.app.dynamo().warm_up()).await.expect("the store is available");
     }

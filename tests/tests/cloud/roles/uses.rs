@@ -42,7 +42,7 @@ const SECRET: &str = "secretsmanager:GetSecretValue <StripeSecret>";
 const MARKER_KEYS: &str = "secretsmanager:GetSecretValue <MarkerKeysSecret>";
 
 /// Permissions that the local stack cannot observe: function, then actions with resources.
-const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
+const OTHER_PERMISSIONS: [(&str, &[&str]); 12] = [
     ("customer", &[KEY, SECRET, MARKER_KEYS, PIN_KEYS]),
     ("merchant", &[KEY, MARKER_KEYS]),
     ("admin", &[KEY, SECRET, MARKER_KEYS, "cloudwatch:GetMetricData *", "s3:GetObject <FilesBucket.Arn>/*"]),
@@ -72,20 +72,6 @@ const OTHER_PERMISSIONS: [(&str, &[&str]); 13] = [
             "sqs:ReceiveMessage <OutboxQueue.Arn>",
             "sqs:SendMessage <EventQueue.Arn>",
             "sqs:SendMessage <PutAsideDeadLetters.Arn>",
-            "sqs:SendMessage <StreamDeadLetters.Arn>",
-            "dynamodb:DescribeStream <stream>",
-            "dynamodb:GetRecords <stream>",
-            "dynamodb:GetShardIterator <stream>",
-            "dynamodb:ListStreams *",
-        ],
-    ),
-    (
-        "crediting",
-        &[
-            KEY,
-            "sqs:DeleteMessage <CreditingQueue.Arn>",
-            "sqs:GetQueueAttributes <CreditingQueue.Arn>",
-            "sqs:ReceiveMessage <CreditingQueue.Arn>",
             "sqs:SendMessage <StreamDeadLetters.Arn>",
             "dynamodb:DescribeStream <stream>",
             "dynamodb:GetRecords <stream>",
@@ -204,7 +190,7 @@ fn face(function: &Function) -> &'static str {
 fn planted(template: &Template, observed: &RequestsByFunction) {
     let index = format!("{}/index/", table_arn(TABLE_DEFAULT));
     for (id, action, on) in [
-        ("CreditingRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
+        ("SettlementRole", "dynamodb:BatchGetItem", table_arn(TABLE_DEFAULT)),
         ("TerminalRole", "dynamodb:Query", index.clone() + "due"),
         ("CustomerRole", "dynamodb:DeleteItem", table_arn(TABLE_DEFAULT)),
         ("TokenClaimsRole", "dynamodb:GetItem", table_arn(TABLE_DEFAULT)),

@@ -78,8 +78,6 @@ fn every_record_gives_a_fact_or_is_listed_without_value() {
                 // A reference may be of the legacy history, and a list of records names no period.
                 let names: &[&str] = if matches!(kind, ItemKind::Reference | ItemKind::SettledBatch) {
                     &[]
-                } else if kind == ItemKind::Crediting {
-                    &["period"]
                 } else {
                     &["entry_id", "transaction_id", "settlement_id"]
                 };

@@ -3,7 +3,6 @@
 
 use ledger_core::adjustments::record::Adjustment;
 use ledger_core::cards::record::CardRecord;
-use ledger_core::crediting::{Crediting, OpenPeriod, Uncredited};
 use ledger_core::dynamo::{Attributes, Item, ItemError, ItemFault, Value};
 use ledger_core::figures::{ActiveAccounts, BatchSegments, ClosedDay, DayTotals, Fold};
 use ledger_core::grants::bulk::GrantJob;
@@ -55,8 +54,6 @@ const READERS: &[(&str, Reader)] = &[
     ("break", |item| shown(FoundBreak::read(item))),
     ("card", |item| shown(CardRecord::read(item))),
     ("clawback", |item| shown(Clawback::read(item))),
-    ("crediting", |item| shown(Crediting::read(item))),
-    ("open period", |item| shown(OpenPeriod::read(item))),
     ("closed period", |item| shown(ClosedPeriod::read(item))),
     ("entry", |item| shown(JournalEntry::read(item))),
     ("closed day", of_tenant!(ClosedDay::read)),
@@ -84,7 +81,6 @@ const READERS: &[(&str, Reader)] = &[
     ("terminal", |item| shown(TerminalRecord::read(item))),
     ("topup", |item| shown(TopupRecord::read(item))),
     ("topup refund", |item| shown(TopupRefund::read(item))),
-    ("uncredited", of_tenant!(Uncredited::read)),
     ("reconciled", reconciled),
     #[cfg(feature = "stack")]
     ("customer view", |item| shown(ledger_runtime::views::CustomerView::read(item))),

@@ -111,9 +111,10 @@ async fn export_is_reconciled_by_the_same_checks() {
     }
 }
 
-/// The postings of an account that everyone pays are summed per data file, so its part does not grow.
+/// The postings of an account and the credits of a merchant's period are summed per data file, so that the part of a
+/// merchant whom everyone pays does not grow.
 #[tokio::test]
-async fn postings_of_an_account_are_summed_per_data_file() {
+async fn postings_and_credits_are_summed_per_data_file() {
     let directory = std::env::temp_dir().join(format!("export-crowd-{}", std::process::id()));
     let (transactions, _) = ledger_tests::bulk::write(&directory, 100, 1, |_| {}).expect("a disk");
     let work = directory.join("work");
@@ -129,9 +130,12 @@ async fn postings_of_an_account_are_summed_per_data_file() {
     let done = exports.run(&of, &ExportTask::Report).await.expect("a report");
     assert!(matches!(done, ExportDone::Report { tenants: 1, breaks: 0, .. }), "{done:?}");
     let facts = fs::read_to_string(work.join("runs/crowd/facts/0000/part00000.json.gz")).expect("facts");
-    let of_merchants =
-        facts.lines().filter(|line| line.starts_with("bulk/account/merchant:") && line.contains("Posted"));
-    let of_merchants: Vec<&str> = of_merchants.collect();
-    assert!((1..=6).contains(&of_merchants.len()) && transactions > 50, "{of_merchants:?}");
+    let with = |start: &str, kind: &str| -> Vec<&str> {
+        facts.lines().filter(|line| line.starts_with(start) && line.contains(kind)).collect()
+    };
+    let (posted, credited) = (with("bulk/account/customer:", "Posted"), with("bulk/period/", "Credited"));
+    // Two customers with money and points, and three merchants with one period in one lane.
+    assert_eq!((posted.len(), credited.len()), (4, 3), "{posted:?} {credited:?}");
+    assert!(transactions > 50, "{transactions}");
     let _ = fs::remove_dir_all(directory);
 }

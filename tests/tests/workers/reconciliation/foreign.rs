@@ -3,7 +3,6 @@
 use super::export::{export, found as found_in, reconciled};
 use super::planted::{all, found, remove, stage};
 use ledger_core::dynamo::Item;
-use ledger_core::terms::RecordVersion;
 use ledger_runtime::settlement::Ended;
 use ledger_tests::audit::{Books, opt_text, s, text};
 use ledger_tests::http::World;
@@ -256,40 +255,36 @@ async fn fact_without_its_record_is_a_break() {
 
 #[tokio::test]
 async fn settlement_with_foreign_facts_is_a_break() {
-    let shop = Settling::by_stripe_under("foreign-settlement", RecordVersion::V2).await;
+    let shop = Settling::by_stripe("foreign-settlement").await;
     shop.take("3000").await;
     shop.credit().await;
     let at = shop.close().await;
     assert_eq!(shop.walk(&at).await, Ended::Over);
-    let later = shop.take("700").await;
-    shop.credit().await;
     let world = &shop.world;
     let books = world.books().await;
     let any = |_: &Item| true;
     let settlement = row(&books, "merchant", "SETTLEMENT#", any);
     let paid = row(&books, "merchant", "TXN#", |row| text(row, "operation") == "settlement_payout");
-    let stamped = row(&books, "payment", "PAYMENT", |row| opt_text(row, "settlement_id").is_some());
-    let later = row(&books, "payment", "PAYMENT", |row| text(row, "payment_id") == later);
-    let mut unstamped = stamped.clone();
-    let _ = unstamped.remove("settlement_id");
+    let closed = row(&books, "merchant", "PERIOD#", any);
+    let mut given_back = closed.clone();
+    let _ = given_back.remove("settlement_id");
+    let another = new_id();
+    let of_another = changed(closed, "uuid", &format!("{}#merchant#{another}", world.tenant));
+    let beside = changed(&changed(closed, "type", "PERIOD#L00#00000009"), "lane_period", "L0/9");
     let of = || subject(settlement, "settlement");
     let plants = vec![
         Plant::unreadable("state", settlement, "state", "sent"),
         Plant::unreadable("another's key", settlement, "settlement_id", &new_id()),
         Plant::unreadable("another merchant", settlement, "merchant_id", &new_id()),
         Plant::new("no record", "settlement_differs", of()).delete(settlement),
-        Plant::new("entries alone", "settlement_differs", of()).delete(settlement).write(unstamped),
+        Plant::new("entries alone", "settlement_differs", of()).delete(settlement).write(given_back),
         Plant::new("foreign entry", "settlement_differs", of()).write(changed(paid, "operation", "pay")),
-        Plant::new("stamp of another merchant", "settlement_differs", of()).write(changed(
-            stamped,
+        Plant::new("period of another merchant", "settlement_differs", of()).write(changed(
+            &of_another,
             "merchant_id",
-            &new_id(),
+            &another,
         )),
-        Plant::new("record of no list", "settlement_differs", of()).write(changed(
-            later,
-            "settlement_id",
-            text(settlement, "settlement_id"),
-        )),
+        Plant::new("period that it did not close", "settlement_differs", of()).write(beside),
     ];
     assert_found(world, &books, plants).await;
 }

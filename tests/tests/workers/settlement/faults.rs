@@ -1,5 +1,3 @@
-use super::periods::credit_under;
-use ledger_core::terms::RecordVersion;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
@@ -8,27 +6,14 @@ use ledger_tests::share;
 /// Runs a settlement whose `n`th write meets the fault, then from the start again, for each write of the saga.
 /// Every task is run twice.
 async fn at_every_write(name: &str, fault: Fault, kyc: KycAnswer, expected: &str) {
-    for records in [RecordVersion::V3, RecordVersion::V4] {
-        let mut shop = Settling::under(&format!("{name}-{}", records.number()), records).await;
-        at_every_write_under(&mut shop, records, (fault.clone(), kyc.clone()), expected).await;
-    }
-}
-
-/// Under version 3 one record is due by itself, and the others are in the open period; under version 4 all are in that of
-/// the lane.
-async fn at_every_write_under(
-    shop: &mut Settling,
-    records: RecordVersion,
-    (fault, kyc): (Fault, KycAnswer),
-    expected: &str,
-) {
+    let mut shop = Settling::new(name).await;
     for nth in share::writes() {
         shop.next_shop().await;
         let payment = shop.take("3000").await;
-        credit(shop, records, RecordVersion::V2).await;
+        shop.credit().await;
         shop.take("500").await;
         shop.refund(&payment, "100").await;
-        credit(shop, records, RecordVersion::V3).await;
+        shop.credit().await;
         let at = shop.close().await;
         shop.kyc.answer(at.merchant, kyc.clone());
         let faults = std::iter::repeat_n(None, nth).chain([Some(fault.clone())]);
@@ -37,7 +22,7 @@ async fn at_every_write_under(
         let view = shop.view(&at).await;
         assert_eq!(view["status"], expected, "write {nth} meets {fault:?}");
         let left = if expected == "paid" { "0" } else { "3400" };
-        assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "{records:?}, write {nth} meets {fault:?}");
+        assert_eq!(shop.of_balance("ECOPAY", "balance").await, left, "write {nth} meets {fault:?}");
         assert_eq!(shop.of_balance("ECOPAY", "held").await, "0", "write {nth} meets {fault:?}");
         assert_eq!(shop.file(&at).is_some(), expected == "paid");
         shop.world.check_books().await;
@@ -58,11 +43,6 @@ async fn at_every_write_under(
             return;
         }
     }
-}
-
-/// Credits what waits: by the seal, or as a worker whose terms have `by_worker`.
-async fn credit(shop: &Settling, records: RecordVersion, by_worker: RecordVersion) {
-    if records.credits_when_sealed() { shop.credit().await } else { credit_under(shop, by_worker).await }
 }
 
 fn passed() -> KycAnswer {

@@ -1,22 +1,20 @@
-//! Shards are raised during payments, crediting, publishing, sealing and settlement, while some processes still use the
-//! smaller number: no work is lost or done twice. And a tenant may have more merchants than one sweep can credit.
+//! Shards are raised during payments, publishing, sealing and settlement, while some processes still use the smaller
+//! number: no work is lost or done twice.
 
 use futures::future::{join_all, join3};
-use ledger_core::dynamo::Item;
 use ledger_core::ids::Actor as By;
 use ledger_core::keys::Shards;
 use ledger_core::operation::Operation;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::tenants::raise_due_shards;
-use ledger_core::terms::RecordVersion;
 use ledger_runtime::publishing::Publisher;
 use ledger_runtime::settlement::{Ended, SettlementRef};
-use ledger_runtime::worker::Due;
-use ledger_tests::audit::{Books, n, opt_text, text};
+use ledger_tests::audit::{Books, opt_text, text};
 use ledger_tests::cloud::gate;
 use ledger_tests::http::event_tap::EventTap;
 use ledger_tests::http::settling::{Settling, local_settler, opened, payable, run_task};
 use ledger_tests::http::topup_rig::{Actor, Rig, Scene};
+use ledger_tests::http::workers::seal;
 use ledger_tests::http::{Call, Customer, Merchant};
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -29,18 +27,15 @@ const CUSTOMERS: usize = 3;
 /// Cached terms are used for less than this.
 const CACHE_OVER: Duration = Duration::from_secs(61);
 
-/// Runs each worker once; returns whether all succeeded and how much work they found.
+/// Runs the worker that publishes and seals once; returns whether it succeeded and how much work it found.
 async fn work(actor: &Actor, scene: &Scene, events: &EventTap) -> (bool, usize) {
-    let due = Due::everything(scene.tenant.clone());
-    let credited = gate::as_function("crediting", crediting::run_due(&actor.app, &due)).await;
     let publisher = Publisher::new(&actor.app, Arc::new(events.clone()));
     let passed = gate::as_function("outbox", outbox::pass_due(&actor.app, Some(&publisher), &scene.tenant)).await;
-    let found = credited.as_ref().map_or(0, |done| done.records + done.left)
-        + passed.as_ref().map_or(0, |done| done.sealed.records + usize::from(done.sealed.left));
-    (credited.is_ok() && passed.is_ok(), found)
+    let found = passed.as_ref().map_or(0, |done| done.sealed.records + usize::from(done.sealed.left));
+    (passed.is_ok(), found)
 }
 
-/// Runs the workers until no work is left.
+/// Runs the worker until no work is left.
 async fn drain(actor: &Actor, scene: &Scene, events: &EventTap) {
     for _ in 0..50 {
         if work(actor, scene, events).await == (true, 0) {
@@ -74,17 +69,8 @@ fn shards(books: &Books, attribute: &str, of: &str) -> BTreeSet<u32> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
-    check_raised("shards-raised", RecordVersion::V2).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn shards_raised_under_load_leave_periods_as_they_are() {
-    check_raised("shards-raised-periods", RecordVersion::V3).await;
-}
-
-async fn check_raised(slug: &str, records: RecordVersion) {
     let rig = Rig::new().await;
-    let scene = rig.scene_with(slug, |terms| terms.records = records).await;
+    let scene = rig.scene("shards-raised").await;
     let (world, events, over) = (&scene.world, EventTap::default(), AtomicBool::new(false));
     let merchant = payable(world).await;
     let customers = join_all((0..2 * CUSTOMERS).map(|_| world.customer_with("1000"))).await;
@@ -133,7 +119,7 @@ async fn check_raised(slug: &str, records: RecordVersion) {
     drain(&old_worker, &scene, &events).await;
     collect(&new_worker, &first).await;
     let books = world.check_books().await;
-    for mark in ["#due#publish#", "#due#credit#", "#due#seal#"] {
+    for mark in ["#due#publish#", "#due#publish_credit#", "#due#seal#", "#due#seal_credit#"] {
         assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
     }
     // Every entry was published, in the order of its account, and is sealed.
@@ -144,22 +130,17 @@ async fn check_raised(slug: &str, records: RecordVersion) {
     for (group, ids) in events.first_deliveries() {
         assert!(ids.is_sorted(), "{group}: {ids:?}");
     }
-    // Records that the first settlement has not taken are due for the next one, or in the open period.
-    let payments = CUSTOMERS * PAYMENTS * 3;
-    let is_taken = |row: &&Item| row.contains_key("settlement_id") || row.get("period") == Some(&n(1));
-    let (taken, waiting): (Vec<_>, Vec<_>) = books.under("PAYMENT").map(|(_, _, row)| row).partition(is_taken);
-    assert_eq!(taken.len() + waiting.len(), payments);
-    let is_waiting = |row: &&Item| match records.has_periods() {
-        true => row.get("period") == Some(&n(2)),
-        false => text(row, "due_pk").contains("#due#settle#"),
-    };
-    assert!(waiting.iter().all(is_waiting), "{waiting:?}");
+    // The entries that the first settlement has not taken are in open periods.
+    let closed: BTreeSet<&str> = books.under("PERIOD#").map(|(_, _, row)| text(row, "lane_period")).collect();
+    let credited = books.under("TXN#").map(|(_, _, row)| row).filter(|row| row.contains_key("credited_by"));
+    let (taken, waiting): (Vec<_>, Vec<_>) = credited.partition(|row| closed.contains(text(row, "lane_period")));
+    assert_eq!(taken.len() + waiting.len(), CUSTOMERS * PAYMENTS * 3);
     assert!(!taken.is_empty() && !waiting.is_empty(), "{} {}", taken.len(), waiting.len());
 }
 
 #[tokio::test]
 async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
-    let shop = Settling::under("shards-settled", RecordVersion::V3).await;
+    let shop = Settling::new("shards-settled").await;
     for _ in 0..4 {
         shop.take("100").await;
     }
@@ -183,8 +164,7 @@ async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
 
     assert_eq!(shop.walk(&first).await, Ended::Over);
     shop.hand.ahead(CACHE_OVER);
-    let due = Due::everything(first.tenant.clone());
-    gate::as_function("crediting", crediting::run_due(&shop.app, &due)).await.expect("the run succeeds");
+    let _ = seal(&shop.app, &first.tenant).await.expect("the run succeeds");
     let second = shop.close().await;
     assert_eq!(shop.walk(&second).await, Ended::Over);
     let (first, second) = (shop.view(&first).await, shop.view(&second).await);
@@ -192,39 +172,4 @@ async fn payments_on_new_shards_are_paid_by_the_next_settlement() {
     assert_eq!(records(&first) + records(&second), 20, "{first} {second}");
     assert_eq!(shop.of_balance("ECOPAY", "balance").await, "0");
     shop.world.check_books().await;
-}
-
-/// Each merchant gets its turn: a sweep begins where the last one ran out of time.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn sweep_out_of_time_is_continued_by_the_next() {
-    let rig = Rig::new().await;
-    let (scene, teller) =
-        (rig.scene_with("many-merchants", |terms| terms.records = RecordVersion::V3).await, rig.actor().await);
-    let customer = scene.world.customer_with("1000").await;
-    let merchants = join_all((0..10).map(|_| scene.world.merchant())).await;
-    let sell = async || {
-        for merchant in &merchants {
-            let _ = teller.settle(&customer.pays(merchant, "7")).await.good();
-        }
-    };
-    // Each tick is a new process, with time for four merchants.
-    let tick = async || {
-        let (worker, due) = (rig.actor().await, Due::everything(scene.tenant.clone()));
-        let swept = ledger_runtime::crediting::run_within(&worker.app, &due, Duration::ZERO);
-        gate::as_function("crediting", swept).await.expect("the run succeeds").records
-    };
-    sell().await;
-    let mut credited = Vec::new();
-    for _ in 0..3 {
-        credited.push(tick().await);
-    }
-    assert_eq!(credited, [4, 4, 2], "each merchant gets its turn");
-    // The merchants credited first get another turn, wherever the sweep is.
-    sell().await;
-    let mut again = 0;
-    for _ in 0..4 {
-        again += tick().await;
-    }
-    assert_eq!(again, 10);
-    let _ = scene.world.check_books().await;
 }

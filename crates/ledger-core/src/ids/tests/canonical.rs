@@ -4,13 +4,13 @@ use crate::account::Account;
 use crate::canonical::parse_canonical;
 use crate::idempotency::{IdempotencyKey, TerminalKey};
 use crate::ids::*;
-use crate::keys::{self, Work};
 use crate::money::Asset;
 use crate::operation::Operation;
 use crate::psp::EventId;
 use crate::reconcile::Group;
 use crate::terminals::EnrolmentCode;
 use crate::time::{BusinessDate, UtcDay};
+use crate::transaction::PeriodId;
 use proptest::prelude::*;
 
 /// Parses a text and writes the value again; `None` if the text is refused.
@@ -26,8 +26,6 @@ fn written(value: impl ToString) -> String {
 fn parsers() -> Vec<(&'static str, Rewrite, Vec<String>)> {
     let of_id = |before: &str, after: &str| format!("{before}{ID}{after}");
     let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let tenant = || Tenant::parse("demo").unwrap();
-    let credit = keys::due_partition(&tenant(), Work::Credit(MerchantId::parse(ID).unwrap()), 10);
     vec![
         (
             "uuid",
@@ -64,15 +62,7 @@ fn parsers() -> Vec<(&'static str, Rewrite, Vec<String>)> {
         ("event id", |text| EventId::parse(text).map(written), texts(&["evt_1AbC"])),
         ("business date", |text| BusinessDate::parse(text).ok().map(written), texts(&["2026-11-21", "0001-01-01"])),
         ("UTC day", |text| UtcDay::parse(text).ok().map(written), texts(&["2026-11-21"])),
-        (
-            "mark of a credit",
-            |text| {
-                let tenant = Tenant::parse("demo").ok()?;
-                let (merchant, shard) = keys::credit_mark(&tenant, text)?;
-                Some(keys::due_partition(&tenant, Work::Credit(merchant), shard))
-            },
-            vec![credit],
-        ),
+        ("period", |text| PeriodId::parse(text).map(written), texts(&["L0/7", "L10/1"])),
         (
             "group of facts",
             |text| Group::parse(text).map(written),

@@ -17,6 +17,7 @@ fn config(stored: Value) -> Item {
         ("spent_points", s("deduct")),
         (attr::UPDATED_AT, s("then")),
         ("due_shards", n("1")),
+        ("records", n("4")),
         ("migration", stored),
     ])
 }

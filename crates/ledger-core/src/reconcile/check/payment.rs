@@ -142,25 +142,12 @@ fn remainder(
     findings
 }
 
-/// What a record says that its merchant is owed.
-struct Owed<'a> {
-    entry: TransactionId,
-    delta: &'a Nums,
-    /// Whether the record is what credits the merchant.
-    by_record: bool,
-}
-
-/// Checks that each merchant is owed what the entries post, that each such posting has a record, and that either the
-/// record or the seal of the entry credits the merchant.
+/// Checks that each merchant is owed what the entries post, that each such posting has a record, and that the seal of the
+/// entry credits the merchant.
 fn credited(record: &RecordedPayment, known: &Known<'_>, finding: impl Fn(BreakKind) -> Finding) -> Vec<Finding> {
-    let by_record = !record.delta.is_empty();
-    // A record that credits nothing has only what was captured.
-    let delta = if by_record { &record.delta } else { &record.captured };
-    let mut records = vec![Owed { entry: record.entry, delta, by_record }];
-    records.extend(known.returns.iter().map(|returned| {
-        let RecordedReturn { entry, delta, credits, .. } = returned;
-        Owed { entry: *entry, delta, by_record: *credits }
-    }));
+    // A payment owes what was captured, and a return changes that.
+    let mut records = vec![(record.entry, &record.captured)];
+    records.extend(known.returns.iter().map(|returned| (returned.entry, &returned.delta)));
     let mut posted = BTreeMap::<TransactionId, Vec<&PaymentEntry>>::new();
     for entry in &known.entries {
         posted.entry(entry.entry).or_default().push(entry);
@@ -170,21 +157,17 @@ fn credited(record: &RecordedPayment, known: &Known<'_>, finding: impl Fn(BreakK
         let by = [format!("transaction:{entry}"), format!("merchant:{}", record.merchant), record.payer.to_string()];
         findings.push(finding(BreakKind::CreditDiffers).expected(expected).found(found).by(by));
     };
-    if delta != &record.captured {
-        differs(record.entry, shown(&record.captured), shown(delta));
-    }
-    for Owed { entry, delta, by_record } in &records {
+    for (entry, owed) in &records {
         // A missing entry is a break of the entry's own group.
         for posted in posted.get(entry).into_iter().flatten() {
-            if posted.delta != **delta {
-                differs(*entry, shown(&posted.delta), shown(delta));
-            } else if !delta.is_empty() && posted.by_seal == *by_record {
-                let found = if *by_record { "by both" } else { "by neither" };
-                differs(*entry, "credited by its record or by the seal of its entry".to_owned(), found.to_owned());
+            if posted.delta != **owed {
+                differs(*entry, shown(&posted.delta), shown(owed));
+            } else if !owed.is_empty() && !posted.by_seal {
+                differs(*entry, "credited by the seal of its entry".to_owned(), "by nothing".to_owned());
             }
         }
     }
-    let has_record = |entry: &TransactionId| records.iter().any(|of| of.entry == *entry);
+    let has_record = |entry: &TransactionId| records.iter().any(|(of, _)| of == entry);
     for (entry, posted) in posted.iter().filter(|(entry, _)| !has_record(entry)) {
         for posted in posted.iter().filter(|posted| !posted.delta.is_empty()) {
             differs(*entry, shown(&posted.delta), shown(&Nums::new()));

@@ -1,46 +1,41 @@
-//! The check of a merchant's period: its sums are those of the records or entries that name it, and one settlement has it
+//! The check of a merchant's period: its sums are those of the entries that name it, and one settlement has it
 //! once it is closed.
 
 use super::Scope;
-use super::settlement::{RecordKind, add_record, add_to_sum, shown};
+use super::settlement::shown;
 use crate::account::Account;
 use crate::ids::{MerchantId, SettlementId, Tenant};
-use crate::money::Asset;
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{CreditedUntil, PeriodFact, PeriodTotals, SettledSide, SettledSum};
-use crate::reconcile::num::{Num, Nums};
-use crate::transaction::{CreditKind, PeriodId};
+use crate::reconcile::fact::{PeriodFact, PeriodTotals};
+use crate::transaction::PeriodId;
 use std::collections::BTreeSet;
 
-/// A period's facts, with sums of its records, since there may be many.
+/// A period's facts, with sums of its entries, since there may be many.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
-    /// What says that it is open: sums, and which records are in them.
-    open: BTreeSet<(PeriodTotals, CreditedUntil)>,
+    /// What says that it is open: sums, and the last segment whose entries are in them.
+    open: BTreeSet<(PeriodTotals, u64)>,
     /// What says that it is closed: sums, and the settlement that has it.
     closed: BTreeSet<(PeriodTotals, Option<SettlementId>)>,
     /// The settlements that name it, with the sums by a list.
     taken: BTreeSet<(SettlementId, Option<PeriodTotals>)>,
     credited: Credited,
-    /// Records that were credited after the first item was read. Whether they count depends on when the sums were read.
+    /// Entries that were credited after the first item was read. Whether they count depends on when the sums were read.
     later: Vec<LaterCredit>,
 }
 
-/// The sums of records or entries that were credited.
+/// The sums of entries that were credited.
 #[derive(Clone, Debug, Default)]
 struct Credited {
     totals: PeriodTotals,
-    /// The last segment of those of entries.
+    /// The last segment of them.
     segment: Option<u64>,
 }
 
 /// A credit that may be in the sums or not.
 #[derive(Clone, Debug)]
 struct LaterCredit {
-    delta: Nums,
-    kind: CreditKind,
-    refund_room: Num,
-    at: i64,
+    sums: PeriodTotals,
     segment: Option<u64>,
 }
 
@@ -50,11 +45,11 @@ impl Sums {
             PeriodFact::Open { sums, until } => drop(self.open.insert((sums, until))),
             PeriodFact::Closed { sums, settlement } => drop(self.closed.insert((sums, settlement))),
             PeriodFact::Taken { sums, settlement } => drop(self.taken.insert((settlement, sums))),
-            PeriodFact::Credited { delta, kind, refund_room, at, segment } => {
+            PeriodFact::Credited { sums, at, segment } => {
                 if scope.at_one_moment || at <= scope.began_at.millis() {
-                    self.credited.add(delta, (kind, refund_room), segment);
+                    self.credited.add(sums, segment);
                 } else {
-                    self.later.push(LaterCredit { delta, kind, refund_room, at, segment });
+                    self.later.push(LaterCredit { sums, segment });
                 }
             }
         }
@@ -89,14 +84,14 @@ impl Sums {
             }
         };
         let mut credited = self.credited.clone();
-        // Records that were credited after the sums were read are not in them.
+        // Entries that were credited after the sums were read are not in them.
         for later in self.later.iter().filter(|later| later.is_in_sums(until)) {
-            credited.add(later.delta.clone(), (later.kind, later.refund_room), later.segment);
+            credited.add(later.sums.clone(), later.segment);
         }
         if credited.totals != *sums {
             return finding(described(&credited.totals), described(sums));
         }
-        if let (Some(CreditedUntil::Segment(until)), Some(last)) = (until, credited.segment)
+        if let (Some(until), Some(last)) = (until, credited.segment)
             && until != last
         {
             return finding(format!("entries until segment {last}"), format!("until segment {until}"));
@@ -115,23 +110,16 @@ impl Sums {
 }
 
 impl Credited {
-    fn add(&mut self, delta: Nums, (kind, refund_room): (CreditKind, Num), segment: Option<u64>) {
-        self.totals.records = self.totals.records.saturating_add(1);
-        add_record(&mut self.totals.totals, delta, RecordKind::Of(kind));
-        let of_room = SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay };
-        add_to_sum(&mut self.totals.totals, of_room, refund_room);
+    fn add(&mut self, sums: PeriodTotals, segment: Option<u64>) {
+        self.totals.add(sums);
         self.segment = self.segment.max(segment);
     }
 }
 
 impl LaterCredit {
     /// Whether it is in the sums that were read. Those of a closed period have all.
-    fn is_in_sums(&self, until: Option<CreditedUntil>) -> bool {
-        match until {
-            None => true,
-            Some(CreditedUntil::At(until)) => self.at <= until,
-            Some(CreditedUntil::Segment(until)) => self.segment.is_some_and(|segment| segment <= until),
-        }
+    fn is_in_sums(&self, until: Option<u64>) -> bool {
+        until.is_none_or(|until| self.segment.is_some_and(|segment| segment <= until))
     }
 }
 

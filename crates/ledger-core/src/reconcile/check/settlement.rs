@@ -8,11 +8,11 @@ use crate::psp::{PayoutStatus, PspId};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{
     ProviderPayout, RecordedSettlement, SettledSide, SettledSum, SettledSums, SettlementFact, SettlementStep,
+    add_to_sum,
 };
-use crate::reconcile::num::{Num, Nums};
+use crate::reconcile::num::Num;
 use crate::settlements::SettlementState;
 use crate::time::Timestamp;
-use crate::transaction::CreditKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A settlement's facts, with sums of its records, since there may be many.
@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Sums {
     records: Vec<RecordedSettlement>,
     stamped: i64,
-    /// The merchants of the stamped records and periods.
+    /// The merchants of the stamped payouts and of the periods.
     merchants: BTreeSet<MerchantId>,
     /// The accounts in whose partitions its entries are.
     homes: BTreeSet<Account>,
@@ -71,8 +71,9 @@ impl Sums {
             SettlementFact::Stamp(stamp) => {
                 self.merchants.insert(stamp.merchant);
                 self.stamped = self.stamped.saturating_add(1);
-                let kind = if stamp.came_back { RecordKind::CameBack } else { RecordKind::Of(CreditKind::Trade) };
-                add_record(&mut self.totals, stamp.delta, kind);
+                for (asset, delta) in stamp.delta {
+                    add_to_sum(&mut self.totals, SettledSum { side: SettledSide::CameBack, asset }, delta);
+                }
             }
             SettlementFact::Period(period) => {
                 self.merchants.insert(period.merchant);
@@ -198,38 +199,6 @@ impl Sums {
             new.by([payout.id.to_string(), Account::Merchant(payout.merchant).to_string()])
         };
         self.standing().map(finding).collect()
-    }
-}
-
-/// Which sums a record counts in.
-#[derive(Clone, Copy)]
-pub(super) enum RecordKind {
-    /// Those of a period.
-    Of(CreditKind),
-    /// A payout of an earlier settlement that was returned.
-    CameBack,
-}
-
-/// Adds what a record credits to its merchant.
-pub(super) fn add_record(sums: &mut SettledSums, delta: Nums, kind: RecordKind) {
-    for (asset, delta) in delta {
-        let (side, size) = match (kind, delta.is_negative()) {
-            (RecordKind::CameBack, _) => (SettledSide::CameBack, delta),
-            (RecordKind::Of(CreditKind::Trade), true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
-            (RecordKind::Of(CreditKind::Trade), false) => (SettledSide::Taken, delta),
-            (RecordKind::Of(CreditKind::Cash), true) => (SettledSide::CashTaken, Num::ZERO.minus(delta)),
-            (RecordKind::Of(CreditKind::Cash), false) => (SettledSide::CashReversed, delta),
-            (RecordKind::Of(CreditKind::Deposit), _) => (SettledSide::Deposited, delta),
-        };
-        add_to_sum(sums, SettledSum { side, asset }, size);
-    }
-}
-
-/// Adds to a sum. Sums of zero are absent, as they are in facts: a deposit and its reversal are no sum.
-pub(super) fn add_to_sum(sums: &mut SettledSums, of: SettledSum, more: Num) {
-    let sum = sums.remove(&of).unwrap_or_default().plus(more);
-    if !sum.is_zero() {
-        sums.insert(of, sum);
     }
 }
 

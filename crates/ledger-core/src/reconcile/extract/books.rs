@@ -2,7 +2,6 @@
 
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
-use crate::crediting::merchant_delta;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
@@ -15,7 +14,7 @@ use crate::reconcile::fact::{
 };
 use crate::reconcile::num::Num;
 use crate::returning::CardState;
-use crate::settlements::returned::RETURNED_ID;
+use crate::settlements::returned::{self, RETURNED_ID};
 use crate::settlements::{Destination, Settlement};
 use crate::time::Timestamp;
 
@@ -131,10 +130,10 @@ pub(super) fn returned(at: &StoredItem<'_>) -> Observations {
     let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
     let of = at.item.parsed(RETURNED_ID, SettlementId::parse)?;
     at.check_key(RETURNED_ID, of, at.after(sk::RETURNED))?;
-    let delta = nums(&merchant_delta(at.item)?);
+    let delta = nums(&returned::owed(at.item)?);
     let Some(settlement) = at.item.opt_parsed("settlement_id", SettlementId::parse)? else {
         return Ok(Vec::new());
     };
-    let stamp = SettlementFact::Stamp(Stamp { merchant, delta, came_back: true });
+    let stamp = SettlementFact::Stamp(Stamp { merchant, delta });
     Ok(vec![at.fact(GroupFact::Settlement(settlement, stamp))])
 }

@@ -7,7 +7,7 @@ use crate::dynamo::{Attributes, ItemError};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Work, attr};
 use crate::reconcile::breaks::{BreakKind, Finding};
-use crate::reconcile::fact::{GroupFact, PeriodFact};
+use crate::reconcile::fact::{GroupFact, PeriodFact, PeriodTotals};
 use crate::reconcile::num::Num;
 use crate::sealing::lanes::LaneLink;
 use crate::sealing::segment_of;
@@ -21,7 +21,7 @@ struct Sealed<'a> {
     period: Option<PeriodId>,
 }
 
-/// The observations about the credit of an entry by its seal. None about an entry that something else credits, or nothing.
+/// The observations about the credit of an entry by its seal. None about an entry that credits no merchant.
 ///
 /// The entry gives no fact of the merchant's account: its period has the sums, and the balances have the closed periods.
 pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Observations {
@@ -45,11 +45,12 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
     };
     let observed = match sealed {
         Sealed { stamp: Some(stamp), credited_at: Some(credited_at), period: Some(period) } => {
-            let of_lane = LaneLink::read_stamp(stamp).filter(|(lane, _)| is_of_lane(period, *lane));
+            let of_lane = LaneLink::read_stamp(stamp).filter(|(lane, _)| period.lane == *lane);
             let segment = of_lane.map(|(_, segment)| segment);
             let (delta, kind) = (nums(&credit.delta), credit.kind);
             let refund_room = credit.refund_room.as_ref().map(|room| Num(room.value())).unwrap_or_default();
-            let fact = PeriodFact::Credited { delta, kind, refund_room, at: credited_at.millis(), segment };
+            let sums = PeriodTotals::of_credit(delta, kind, refund_room);
+            let fact = PeriodFact::Credited { sums, at: credited_at.millis(), segment };
             let mut observed = vec![at.fact(GroupFact::Period(credit.merchant, period, fact))];
             if segment.is_none() {
                 let finding = at.finding(BreakKind::PeriodDiffers, subject);
@@ -84,11 +85,4 @@ fn outstanding(at: &StoredItem<'_>, since: Timestamp) -> Result<Option<String>, 
         return Ok(Some("neither credited nor due".to_owned()));
     }
     Ok(at.is_late(since, at.limits.credit).then(|| format!("due since {since}")))
-}
-
-fn is_of_lane(period: PeriodId, lane: u32) -> bool {
-    match period {
-        PeriodId::OfRecords(_) => false,
-        PeriodId::OfLane { lane: own, .. } => own == lane,
-    }
 }

@@ -43,13 +43,11 @@ pub enum ItemKind {
     Settlement,
     /// A returned payout of a settlement.
     Returned,
-    /// A merchant's crediting lease, with its open period.
-    Crediting,
     /// What a merchant is credited with in a lane of the audit trail: its open period there.
     LaneCredit,
     /// A closed period of a merchant.
     Period,
-    /// A list of the records and periods that a settlement took.
+    /// A list of the returned payouts and periods that a settlement took.
     SettledBatch,
     /// The cash rooms of a merchant or of the operator.
     CashRooms,
@@ -93,7 +91,7 @@ pub enum FactCount {
 
 impl ItemKind {
     /// Every kind.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 33] = [
         Self::Entry,
         Self::Reference,
         Self::Marker,
@@ -111,7 +109,6 @@ impl ItemKind {
         Self::Clawback,
         Self::Settlement,
         Self::Returned,
-        Self::Crediting,
         Self::LaneCredit,
         Self::Period,
         Self::SettledBatch,
@@ -156,7 +153,6 @@ impl ItemKind {
             ("merchant", _) if is(sk::CREDITED) => Self::LaneCredit,
             ("merchant", _) if is(sk::PERIOD) => Self::Period,
             ("merchant", _) if is(sk::SETTLED) => Self::SettledBatch,
-            ("merchant", "CREDITING") => Self::Crediting,
             ("merchant", "SETTLING") => Self::Settling,
             ("merchant", _) if is("RESEND#") || is("RETURN#") || is(DEPOSIT_REVERSED) => Self::MerchantWork,
             ("payment", "PAYMENT") => Self::Payment,
@@ -173,7 +169,7 @@ impl ItemKind {
             ("merchant", _) if is(sk::SHOP) => Self::Profile,
             ("tenant" | "merchant", _) if STAFF.iter().any(|prefix| is(prefix)) => Self::Profile,
             ("tenant", _) if is(ADJUSTMENT) => Self::Adjustment,
-            ("tenant", "CONFIG" | "CREDITING_SWEEP") => Self::TenantWork,
+            ("tenant", "CONFIG") => Self::TenantWork,
             ("tenant", _) if is(CASH_BONUS) => Self::CashBonus,
             ("tenant", _) if TENANT_WORK.iter().any(|prefix| is(prefix)) => Self::TenantWork,
             _ => return None,
@@ -205,7 +201,6 @@ impl ItemKind {
             | Self::GodRecord
             | Self::Metrics
             | Self::Returned
-            | Self::Crediting
             | Self::SettledBatch
             | Self::CashRooms
             | Self::RefundRoom

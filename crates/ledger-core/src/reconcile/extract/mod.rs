@@ -36,7 +36,7 @@ pub struct Limits {
     pub claim: Duration,
     /// For an entry that was not published as an event.
     pub event: Duration,
-    /// For a record or an entry that was not credited.
+    /// For an entry that was not credited.
     pub credit: Duration,
     /// For the bonuses on cash that a settlement covered.
     pub bonus: Duration,
@@ -104,7 +104,6 @@ impl StoredItem<'_> {
             ItemKind::Card => books::card(self),
             ItemKind::Settlement => books::settlement(self),
             ItemKind::Returned => books::returned(self),
-            ItemKind::Crediting => periods::crediting(self),
             ItemKind::LaneCredit => periods::lane(self),
             ItemKind::Period => periods::closed(self),
             ItemKind::SettledBatch => periods::taken(self),

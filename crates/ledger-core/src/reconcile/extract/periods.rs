@@ -2,30 +2,17 @@
 
 use super::{Observation, Observations, StoredItem};
 use crate::account::Account;
-use crate::crediting::{LaneCredit, OpenPeriod};
+use crate::crediting::LaneCredit;
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{MerchantId, SettlementId};
 use crate::keys::{attr, sk};
 use crate::money::Delta;
 use crate::reconcile::fact::{
-    AccountFact, CreditedUntil, GroupFact, PeriodFact, PeriodTotals, SettledPeriod, SettledSide, SettledSum,
-    SettlementFact,
+    AccountFact, GroupFact, PeriodFact, PeriodTotals, SettledPeriod, SettledSide, SettledSum, SettlementFact,
 };
 use crate::reconcile::num::Num;
 use crate::settlements::{ClosedPeriod, read_batch};
-use crate::time::Timestamp;
 use crate::transaction::{PERIOD, PeriodId, PeriodSide, PeriodSums};
-
-/// The item of crediting a merchant. Before the first record is credited in a period it names none.
-pub(super) fn crediting(at: &StoredItem<'_>) -> Observations {
-    if !at.item.contains_key(PERIOD) && !PeriodSums::are_in(at.item) {
-        return Ok(Vec::new());
-    }
-    let open = OpenPeriod::read(at.item)?;
-    let last = at.item.opt_timestamp(attr::UPDATED_AT)?.map_or(0, Timestamp::millis);
-    let fact = PeriodFact::Open { sums: totals(&open.sums), until: CreditedUntil::At(last) };
-    Ok(vec![at.fact(GroupFact::Period(merchant(at)?, PeriodId::OfRecords(open.number), fact))])
-}
 
 /// What the merchant is credited with in a lane: its open period there.
 pub(super) fn lane(at: &StoredItem<'_>) -> Observations {
@@ -33,7 +20,7 @@ pub(super) fn lane(at: &StoredItem<'_>) -> Observations {
     let lane: u32 = in_key.parse().map_err(|_| ItemError::invalid(attr::SK))?;
     at.check_key(attr::SK, format!("{lane:02}"), in_key)?;
     let open = LaneCredit::read(lane, at.item)?;
-    let fact = PeriodFact::Open { sums: totals(&open.sums), until: CreditedUntil::Segment(open.segment) };
+    let fact = PeriodFact::Open { sums: totals(&open.sums), until: open.segment };
     Ok(vec![at.fact(GroupFact::Period(merchant(at)?, open.period(), fact))])
 }
 
@@ -51,11 +38,7 @@ pub(super) fn closed(at: &StoredItem<'_>) -> Observations {
     let fact = PeriodFact::Closed { sums, settlement: period.settlement };
     let mut observed = vec![at.fact(GroupFact::Period(period.merchant, period.id, fact))];
     observed.extend(of_settlement);
-    match period.id {
-        // Each record of it was added to the balances by itself.
-        PeriodId::OfRecords(_) => {}
-        PeriodId::OfLane { .. } => observed.extend(moved(at, &period)?),
-    }
+    observed.extend(moved(at, &period)?);
     Ok(observed)
 }
 

@@ -17,7 +17,7 @@ pub use account::{AccountFact, BalanceAmounts, BalanceItem};
 pub use cash_room::CashRoomFact;
 pub use entry::{BonusFact, BonusPart, EntryClaim, EntryFact, KeyDigest, KeyFact};
 pub use payment::{PaymentEntry, PaymentFact, RecordedHold, RecordedPayment, RecordedReturn};
-pub use period::{CreditedUntil, PeriodFact, PeriodTotals};
+pub use period::{PeriodFact, PeriodTotals};
 pub use rooms::{RoomSum, RoomsFact};
 pub use settlement::{
     ProviderPayout, RecordedSettlement, SettledPeriod, SettledSide, SettledSum, SettledSums, SettlementEntry,
@@ -26,6 +26,8 @@ pub use settlement::{
 pub use topup::{
     Charge, ProviderRefund, RecordedClawback, RecordedTopup, RecordedTopupRefund, TopupEntry, TopupFact, TopupStep,
 };
+
+pub(in crate::reconcile) use settlement::add_to_sum;
 
 use crate::account::Account;
 use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};

@@ -47,9 +47,6 @@ pub struct RecordedPayment {
     /// The amounts that may still be refunded.
     #[serde(with = "text::sums")]
     pub refundable: Nums,
-    /// What it credits to its merchant; nothing if the seal of its entry does that.
-    #[serde(with = "text::sums")]
-    pub delta: Nums,
     /// Whether it has or had a hold.
     pub has_hold: bool,
 }
@@ -70,8 +67,6 @@ pub struct RecordedReturn {
     /// How it changes what the merchant is owed.
     #[serde(with = "text::sums")]
     pub delta: Nums,
-    /// Whether it credits the merchant with that; if not, the seal of its entry does.
-    pub credits: bool,
 }
 
 /// The record of a payment's hold.

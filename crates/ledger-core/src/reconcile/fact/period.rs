@@ -1,9 +1,10 @@
-//! Facts of a merchant's period: its sums, what settles it, and the records that name it.
+//! Facts of a merchant's period: its sums, what settles it, and the entries that name it.
 
 use super::super::num::{Num, Nums};
-use super::settlement::SettledSums;
+use super::settlement::{SettledSide, SettledSum, SettledSums, add_to_sum};
 use super::text;
 use crate::ids::SettlementId;
+use crate::money::Asset;
 use crate::transaction::CreditKind;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +16,8 @@ pub enum PeriodFact {
     Open {
         /// Its records and sums.
         sums: PeriodTotals,
-        /// Which records are in the sums.
-        until: CreditedUntil,
+        /// The last segment of the lane whose entries are in the sums.
+        until: u64,
     },
     /// It is closed.
     Closed {
@@ -35,31 +36,16 @@ pub enum PeriodFact {
         #[serde(with = "text::one")]
         settlement: SettlementId,
     },
-    /// A record or an entry was credited in it.
+    /// Entries were credited in it: one, or those of an export's data file together.
     Credited {
-        /// What was credited.
-        #[serde(with = "text::sums")]
-        delta: Nums,
-        /// Which sums it counts in.
-        kind: CreditKind,
-        /// What it took from the merchant's refund room, in yen.
-        refund_room: Num,
-        /// When.
+        /// Their number and sums.
+        sums: PeriodTotals,
+        /// When the last of them was.
         at: i64,
-        /// The segment of the lane whose transaction credited it; `None` for a record.
+        /// The last segment of the lane whose transaction credited one; `None` if its stamp names another lane.
         #[serde(deserialize_with = "text::present")]
         segment: Option<u64>,
     },
-}
-
-/// Which of the records and entries that name an open period are in its sums.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub enum CreditedUntil {
-    /// The records that were credited until this instant; 0 if none was.
-    At(i64),
-    /// The entries of the lane's segments until this one.
-    Segment(u64),
 }
 
 /// How many records a period has, and their sums.
@@ -71,4 +57,30 @@ pub struct PeriodTotals {
     /// The sums.
     #[serde(with = "text::sums")]
     pub totals: SettledSums,
+}
+
+impl PeriodTotals {
+    /// Those of one entry that was credited, by what it changed, the sums that it counts in, and what it took from the
+    /// merchant's refund room, in yen.
+    pub(in crate::reconcile) fn of_credit(delta: Nums, kind: CreditKind, refund_room: Num) -> Self {
+        let mut totals = SettledSums::new();
+        for (asset, delta) in delta {
+            let (side, size) = match (kind, delta.is_negative()) {
+                (CreditKind::Trade, true) => (SettledSide::Refunded, Num::ZERO.minus(delta)),
+                (CreditKind::Trade, false) => (SettledSide::Taken, delta),
+                (CreditKind::Cash, true) => (SettledSide::CashTaken, Num::ZERO.minus(delta)),
+                (CreditKind::Cash, false) => (SettledSide::CashReversed, delta),
+                (CreditKind::Deposit, _) => (SettledSide::Deposited, delta),
+            };
+            add_to_sum(&mut totals, SettledSum { side, asset }, size);
+        }
+        add_to_sum(&mut totals, SettledSum { side: SettledSide::RefundRoom, asset: Asset::Ecopay }, refund_room);
+        Self { records: 1, totals }
+    }
+
+    /// Adds more records with their sums.
+    pub fn add(&mut self, more: Self) {
+        self.records = self.records.saturating_add(more.records);
+        more.totals.into_iter().for_each(|(of, more)| add_to_sum(&mut self.totals, of, more));
+    }
 }

@@ -18,7 +18,7 @@ use std::fmt;
 pub enum SettlementFact {
     /// Its record.
     Record(RecordedSettlement),
-    /// A record that is stamped with it.
+    /// A returned payout that is stamped with it.
     Stamp(Stamp),
     /// A closed period that it has.
     Period(SettledPeriod),
@@ -58,6 +58,14 @@ pub struct RecordedSettlement {
 
 /// Quantities by side and asset.
 pub type SettledSums = BTreeMap<SettledSum, Num>;
+
+/// Adds to a sum. Sums of zero are absent, as they are in facts: a deposit and its reversal are no sum.
+pub(in crate::reconcile) fn add_to_sum(sums: &mut SettledSums, of: SettledSum, more: Num) {
+    let sum = sums.remove(&of).unwrap_or_default().plus(more);
+    if !sum.is_zero() {
+        sums.insert(of, sum);
+    }
+}
 
 /// The key of a settlement's sum: a side and an asset.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -130,7 +138,7 @@ impl fmt::Display for SettledSum {
     }
 }
 
-/// A record that is stamped with a settlement.
+/// A returned payout of an earlier settlement that is stamped with a settlement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamp {
@@ -140,8 +148,6 @@ pub struct Stamp {
     /// What it credits to the merchant.
     #[serde(with = "text::sums")]
     pub delta: Nums,
-    /// Whether an earlier settlement paid it and the payout was returned.
-    pub came_back: bool,
 }
 
 /// A closed period that a settlement has.

@@ -57,10 +57,7 @@ fn missing_entry_explains_the_period_that_it_was_credited_in() {
         merchant: Some(merchant_id()),
         claim: None,
     };
-    let open = PeriodFact::Open {
-        sums: PeriodTotals { records: 1, ..PeriodTotals::default() },
-        until: CreditedUntil::Segment(9),
-    };
+    let open = PeriodFact::Open { sums: PeriodTotals { records: 1, ..PeriodTotals::default() }, until: 9 };
     let missing = found(&group(&format!("transaction/{OTHER}")), &[by_payment], &scope());
     let differs = found(&group(&format!("period/{ID}/L0/1")), &[open], &scope());
     let mut all = [differs, missing].concat();

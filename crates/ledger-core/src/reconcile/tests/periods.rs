@@ -4,7 +4,7 @@ use super::*;
 use crate::ids::SettlementId;
 
 fn of(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
-    kinds(&group(&format!("period/{ID}/2")), facts, scope)
+    kinds(&group(&format!("period/{ID}/L3/2")), facts, scope)
 }
 
 fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
@@ -14,14 +14,14 @@ fn sums(records: i64, taken: &str, refunded: &str) -> PeriodTotals {
     PeriodTotals { records, totals: totals.map(|(side, number)| (sum(side), num(number))).collect() }
 }
 
-fn credited(delta: &str, at: i64) -> PeriodFact {
-    PeriodFact::Credited {
-        delta: nums(&[("ECOPAY", delta)]),
-        kind: CreditKind::Trade,
-        refund_room: Num::ZERO,
-        at,
-        segment: None,
-    }
+/// An entry that was credited by the transaction of this segment.
+fn credited(delta: &str, at: i64, segment: u64) -> PeriodFact {
+    credited_as(CreditKind::Trade, delta, at, segment)
+}
+
+fn credited_as(kind: CreditKind, delta: &str, at: i64, segment: u64) -> PeriodFact {
+    let sums = PeriodTotals::of_credit(nums(&[("ECOPAY", delta)]), kind, Num::ZERO);
+    PeriodFact::Credited { sums, at, segment: Some(segment) }
 }
 
 fn settlement(text: &str) -> SettlementId {
@@ -44,12 +44,12 @@ fn listed(sums: PeriodTotals, settlement: SettlementId) -> PeriodFact {
 
 /// Two payments of 60 and 40, and a refund of 20.
 fn with_records(rest: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
-    of(&[&[credited("60", 1), credited("40", 2), credited("-20", 3)], rest].concat(), scope)
+    of(&[&[credited("60", 1, 7), credited("40", 2, 9), credited("-20", 3, 9)], rest].concat(), scope)
 }
 
 #[test]
-fn sums_are_those_of_the_records_that_name_the_period() {
-    let open = |sums| PeriodFact::Open { sums, until: CreditedUntil::At(5) };
+fn sums_are_those_of_the_entries_that_name_the_period() {
+    let open = |sums| PeriodFact::Open { sums, until: 9 };
     assert!(with_records(&[open(sums(3, "100", "20"))], &scope()).is_empty());
     for wrong in [sums(2, "100", "20"), sums(3, "101", "20"), sums(3, "100", "0"), sums(3, "80", "0")] {
         assert_eq!(with_records(&[open(wrong)], &scope()), ["period_differs"]);
@@ -63,19 +63,14 @@ fn sums_are_those_of_the_records_that_name_the_period() {
 /// Deposits have one sum with both signs, and what is stored has no sum of zero.
 #[test]
 fn deposit_that_is_taken_back_in_its_period_leaves_no_sum() {
-    let deposit = |delta: &str, at| {
-        let PeriodFact::Credited { delta, refund_room, at, segment, .. } = credited(delta, at) else {
-            panic!("no credit")
-        };
-        PeriodFact::Credited { delta, kind: CreditKind::Deposit, refund_room, at, segment }
-    };
+    let deposit = |delta: &str, at| credited_as(CreditKind::Deposit, delta, at, 9);
     let deposited = |records: i64, number: &str| {
         let sum = (SettledSum { side: SettledSide::Deposited, asset: Asset::Ecopay }, num(number));
         PeriodTotals { records, totals: [sum].into_iter().filter(|(_, sum)| !sum.is_zero()).collect() }
     };
     let [made, back] = [deposit("700", 1), deposit("-700", 2)];
     let with = |facts: &[&PeriodFact], sums: PeriodTotals| {
-        let open = PeriodFact::Open { sums, until: CreditedUntil::At(5) };
+        let open = PeriodFact::Open { sums, until: 9 };
         of(&[facts.iter().copied().cloned().collect(), vec![open]].concat(), &scope())
     };
     assert!(with(&[&made, &back], deposited(2, "0")).is_empty());
@@ -104,49 +99,18 @@ fn closed_period_is_in_the_settlement_that_names_it() {
     assert_eq!(with(&[closed(right(), Some(one)), listed(other, one)]), ["period_differs"], "with other sums");
     assert_eq!(with(&[closed(right(), Some(one)), listed(right(), one), taken(one)]), ["period_differs"], "twice");
     assert_eq!(with(&[closed(right(), Some(one)), listed(right(), two)]), ["period_differs"], "another lists it");
-    let open = PeriodFact::Open { sums: right(), until: CreditedUntil::At(5) };
+    let open = PeriodFact::Open { sums: right(), until: 9 };
     assert_eq!(with(&[open, taken(one)]), ["period_differs"], "open and named");
-    let found = found(&group(&format!("period/{ID}/2")), &by_two, &scope());
+    let found = found(&group(&format!("period/{ID}/L3/2")), &by_two, &scope());
     let evidence = [format!("merchant:{ID}"), format!("settlement:{ID}"), format!("settlement:{OTHER}")];
     assert!(evidence.iter().all(|id| found[0].evidence.contains(id)), "{found:?}");
 }
 
-/// Records that are credited during the scan are counted up to the instant at which the sums were read.
 #[test]
-fn records_credited_while_the_table_is_read_are_no_break() {
-    let began = scope().began_at.millis();
-    let open = |sums, at| PeriodFact::Open { sums, until: CreditedUntil::At(at) };
-    let late = [credited("7", began + 10)];
-    let with = |open: PeriodFact, scope: &Scope| with_records(&[&late[..], &[open]].concat(), scope);
-    assert!(with(open(sums(3, "100", "20"), began + 9), &scope()).is_empty());
-    assert!(with(open(sums(4, "107", "20"), began + 10), &scope()).is_empty());
-    assert_eq!(with(open(sums(3, "100", "20"), began + 10), &scope()), ["period_differs"]);
-    assert!(of(&late, &scope()).is_empty(), "its period was opened after that part was read");
-    let at_one_moment = Scope { at_one_moment: true, ..scope() };
-    assert_eq!(with(open(sums(3, "100", "20"), began + 9), &at_one_moment), ["period_differs"]);
-    assert_eq!(of(&late, &at_one_moment), ["period_differs"]);
-}
-
-fn of_lane(facts: &[PeriodFact], scope: &Scope) -> Vec<&'static str> {
-    kinds(&group(&format!("period/{ID}/L3/2")), facts, scope)
-}
-
-/// An entry that was credited by the transaction of this segment.
-fn sealed(delta: &str, at: i64, segment: u64) -> PeriodFact {
-    PeriodFact::Credited {
-        delta: nums(&[("ECOPAY", delta)]),
-        kind: CreditKind::Trade,
-        refund_room: Num::ZERO,
-        at,
-        segment: Some(segment),
-    }
-}
-
-#[test]
-fn sums_of_a_lane_are_those_of_its_entries_until_its_segment() {
-    let open = |sums, segment| PeriodFact::Open { sums, until: CreditedUntil::Segment(segment) };
-    let entries = [sealed("60", 1, 7), sealed("40", 2, 9), sealed("-20", 3, 9)];
-    let with = |rest: PeriodFact, scope: &Scope| of_lane(&[&entries[..], &[rest]].concat(), scope);
+fn sums_are_those_of_the_entries_until_the_segment() {
+    let open = |sums, segment| PeriodFact::Open { sums, until: segment };
+    let entries = [credited("60", 1, 7), credited("40", 2, 9), credited("-20", 3, 9)];
+    let with = |rest: PeriodFact, scope: &Scope| of(&[&entries[..], &[rest]].concat(), scope);
     for scope in [scope(), Scope { at_one_moment: true, ..scope() }] {
         assert!(with(open(sums(3, "100", "20"), 9), &scope).is_empty());
         for wrong in [sums(2, "100", "20"), sums(3, "101", "20"), sums(3, "100", "0"), sums(3, "80", "0")] {
@@ -156,8 +120,8 @@ fn sums_of_a_lane_are_those_of_its_entries_until_its_segment() {
             let found = with(open(sums(3, "100", "20"), segment), &scope);
             assert_eq!(found, ["period_differs"], "the last segment is {segment}");
         }
-        assert!(of_lane(&[open(sums(0, "0", "0"), 9)], &scope).is_empty(), "empty since it was closed");
-        assert_eq!(of_lane(&entries, &scope), ["period_differs"], "neither open nor closed");
+        assert!(of(&[open(sums(0, "0", "0"), 9)], &scope).is_empty(), "empty since it was closed");
+        assert_eq!(of(&entries, &scope), ["period_differs"], "neither open nor closed");
     }
 }
 
@@ -165,15 +129,17 @@ fn sums_of_a_lane_are_those_of_its_entries_until_its_segment() {
 #[test]
 fn entries_credited_while_the_table_is_read_count_by_their_segment() {
     let began = scope().began_at.millis();
-    let open = |sums, segment| PeriodFact::Open { sums, until: CreditedUntil::Segment(segment) };
-    let entries = [sealed("60", 1, 7), sealed("7", began + 10, 8)];
-    let with = |rest: PeriodFact| of_lane(&[&entries[..], &[rest]].concat(), &scope());
+    let open = |sums, segment| PeriodFact::Open { sums, until: segment };
+    let entries = [credited("60", 1, 7), credited("7", began + 10, 8)];
+    let with = |rest: PeriodFact| of(&[&entries[..], &[rest]].concat(), &scope());
     assert!(with(open(sums(1, "60", "0"), 7)).is_empty());
     assert!(with(open(sums(2, "67", "0"), 8)).is_empty());
     assert_eq!(with(open(sums(1, "60", "0"), 8)), ["period_differs"]);
     assert_eq!(with(open(sums(2, "67", "0"), 7)), ["period_differs"]);
     let owner = settlement(ID);
     let all = [&entries[..], &[closed(sums(2, "67", "0"), Some(owner)), taken(owner)]].concat();
-    assert!(of_lane(&all, &scope()).is_empty(), "closed");
-    assert!(of_lane(&entries[1..], &scope()).is_empty(), "its period was opened after that part was read");
+    assert!(of(&all, &scope()).is_empty(), "closed");
+    assert!(of(&entries[1..], &scope()).is_empty(), "its period was opened after that part was read");
+    let at_one_moment = Scope { at_one_moment: true, ..scope() };
+    assert_eq!(of(&entries[1..], &at_one_moment), ["period_differs"]);
 }

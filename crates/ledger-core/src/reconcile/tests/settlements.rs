@@ -19,8 +19,9 @@ fn step(step: SettlementStep, out: &str) -> SettlementFact {
     SettlementFact::Entry(SettlementEntry { home, step, out: num(out) })
 }
 
-fn stamp(delta: &str, came_back: bool) -> SettlementFact {
-    SettlementFact::Stamp(Stamp { merchant: merchant_id(), delta: nums(&[("ECOPAY", delta)]), came_back })
+/// The returned payout of an earlier settlement.
+fn stamp(delta: &str) -> SettlementFact {
+    SettlementFact::Stamp(Stamp { merchant: merchant_id(), delta: nums(&[("ECOPAY", delta)]) })
 }
 
 /// A settlement of 80: three records, of which one was refunded, paid by bank.
@@ -53,8 +54,14 @@ fn by_provider(state: S) -> SettlementFact {
     })
 }
 
+/// Two periods: one payment of 40, and a payment of 60 with a refund of 20.
 fn with_records(rest: &[SettlementFact]) -> Vec<&'static str> {
-    of(&[&[stamp("60", false), stamp("40", false), stamp("-20", false)], rest].concat(), &scope())
+    of(&[&[paid_40(), period(2, "60")], rest].concat(), &scope())
+}
+
+fn paid_40() -> SettlementFact {
+    let totals = totals(&[(SettledSide::Taken, "40")]);
+    SettlementFact::Period(SettledPeriod { merchant: merchant_id(), records: 1, totals })
 }
 
 #[test]
@@ -79,22 +86,25 @@ fn settlement_that_differs_from_its_records_is_a_break() {
     assert_eq!(with_records(&two), ["settlement_differs"], "two records");
 }
 
-/// A period of 60 less 20, of two records.
+/// A period of a payment less a refund of 20.
 fn period(records: i64, taken: &str) -> SettlementFact {
     let totals = totals(&[(SettledSide::Taken, taken), (SettledSide::Refunded, "20")]);
     SettlementFact::Period(SettledPeriod { merchant: merchant_id(), records, totals })
 }
 
 #[test]
-fn settlement_has_the_sums_of_its_periods_and_of_stamped_records() {
-    let with = |period: SettlementFact| of(&[stamp("40", false), period, by_bank(S::Held, 3, "100")], &scope());
+fn settlement_has_the_sums_of_its_periods_and_of_returned_payouts() {
+    let with = |period: SettlementFact| of(&[paid_40(), period, by_bank(S::Held, 3, "100")], &scope());
     assert!(with(period(2, "60")).is_empty());
     assert_eq!(with(period(2, "61")), ["settlement_differs"]);
     assert_eq!(with(period(3, "60")), ["settlement_differs"]);
-    assert_eq!(of(&[stamp("40", false), by_bank(S::Held, 3, "100")], &scope()), ["settlement_differs"], "without it");
+    assert_eq!(with(stamp("60")), ["settlement_differs"], "a returned payout in its place");
+    assert_eq!(of(&[paid_40(), by_bank(S::Held, 3, "100")], &scope()), ["settlement_differs"], "without it");
     assert_eq!(of(&[period(2, "60")], &scope()), ["settlement_differs"], "of no settlement");
-    let two = [period(2, "60"), period(2, "60"), stamp("40", false), by_bank(S::Held, 3, "100")];
+    let two = [period(2, "60"), period(2, "60"), paid_40(), by_bank(S::Held, 3, "100")];
     assert_eq!(of(&two, &scope()), ["settlement_differs"], "twice");
+    let with_returned = [paid_40(), period(2, "60"), stamp("5"), by_bank(S::Held, 4, "100")];
+    assert_eq!(of(&with_returned, &scope()), ["settlement_differs"], "without its sum");
 }
 
 #[test]
@@ -106,7 +116,7 @@ fn provider_payouts_that_differ_from_settlements_are_breaks() {
     let (sent, failed) = (PayoutStatus::Sent, PayoutStatus::Failed);
     let paid = || step(SettlementStep::Payout, "76");
     let returned = || step(SettlementStep::Returned, "0");
-    let with = |rest: &[SettlementFact], scope: &Scope| of(&[&[stamp("76", true)], rest].concat(), scope);
+    let with = |rest: &[SettlementFact], scope: &Scope| of(&[&[stamp("76")], rest].concat(), scope);
     let one = || payout("po_1", "76", sent);
     let listed_scope = listed_scope();
     assert!(with(&[by_provider(S::Paid), paid(), one()], &listed_scope).is_empty());
@@ -160,8 +170,8 @@ fn each_state_of_a_settlement_fits_one_set_of_facts() {
 #[test]
 fn settlement_with_foreign_facts_is_a_break() {
     let merchant = MerchantId::parse(OTHER).unwrap();
-    let of_another = Stamp { merchant, delta: nums(&[("ECOPAY", "60")]), came_back: false };
-    let records = [SettlementFact::Stamp(of_another), stamp("40", false), stamp("-20", false)];
+    let SettlementFact::Period(own) = period(2, "60") else { panic!("another fact") };
+    let records = [SettlementFact::Period(SettledPeriod { merchant, ..own }), paid_40()];
     let found =
         found(&group(&format!("settlement/{ID}")), &[&records[..], &[by_bank(S::Held, 3, "100")]].concat(), &scope());
     assert_eq!(found[0].kind, BreakKind::SettlementDiffers);

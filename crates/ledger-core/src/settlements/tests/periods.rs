@@ -1,19 +1,22 @@
 //! Closing a merchant's period, giving it back, and taking it again.
 
 use super::*;
-use crate::crediting::OpenPeriod;
+use crate::crediting::LaneCredit;
 use crate::failure::Failure;
 use crate::keys;
 use crate::transaction::{PeriodId, Role, TransactItem};
 
-const PERIOD_4: PeriodId = PeriodId::OfRecords(4);
+const PERIOD_4: PeriodId = PeriodId { lane: 3, number: 4 };
 
-/// A merchant's open period: two payments and a refund.
-fn open_period() -> OpenPeriod {
+/// A merchant's item of a lane, with its open period: two payments and a refund.
+fn lane_item() -> Item {
     let numbers =
-        [("version", 7), ("period", 4), ("period_records", 3), ("taken_ecopay", 150), ("refunded_ecopay", 50)];
-    let numbers = numbers.map(|(name, number)| (name.to_owned(), Value::int(number)));
-    OpenPeriod::read(&Item::from(numbers)).unwrap()
+        [("segment", 7), ("period", 4), ("period_records", 3), ("taken_ecopay", 150), ("refunded_ecopay", 50)];
+    numbers.into_iter().map(|(name, number)| (name.to_owned(), Value::int(number))).collect()
+}
+
+fn open_period() -> LaneCredit {
+    LaneCredit::read(3, &lane_item()).unwrap()
 }
 
 fn put(item: &TransactItem) -> Item {
@@ -35,35 +38,42 @@ fn update(item: &TransactItem) -> String {
 }
 
 #[test]
-fn settlement_closes_one_period_and_takes_its_sums() {
+fn settlement_closes_one_period_of_a_lane_and_takes_its_sums() {
     let collecting = settlement(S::Collecting, &[]);
-    let transaction = close_period(&tenant(), &collecting, &open_period(), now()).unwrap().unwrap();
-    let [record, period, crediting] = transaction.items() else { panic!("{transaction:?}") };
-    let roles = [record, period, crediting].map(TransactItem::role);
-    assert_eq!(roles, [Role::Settlement, Role::Period, Role::Crediting]);
+    let transaction = close_lane(&tenant(), &collecting, &open_period(), now()).unwrap().unwrap();
+    let [record, period, lane, balance] = transaction.items() else { panic!("{transaction:?}") };
+    let roles = [record, period, lane, balance].map(TransactItem::role);
+    assert_eq!(roles, [Role::Settlement, Role::Period, Role::Crediting, Role::MerchantBalance]);
     let written = update(record);
-    for part in ["#records :records", "#taken_ecopay :taken_ecopay", "#closed_period = :closed_period", "#closed_batch"]
-    {
+    for part in ["#records :records", "#taken_ecopay :taken_ecopay", "#closed_batch_2 = :closed_period"] {
         assert!(written.contains(part), "{written}");
     }
     assert_eq!(record.render().unwrap().values[":records"], Value::int(3));
     let closed = ClosedPeriod::read(&put(period)).unwrap();
     let ClosedPeriod { id, settlement: owner, sums, .. } = &closed;
     assert_eq!((*id, *owner, sums), (PERIOD_4, Some(collecting.id), &open_period().sums));
-    // A second run finds the period that was closed.
-    let mut seen = Item::from([("state".to_owned(), Value::s("collecting")), ("batches".to_owned(), Value::int(1))]);
-    assert!(record.failure_on(Some(&seen)).is_none());
-    seen.insert("closed_period".to_owned(), Value::int(3));
-    assert_eq!(record.failure_on(Some(&seen)).map(|clause| clause.failure), Some(Failure::StalePlan));
+    // The balance grows by what the lane loses.
+    assert_eq!(balance.render().unwrap().values[":delta"], Value::int(100));
+    // A second run finds the next period, or an entry that was credited since.
+    assert!(lane.failure_on(Some(&lane_item())).is_none());
+    for (name, later) in [("period", 5), ("segment", 8)] {
+        let mut seen = lane_item();
+        seen.insert(name.to_owned(), Value::int(later));
+        assert_eq!(lane.failure_on(Some(&seen)).map(|clause| clause.failure), Some(Failure::StalePlan), "{name}");
+    }
+    // It has closed one of this lane.
+    let mut next = lane_item();
+    next.extend([("period".to_owned(), Value::int(5)), ("closed_by".to_owned(), Value::s(collecting.id))]);
+    let next = LaneCredit::read(3, &next).unwrap();
+    assert_eq!(close_lane(&tenant(), &collecting, &next, now()), Ok(None));
     // Nothing was credited: nothing is closed.
-    let empty = OpenPeriod::read(&Item::from([("version".to_owned(), Value::int(7))])).unwrap();
-    assert_eq!(close_period(&tenant(), &collecting, &empty, now()), Ok(None));
+    assert_eq!(close_lane(&tenant(), &collecting, &LaneCredit::first(3), now()), Ok(None));
 }
 
 #[test]
 fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     let collecting = settlement(S::Collecting, &[]);
-    let closing = close_period(&tenant(), &collecting, &open_period(), now()).unwrap().unwrap();
+    let closing = close_lane(&tenant(), &collecting, &open_period(), now()).unwrap().unwrap();
     let mut stored = put(&closing.items()[1]);
     let closed =
         Settlement { batches: 2, closed: vec![PeriodBatch { period: PERIOD_4, batch: 2 }], ..collecting.clone() };
@@ -73,7 +83,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     assert_eq!(batch[0].as_period(), Some((PERIOD_4, &open_period().sums)));
     let given_back = release_batch(&tenant(), &closed, &batch, now()).unwrap();
     let [record, period] = given_back.items() else { panic!("{given_back:?}") };
-    assert!(update(record).ends_with("REMOVE #closed_period, #closed_batch"), "{}", update(record));
+    assert!(update(record).ends_with("REMOVE #closed_batch_2"), "{}", update(record));
     let values = record.render().unwrap().values;
     let expected = [(":records", "-3"), (":taken_ecopay", "-150"), (":refunded_ecopay", "-50"), (":batches", "1")];
     for (name, number) in expected {
@@ -95,29 +105,21 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     assert!(period.failure_on(Some(&stored)).is_none());
     stored.insert("settlement_id".to_owned(), Value::s("another"));
     assert_eq!(period.failure_on(Some(&stored)).map(|clause| clause.failure), Some(Failure::WrongState));
-    // From now on it is in a list. A release without periods looks there for the id of a payment, and stops.
+    // From now on it is in a list.
     let list = put(list);
     assert_eq!(read_batch(&list).unwrap()[0].as_period(), Some((PERIOD_4, &open_period().sums)));
-    let Some(Value::L(entries)) = list.get("records") else { panic!("{list:?}") };
-    let Value::M(entry) = &entries[0] else { panic!("{entries:?}") };
-    assert!(!entry.contains_key("payment_id") && !entry.contains_key("merchant_delta"));
 }
 
 #[test]
-fn settlement_names_its_period_with_its_batch() {
-    let item = |attributes: &[&str]| {
-        let numbers = attributes.iter().map(|name| ((*name).to_owned(), Value::int(2)));
-        PeriodBatch::read(&numbers.collect())
-    };
-    assert_eq!(item(&[]), Ok(Vec::new()));
-    let second = PeriodBatch { period: PeriodId::OfRecords(2), batch: 2 };
-    assert_eq!(item(&["closed_period", "closed_batch"]), Ok(vec![second]));
-    // Of lanes it may have closed several.
+fn settlement_names_each_period_with_its_batch() {
+    assert_eq!(PeriodBatch::read(&Item::new()), Ok(Vec::new()));
     let lanes = [("closed_batch_3", "L0/7"), ("closed_batch_12", "L11/1")];
-    let mut of_lanes: Item = lanes.into_iter().map(|(name, id)| (name.to_owned(), Value::s(id))).collect();
-    let closed = |lane, number, batch| PeriodBatch { period: PeriodId::OfLane { lane, number }, batch };
+    let of_lanes: Item = lanes.into_iter().map(|(name, id)| (name.to_owned(), Value::s(id))).collect();
+    let closed = |lane, number, batch| PeriodBatch { period: PeriodId { lane, number }, batch };
     assert_eq!(PeriodBatch::read(&of_lanes), Ok(vec![closed(11, 1, 12), closed(0, 7, 3)]));
-    of_lanes.insert("closed_batch_x".to_owned(), Value::s("L0/7"));
-    assert!(PeriodBatch::read(&of_lanes).is_err());
-    assert!(item(&["closed_period"]).is_err() && item(&["closed_batch"]).is_err());
+    for (name, id) in [("closed_batch_x", "L0/7"), ("closed_batch_4", "7"), ("closed_batch_4", "L0")] {
+        let mut other = of_lanes.clone();
+        other.insert(name.to_owned(), Value::s(id));
+        assert!(PeriodBatch::read(&other).is_err(), "{name} {id}");
+    }
 }

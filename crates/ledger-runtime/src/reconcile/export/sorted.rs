@@ -3,15 +3,18 @@
 use super::line;
 use crate::reconcile::spill::Spill;
 use ledger_core::account::Account;
-use ledger_core::ids::Tenant;
+use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::money::Asset;
-use ledger_core::reconcile::{AccountFact, Fact, GroupFact, Limits, Num, Observation, exported_item, of_item};
+use ledger_core::reconcile::{
+    AccountFact, Fact, GroupFact, Limits, Num, Observation, PeriodFact, PeriodTotals, exported_item, of_item,
+};
 use ledger_core::time::Timestamp;
+use ledger_core::transaction::PeriodId;
 use std::collections::BTreeMap;
 use std::io;
 
-/// The number of accounts for which memory holds the sums of postings.
-const ACCOUNTS_MAX: usize = 200_000;
+/// The number of accounts and periods for which memory holds sums.
+const SUMS_MAX: usize = 200_000;
 
 /// A data file's facts, in parts, and the findings about its single items.
 pub(super) struct Sorted {
@@ -20,6 +23,8 @@ pub(super) struct Sorted {
     /// The sum of what was posted to each account, and the time of the last posting. An export is of one moment, so
     /// sums serve as well as single postings; and one merchant may have postings from every customer.
     posted: BTreeMap<PostedTo, (Num, i64)>,
+    /// Of each merchant's period in the same way: the sums of its entries, the time of the last, and the last segment.
+    credited: BTreeMap<CreditedIn, (PeriodTotals, i64, Option<u64>)>,
     pub(super) broken: Vec<String>,
     pub(super) items: u64,
 }
@@ -33,9 +38,17 @@ struct PostedTo {
     held: bool,
 }
 
+/// A merchant's period that entries were credited in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct CreditedIn {
+    tenant: Tenant,
+    merchant: MerchantId,
+    period: PeriodId,
+}
+
 impl Sorted {
     pub(super) fn new(at: Timestamp, spill: Spill) -> Self {
-        Self { at, spill, posted: BTreeMap::new(), broken: Vec::new(), items: 0 }
+        Self { at, spill, posted: BTreeMap::new(), credited: BTreeMap::new(), broken: Vec::new(), items: 0 }
     }
 
     /// Adds the facts and findings of a line of the data file.
@@ -52,23 +65,40 @@ impl Sorted {
         Ok(())
     }
 
-    /// Adds the sums of postings to the other facts.
+    /// Adds the sums to the other facts.
     pub(super) fn end(&mut self) -> io::Result<()> {
         for (PostedTo { tenant, account, asset, held }, (delta, at)) in std::mem::take(&mut self.posted) {
             let content = GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at });
+            self.spill.add(&Fact { tenant, content })?;
+        }
+        for (CreditedIn { tenant, merchant, period }, (sums, at, segment)) in std::mem::take(&mut self.credited) {
+            let content = GroupFact::Period(merchant, period, PeriodFact::Credited { sums, at, segment });
             self.spill.add(&Fact { tenant, content })?;
         }
         Ok(())
     }
 
     fn add(&mut self, fact: Fact) -> io::Result<()> {
-        let GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at }) = &fact.content else {
-            return self.spill.add(&fact);
-        };
-        let to = PostedTo { tenant: fact.tenant, account: *account, asset: asset.clone(), held: *held };
-        let (sum, last) = self.posted.entry(to).or_insert((Num::ZERO, *at));
-        *sum = sum.plus(*delta);
-        *last = (*last).max(*at);
-        if self.posted.len() < ACCOUNTS_MAX { Ok(()) } else { self.end() }
+        match fact {
+            Fact { tenant, content: GroupFact::Account(account, asset, AccountFact::Posted { held, delta, at }) } => {
+                let (sum, last) =
+                    self.posted.entry(PostedTo { tenant, account, asset, held }).or_insert((Num::ZERO, at));
+                *sum = sum.plus(delta);
+                *last = (*last).max(at);
+            }
+            Fact {
+                tenant,
+                content: GroupFact::Period(merchant, period, PeriodFact::Credited { sums, at, segment }),
+            } => {
+                let none = || (PeriodTotals::default(), at, segment);
+                let (sum, last, last_segment) =
+                    self.credited.entry(CreditedIn { tenant, merchant, period }).or_insert_with(none);
+                sum.add(sums);
+                *last = (*last).max(at);
+                *last_segment = (*last_segment).max(segment);
+            }
+            fact => return self.spill.add(&fact),
+        }
+        if self.posted.len().saturating_add(self.credited.len()) < SUMS_MAX { Ok(()) } else { self.end() }
     }
 }

@@ -16,31 +16,14 @@ use ledger_core::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Gather<'_> {
-    /// Reads a merchant's period: what says that it is open or closed, the settlements that may have it, and the records
-    /// that name it.
-    pub(super) async fn period(&mut self, merchant: MerchantId, id: PeriodId) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
-        let closed = id.key(tenant, merchant);
-        self.get(vec![Partition::merchant(tenant, merchant).crediting(), closed]).await?;
-        self.settlements_of_period(merchant).await?;
-        self.records_of(merchant, |record| PeriodId::read(record).ok().flatten() == Some(id)).await?;
-        // Without all of its records, its sums show nothing.
-        if self.is_complete { Ok(()) } else { Err(Stopped::Unsettled) }
-    }
-
-    /// Reads a merchant's period of a lane: what says that it is open or closed, the settlements that may have it, and the
+    /// Reads a merchant's period: what says that it is open or closed, the settlements that may have it, and the
     /// entries that name it.
     ///
     /// No lease holds up the seals that credit the merchant. They need not be: the sums say with their segment which
     /// entries they have, and later ones are left out. [`Stopped::Changed`] if a settlement has closed the period, or taken
     /// it or given it back, since its sums were read.
-    pub(super) async fn period_of_lane(
-        &mut self,
-        merchant: MerchantId,
-        id: PeriodId,
-        lane: u32,
-    ) -> Result<(), Stopped> {
-        let tenant = self.of.tenant;
+    pub(super) async fn period(&mut self, merchant: MerchantId, id: PeriodId) -> Result<(), Stopped> {
+        let (tenant, lane) = (self.of.tenant, id.lane);
         let closed = id.key(tenant, merchant);
         let sums = [keys::credited_in_lane(tenant, merchant, lane), closed.clone()];
         let seen = self.of.stored(&sums).await?;
@@ -78,7 +61,7 @@ impl Gather<'_> {
     }
 
     /// Reads the entries for which `is_meant` holds, of a merchant's deposits, of cash that its terminals took, and of payments
-    /// and refunds that credit nothing by themselves. The entries of the last two are in the payer's partition.
+    /// and refunds. The entries of the last two are in the payer's partition.
     async fn entries_credited_by_seals(
         &mut self,
         merchant: MerchantId,
@@ -94,7 +77,7 @@ impl Gather<'_> {
                 let Ok(payment) = record.parsed("payment_id", PaymentId::parse) else { continue };
                 payers.extend(record.parsed("payer", Account::parse).ok().map(|payer| (payment, payer)));
                 let entry = record.parsed("transaction_id", TransactionId::parse).ok();
-                entries.extend(entry.filter(|_| !record.contains_key("merchant_delta")).map(|entry| (payment, entry)));
+                entries.extend(entry.map(|entry| (payment, entry)));
             }
         }
         let mut wanted = Vec::new();

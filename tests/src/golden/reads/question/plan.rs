@@ -101,11 +101,8 @@ impl Question {
             }
             Self::EntriesToSealAndCredit { tenant } => reads::entries_to_seal_and_credit(&slug(tenant)),
             Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
-            Self::RecordsToCredit { tenant, merchant: of, shard } => {
-                reads::records_to_credit(&slug(tenant), merchant(of), *shard)
-            }
-            Self::RecordsToSettle { tenant, merchant: of, shard } => {
-                reads::records_to_settle(&slug(tenant), merchant(of), *shard)
+            Self::ReturnedToSettle { tenant, merchant: of, shard } => {
+                reads::returned_to_settle(&slug(tenant), merchant(of), *shard)
             }
             Self::PeriodsToSettle { tenant, merchant: of } => reads::periods_to_settle(&slug(tenant), merchant(of)),
             Self::GrantJobsToContinue { tenant, shard } => reads::grant_jobs_to_continue(&slug(tenant), *shard),
