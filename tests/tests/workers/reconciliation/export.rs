@@ -112,7 +112,7 @@ async fn export_is_reconciled_by_the_same_checks() {
 }
 
 /// The postings of an account and the credits of a merchant's period are summed per data file, so that the part of a
-/// merchant whom everyone pays does not grow.
+/// merchant with very many payers does not grow.
 #[tokio::test]
 async fn postings_and_credits_are_summed_per_data_file() {
     let directory = std::env::temp_dir().join(format!("export-crowd-{}", std::process::id()));
