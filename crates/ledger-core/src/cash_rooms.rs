@@ -126,11 +126,11 @@ pub fn rooms_of(tenant: &Tenant, owner: TerminalOwner) -> Partition {
 }
 
 /// Begins the cash rooms of an owner that is opened in the same transaction: all of the ceiling is unallotted.
-pub(crate) fn begun(owner: &Partition, ceiling: &Amount, now: Timestamp) -> TransactItem {
+pub(crate) fn begun(owner: &Partition, ceiling: &Balance, now: Timestamp) -> TransactItem {
     TransactItem::put_new(Role::CashRoom, owner.cash_rooms(), unallotted(ceiling, now), Failure::AlreadyExists)
 }
 
-fn unallotted(ceiling: &Amount, now: Timestamp) -> Item {
+fn unallotted(ceiling: &Balance, now: Timestamp) -> Item {
     Item::from([
         (CEILING.to_owned(), Value::N(ceiling.text())),
         (UNALLOTTED.to_owned(), Value::N(ceiling.text())),
@@ -139,11 +139,11 @@ fn unallotted(ceiling: &Amount, now: Timestamp) -> Item {
     ])
 }
 
-/// Sets the ceiling of the cash rooms of a merchant or of the operator. `seen` is the item as it was read. Fails with `CashRoomExceeded` if more
-/// than the new ceiling is allotted.
+/// Sets the ceiling of the cash rooms of a merchant or of the operator. `seen` is the item as it was read; the operator has
+/// none before the first ceiling. Fails with `CashRoomExceeded` if more than the new ceiling is allotted.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the sums do not fit.
+/// [`PlanRefusal`] if a merchant has no rooms, which a merchant that exists never lacks, or the sums do not fit.
 pub fn plan_ceiling(
     (tenant, owner): (&Tenant, TerminalOwner),
     seen: Option<&CashRooms>,
@@ -162,11 +162,17 @@ pub fn plan_ceiling(
         // The caller's own tenant exists.
         TerminalOwner::Operator => owner.to_string(),
     };
-    match seen {
-        None => {
-            items.push(TransactItem::put_new(Role::CashRoom, key, unallotted(ceiling, cx.now), Failure::StalePlan));
+    match (seen, owner) {
+        (None, TerminalOwner::Merchant(_)) => return Err(PlanRefusal::Refused(Failure::AccountMissing)),
+        (None, TerminalOwner::Operator) => {
+            items.push(TransactItem::put_new(
+                Role::CashRoom,
+                key,
+                unallotted(&ceiling.as_balance(), cx.now),
+                Failure::StalePlan,
+            ));
         }
-        Some(seen) => {
+        (Some(seen), _) => {
             let as_read = Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.ceiling.text()));
             let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
             let mut update = Update::new().set(CEILING, CEILING, Value::N(ceiling.text())).set(
@@ -211,7 +217,7 @@ pub fn plan_room(
         .add(UNALLOTTED, "unallotted", number(&to_terminal.inverse()))
         .add(allotted, "allotted", number(&to_terminal))
         .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
-    // Without a ceiling there is no room.
+    // Before the operator's first ceiling there is no room.
     let has_ceiling = Clause { condition: Condition::exists(attr::PK), failure: Failure::CashRoomExceeded };
     let clauses = vec![has_ceiling, at_least(from, amount)];
     let rooms = TransactItem::update(Role::CashRoom, rooms_of(tenant, owner).cash_rooms(), update, clauses);

@@ -181,10 +181,9 @@ pub fn plan_open(
     ]);
     let partition = Partition::merchant(tenant, merchant);
     let CeilingTerms { refund, cash } = &terms.ceilings;
-    let act = Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}"));
-    let ceilings = [("refund_ceiling", refund), ("cash_ceiling", cash)];
-    let ceilings = ceilings.into_iter().filter_map(|(name, ceiling)| Some((name, ceiling.as_ref()?.text())));
-    let act = ceilings.fold(act, |act, (name, ceiling)| act.with(name, ceiling));
+    let act = Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}"))
+        .with("refund_ceiling", refund.text())
+        .with("cash_ceiling", cash.text());
     let mut items = vec![
         TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists),
         act.record(tenant, cx),
@@ -192,8 +191,8 @@ pub fn plan_open(
     if terms.records.has_listings() {
         items.push(finding::write_merchant(tenant, merchant, name.expose()));
     }
-    items.extend(refund.as_ref().map(|ceiling| refund_rooms::begun(&partition, ceiling, cx.now)));
-    items.extend(cash.as_ref().map(|ceiling| cash_rooms::begun(&partition, ceiling, cx.now)));
+    items.push(refund_rooms::begun(&partition, refund, cx.now));
+    items.push(cash_rooms::begun(&partition, cash, cx.now));
     Ok(planned(merchant, items, cx))
 }
 

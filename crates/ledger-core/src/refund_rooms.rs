@@ -16,12 +16,13 @@ use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 
 const CEILING: &str = "ceiling";
 
-/// A merchant's refund room: its item `REFUND_ROOM`, in yen. Without an item all is zero.
+/// A merchant's refund room: its item `REFUND_ROOM`, in yen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefundRoom {
     /// The most that may be outstanding.
     pub ceiling: Balance,
-    /// What may still be refunded. Below zero only if payments of the last minutes were reversed without room.
+    /// What may still be refunded. Below zero only if payments of the last minutes were reversed without room, or the operator
+    /// refunded beyond it.
     pub room: Balance,
     /// What was refunded and no settlement has covered.
     pub outstanding: Balance,
@@ -42,18 +43,18 @@ impl RefundRoom {
     /// Reads the stored item.
     ///
     /// # Errors
-    /// [`ItemError`] if an attribute is malformed.
-    pub fn read(item: Option<&Item>) -> Result<Self, ItemError> {
-        let yen = |name: &str| match item {
-            Some(item) => item.balance_or_zero(name, Asset::Ecopay),
-            None => Ok(Balance::zero(Asset::Ecopay)),
-        };
-        Ok(Self { ceiling: yen(CEILING)?, room: yen(forms::ROOM)?, outstanding: yen(forms::OUTSTANDING)? })
+    /// [`ItemError`] if an attribute is missing or malformed. Without `outstanding` nothing is.
+    pub fn read(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            ceiling: item.balance(CEILING, Asset::Ecopay)?,
+            room: item.balance(forms::ROOM, Asset::Ecopay)?,
+            outstanding: item.balance_or_zero(forms::OUTSTANDING, Asset::Ecopay)?,
+        })
     }
 }
 
 /// Begins the refund room of a merchant that is opened in the same transaction: all of it is room.
-pub(crate) fn begun(merchant: &Partition, ceiling: &Amount, now: Timestamp) -> TransactItem {
+pub(crate) fn begun(merchant: &Partition, ceiling: &Balance, now: Timestamp) -> TransactItem {
     let item = Item::from([
         (CEILING.to_owned(), Value::N(ceiling.text())),
         (forms::ROOM.to_owned(), Value::N(ceiling.text())),
@@ -75,10 +76,7 @@ pub fn plan_ceiling(
     cx: &Context,
 ) -> Result<Planned<RefundCeilingReceipt>, PlanRefusal> {
     let partition = Partition::merchant(tenant, merchant);
-    let as_read = match seen.ceiling.as_delta() {
-        None => Condition::absent(CEILING),
-        Some(seen) => Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.text())),
-    };
+    let as_read = Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.ceiling.text()));
     let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
     let mut update = Update::new().set(CEILING, CEILING, Value::N(ceiling.text()));
     update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));

@@ -15,9 +15,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{
-    ApprovalTerms, CardPinTerms, CashBonusTerms, CashTerms, GrantLimits, KeyPhase, RoomTerms, TenantTerms, TopupTerms,
-};
+use crate::terms::{ApprovalTerms, CardPinTerms, GrantLimits, KeyPhase, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -106,78 +104,6 @@ pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context)
     };
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), lower]),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Makes merchants owe the cash that their terminals take, with an audit record. Caches see it within a minute; until
-/// then terminals post it in both ways, side by side.
-///
-/// Fails with `WrongState` if they owe it already.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn owe_cash(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
-    let (update, guards) = CashTerms::owed(Update::new());
-    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let act = Act {
-        actor,
-        action: "cash",
-        subject: "tenant".to_owned(),
-        reason: None,
-        details: Item::from([("to".to_owned(), Value::s(CashTerms::OwedByMerchant.name()))]),
-    };
-    let clauses = [exists()].into_iter().chain(guards).collect();
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Lets refunds take from merchants' refund rooms, and settlements return rooms, with an audit record. Caches see it within a
-/// minute; until then refunds are made in both ways, side by side.
-///
-/// Fails with `WrongState` if they do already, and with `StalePlan` if merchants do not owe the cash of their terminals.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn settle_rooms(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
-    let (update, guards) = RoomTerms::settled(Update::new());
-    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let act = Act {
-        actor,
-        action: "rooms",
-        subject: "tenant".to_owned(),
-        reason: None,
-        details: Item::from([("to".to_owned(), Value::s(RoomTerms::Settled.name()))]),
-    };
-    let clauses = [exists()].into_iter().chain(guards).collect();
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Lets cash that merchants owe earn the bonus of the card's terms once it is covered, with an audit record. Caches see it
-/// within a minute; until then top-ups earn it or not, side by side.
-///
-/// Fails with `WrongState` if it does already, and with `StalePlan` if settlements return no rooms.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn grant_cash_bonuses(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
-    let (update, guards) = CashBonusTerms::when_covered(Update::new());
-    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let act = Act {
-        actor,
-        action: "cash_bonus",
-        subject: "tenant".to_owned(),
-        reason: None,
-        details: Item::from([("to".to_owned(), Value::s(CashBonusTerms::WhenCovered.name()))]),
-    };
-    let clauses = [exists()].into_iter().chain(guards).collect();
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
         act.record(tenant, cx),
     ])
 }

@@ -14,7 +14,6 @@ use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
 use crate::records::RecordVersion;
 use crate::shops;
-use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use base64::Engine as _;
@@ -203,26 +202,20 @@ pub fn plan_open(
 }
 
 /// Registers a counter of the operator.
-///
-/// # Errors
-/// [`PlanRefusal`] if the tenant's merchants do not owe the cash of their tills: there any till posts to `cash_clearing`,
-/// without a room.
+#[must_use]
 pub fn plan_counter(
     tenant: &Tenant,
     terminal: TerminalId,
-    terms: &TenantTerms,
+    records: RecordVersion,
     actor: Actor,
     cx: &Context,
-) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
-    if !terms.cash.is_owed() {
-        return Err(PlanRefusal::Invalid { field: "kind", why: "counter: the tenant's merchants do not owe cash" });
-    }
+) -> Planned<TerminalReceipt> {
     let act = Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}"));
     let items = vec![
-        opened((tenant, terms.records), terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
+        opened((tenant, records), terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
         act.with(forms::TERMINAL_KIND, forms::COUNTER).record(tenant, cx),
     ];
-    Ok(planned(terminal, items, cx))
+    planned(terminal, items, cx)
 }
 
 /// A terminal's `PROFILE`. The attribute with its owner is written here alone.

@@ -137,15 +137,6 @@ async fn tenant(sub: TenantSub) -> ExitCode {
                 Err(error) => failed(&error),
             };
         }
-        TenantCommand::Cash(command) => {
-            tenant_command::owe_cash(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
-        TenantCommand::Rooms(command) => {
-            tenant_command::settle_rooms(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
-        TenantCommand::CashBonus(command) => {
-            tenant_command::grant_cash_bonuses(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
         TenantCommand::CardPin(command) => {
             tenant_command::set_card_pin(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }

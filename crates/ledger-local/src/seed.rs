@@ -30,9 +30,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
-    RecordVersion, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
-    TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
+    SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::transaction::Planned;
 use ledger_core::{adjustments, cards, customers, merchants, tenants};
@@ -104,10 +103,8 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         settlement: Some(settlement_terms()?),
         settlement_schedule: None,
         records: RecordVersion::NEWEST,
-        cash: CashTerms::OwedByMerchant,
-        rooms: RoomTerms::Settled,
         cash_bonus: CashBonusTerms::WhenCovered,
-        ceilings: CeilingTerms { refund: Some(yen("100000")?), cash: Some(yen("1000000")?) },
+        ceilings: CeilingTerms { refund: yen("100000")?.as_balance(), cash: yen("1000000")?.as_balance() },
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

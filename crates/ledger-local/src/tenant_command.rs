@@ -1,22 +1,16 @@
 //! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
-//! one, makes its merchants owe cash, requires PINs and approvals, and changes its limits. It uses the builders of the ledger.
+//! one, requires PINs and approvals, and changes its limits. It uses the builders of the ledger.
 
 mod approvals;
 mod card_pin;
-mod cash;
-mod cash_bonus;
 mod config;
 mod limits;
 mod reindex;
-mod rooms;
 
 pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
 pub use card_pin::{CardPinCommand, set_card_pin};
-pub use cash::{CashCommand, owe_cash};
-pub use cash_bonus::{CashBonusCommand, CashBonusError, grant_cash_bonuses};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use reindex::{ReindexCommand, ReindexError, reindex};
-pub use rooms::{RoomsCommand, settle_rooms};
 
 use self::config::{check_not_migrating, config, terms_of, terms_without_versions};
 use crate::operator::{CredentialsError, ledger};
@@ -123,20 +117,6 @@ pub enum TenantError {
         "{0} already writes records of this version, or of a later one, and it is never lowered: nothing was changed"
     )]
     VersionNotRaised(String),
-    /// The tenant's merchants owe cash already.
-    #[error("the merchants of {0} already owe the cash that their terminals take: nothing was changed")]
-    CashIsOwed(String),
-    /// The tenant's merchants do not owe cash.
-    #[error(
-        "the merchants of {0} do not owe the cash that their terminals take: run `tenant cash {0}` first; nothing was changed"
-    )]
-    RoomsBeforeCash(String),
-    /// The tenant's refunds take from rooms already.
-    #[error("the refunds of {0} already take from refund rooms: nothing was changed")]
-    RoomsAreSettled(String),
-    /// Cash earns no bonus.
-    #[error(transparent)]
-    CashBonus(#[from] CashBonusError),
     /// The tenant migrates from a legacy model, which has no place for what would be written.
     #[error(
         "{slug} is in phase {phase} of {last} of its migration: end it first with `migrate next` to phase {last}, and \
@@ -270,7 +250,6 @@ mod tests {
     use crate::testing::TempDir;
     use crate::{member_args, seed, table};
     use ledger_core::keys;
-    use ledger_core::terms::{CashBonusTerms, CashTerms, RoomTerms};
     use ledger_runtime::clock::Clock;
     use ledger_runtime::dynamo::Dynamo;
     use ledger_runtime::entropy::Entropy;
@@ -328,13 +307,7 @@ mod tests {
         let client = table::client(&url).await;
         table::ensure(&client, &url, "ledger").await.unwrap();
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
-        let first = TenantTerms {
-            records: RecordVersion::V4,
-            cash: CashTerms::Clearing,
-            rooms: RoomTerms::ByHand,
-            cash_bonus: CashBonusTerms::Never,
-            ..seed::terms().unwrap()
-        };
+        let first = TenantTerms { records: RecordVersion::V4, ..seed::terms().unwrap() };
         let slug = |slug: &str| Tenant::parse(slug).unwrap();
         for (tenant, legacy) in [("aoba", None), ("legacy", Some(Model::GodRecord))] {
             let opened = migration::open_tenant(&slug(tenant), &first, legacy, ledger.clock().now()).unwrap();
@@ -361,31 +334,6 @@ mod tests {
             assert!(raised.contains(&format!("every function writes records of version {version}")), "{raised}");
             assert_eq!(terms("aoba").await, TenantTerms { records, ..first.clone() });
         }
-        let owe = async |slug: &str| {
-            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
-            owe_cash(&CashCommand { slug, table, endpoint_url }, Duration::from_millis(1), |_| {}).await
-        };
-        let settle = async |slug: &str| {
-            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
-            settle_rooms(&RoomsCommand { slug, table, endpoint_url }, Duration::from_millis(1), |_| {}).await
-        };
-        assert!(matches!(settle("aoba").await, Err(TenantError::RoomsBeforeCash(_))));
-        assert!(owe("aoba").await.unwrap().contains("its merchant owes"));
-        assert_eq!(terms("aoba").await.cash, CashTerms::OwedByMerchant);
-        assert!(matches!(owe("aoba").await, Err(TenantError::CashIsOwed(_))));
-        assert!(settle("aoba").await.unwrap().contains("refund room of its merchant"));
-        assert_eq!(terms("aoba").await.rooms, RoomTerms::Settled);
-        assert!(matches!(settle("aoba").await, Err(TenantError::RoomsAreSettled(_))));
-        let bonus = async |slug: &str| {
-            let (slug, table, endpoint_url) = (slug.to_owned(), "ledger".to_owned(), Some(url.clone()));
-            let command = CashBonusCommand { slug, table, endpoint_url };
-            grant_cash_bonuses(&command, Duration::from_millis(1), |_| {}).await
-        };
-        assert!(bonus("aoba").await.unwrap().contains("has covered the cash"));
-        assert_eq!(terms("aoba").await.cash_bonus, CashBonusTerms::WhenCovered);
-        assert!(matches!(bonus("aoba").await, Err(TenantError::CashBonus(CashBonusError::IsEarned(_)))));
-        assert!(matches!(bonus("legacy").await, Err(TenantError::CashBonus(CashBonusError::BeforeRooms(_)))));
-        assert!(matches!(owe("unopened").await, Err(TenantError::NotOpen(_))));
         for version in [6, 5, 4] {
             assert!(matches!(raise("aoba", version).await, Err(TenantError::VersionNotRaised(_))), "{version}");
         }

@@ -7,8 +7,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
-    RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
+    RecordVersion, RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms,
     TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
@@ -29,9 +29,10 @@ pub struct TermsError {
 struct File {
     assets: BTreeMap<String, AssetFile>,
     card: CardFile,
+    /// Whether cash that merchants owe earns the card's bonus.
+    cash_bonus: String,
     /// The most cash that the tills of a merchant may take when it is opened.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cash_ceiling: Option<String>,
+    cash_ceiling: String,
     co2: Co2File,
     #[serde(default = "due_shards_default")]
     due_shards: u32,
@@ -40,8 +41,7 @@ struct File {
     key_phase: String,
     points_rate: String,
     /// What a merchant may refund when it is opened.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refund_ceiling: Option<String>,
+    refund_ceiling: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     requests_per_second: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,7 +127,6 @@ struct SenderFile {
 pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
     let file: File = serde_json::from_str(text).map_err(|error| wrong("terms", error))?;
     let rate = |field: &str, text: &str| Rate::parse(text).map_err(|error| wrong(field, error));
-    let yen = |field: &str, text: Option<&str>| text.map(|text| amount(field, &AssetSpec::ECOPAY, text)).transpose();
     let mut assets = BTreeMap::new();
     for (name, asset) in &file.assets {
         let terms = asset_terms(name, asset)?;
@@ -171,12 +170,11 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         settlement_schedule: schedule.transpose()?,
         records: RecordVersion::NEWEST,
-        cash: CashTerms::OwedByMerchant,
-        rooms: RoomTerms::Settled,
-        cash_bonus: CashBonusTerms::WhenCovered,
+        cash_bonus: CashBonusTerms::parse(&file.cash_bonus)
+            .ok_or_else(|| wrong("cash_bonus", "is `never` or `when_covered`"))?,
         ceilings: CeilingTerms {
-            refund: yen("refund_ceiling", file.refund_ceiling.as_deref())?,
-            cash: yen("cash_ceiling", file.cash_ceiling.as_deref())?,
+            refund: yen_or_zero("refund_ceiling", &file.refund_ceiling)?,
+            cash: yen_or_zero("cash_ceiling", &file.cash_ceiling)?,
         },
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
@@ -187,11 +185,14 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
 /// Parses the amount above which a card's payment needs its PIN; `None` if cards have no PIN.
 pub(crate) fn card_pin_terms(field: &str, above: Option<&str>) -> Result<CardPinTerms, TermsError> {
     let Some(text) = above else { return Ok(CardPinTerms::NotUsed) };
-    let above = match text {
-        "0" => Some(Balance::zero(Asset::Ecopay)),
-        text => Some(amount(field, &AssetSpec::ECOPAY, text)?.as_balance()),
-    };
-    above.and_then(CardPinTerms::above).ok_or_else(|| wrong(field, "is a whole number of yen, 0 or more"))
+    CardPinTerms::above(yen_or_zero(field, text)?).ok_or_else(|| wrong(field, "is a whole number of yen, 0 or more"))
+}
+
+fn yen_or_zero(field: &str, text: &str) -> Result<Balance, TermsError> {
+    match text {
+        "0" => Ok(Balance::zero(Asset::Ecopay)),
+        text => Ok(amount(field, &AssetSpec::ECOPAY, text)?.as_balance()),
+    }
 }
 
 fn hold_hours(hours: u32) -> Result<HoldHours, TermsError> {
@@ -285,7 +286,8 @@ pub fn text(terms: &TenantTerms) -> String {
             cap: terms.card_cap.text(),
             pin_above: terms.card_pin.is_used().then(|| terms.card_pin.text()),
         },
-        cash_ceiling: terms.ceilings.cash.as_ref().map(Amount::text),
+        cash_bonus: terms.cash_bonus.name().to_owned(),
+        cash_ceiling: terms.ceilings.cash.text(),
         co2: Co2File {
             kg_per_yen: terms.co2.rate.text(),
             source: terms.co2.source.clone(),
@@ -295,7 +297,7 @@ pub fn text(terms: &TenantTerms) -> String {
         hold_hours: terms.hold_hours.map(HoldHours::hours),
         key_phase: terms.key_phase.name().to_owned(),
         points_rate: terms.points_rate.text(),
-        refund_ceiling: terms.ceilings.refund.as_ref().map(Amount::text),
+        refund_ceiling: terms.ceilings.refund.text(),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
         settlement: terms.settlement.as_ref().map(|settlement| SettlementFile {
             fee_rate: settlement.fee_rate.text(),
@@ -343,6 +345,8 @@ mod tests {
         let without = TenantTerms { settlement: Some(free), settlement_schedule: Some(schedule), ..terms.clone() };
         assert_eq!(parse(&text(&without)).unwrap(), without);
         let without = TenantTerms {
+            cash_bonus: CashBonusTerms::Never,
+            ceilings: CeilingTerms::zero(),
             topup: None,
             settlement: None,
             requests_per_second: RequestRate::new(7),
@@ -381,6 +385,8 @@ mod tests {
             (r#""fee_rate": "0.015""#, r#""fee_rate": "0.015", "schedule": "daily""#, "settlement.schedule: must be "),
             (r#""mandatory""#, r#""always""#, "key_phase: is `mandatory`"),
             (r#""deduct""#, r#""keep""#, "spent_points: is `deduct`"),
+            (r#""when_covered""#, r#""always""#, "cash_bonus: is `never` or `when_covered`"),
+            (r#""refund_ceiling": "100000""#, r#""refund_ceiling": "-1""#, "refund_ceiling: "),
             (r#""scale": 0"#, r#""scale": 9"#, "assets.REGIONAL#aoba: scale is 0 to 6"),
             (r#""REGIONAL#aoba""#, r#""AOBA""#, "assets.AOBA: "),
             (r#""ECOPAY""#, r#""REGIONAL#yen""#, "assets: ECOPAY is missing"),

@@ -51,8 +51,7 @@ pub(crate) struct CashReversalView {
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-reversals")
     .summary("Reverses a cash top-up of a terminal, also after its ten minutes.")
     .about(
-        "At counters, and at tills of a tenant whose merchants owe cash, in every state of the terminal and its merchant. \
-         The card must still have the money, and a counter the cash.",
+        "Possible in every state of the terminal and its merchant. The card must still have the money, and a counter the cash.",
     )
     .permission(Permission::CashDepositsRecord)
     .id("terminal_id", "The terminal's id.")

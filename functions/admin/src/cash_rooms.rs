@@ -128,7 +128,7 @@ pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id
     .permission(Permission::MerchantsRead)
     .id("merchant_id", "The merchant's id.")
     .ok::<CashRoomsView>("The cash rooms")
-    .when(Code::NotFound, "no such merchant, or it has no ceiling");
+    .when(Code::NotFound, "no such merchant");
 
 pub(crate) async fn get(
     State(app): State<App>,

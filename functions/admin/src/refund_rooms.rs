@@ -13,7 +13,7 @@ use ledger_core::refund_rooms::{self, RefundCeilingReceipt, RefundRoom};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, ok};
+use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
@@ -58,7 +58,6 @@ pub(crate) struct RefundCeilingView {
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/refund-room")
     .summary("Returns the refund room of a merchant.")
-    .about("All is zero if no ceiling was set.")
     .permission(Permission::MerchantsRead)
     .id("merchant_id", "The merchant's id.")
     .ok::<RefundRoomView>("The refund room")
@@ -69,9 +68,8 @@ pub(crate) async fn get(
     who: Admin,
     PathId(merchant): PathId<MerchantId>,
 ) -> Result<Json<RefundRoomView>, Problem> {
-    let partition = Partition::merchant(who.tenant(), merchant);
-    let _ = app.dynamo().get(&partition.profile()).await?.ok_or_else(Problem::not_found)?;
-    let room = RefundRoom::read(app.dynamo().get(&partition.refund_room()).await?.as_ref())?;
+    let key = Partition::merchant(who.tenant(), merchant).refund_room();
+    let room = RefundRoom::read(&app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?)?;
     Ok(Json(RefundRoomView {
         merchant_id: merchant.to_string(),
         ceiling: room.ceiling.text(),
@@ -82,10 +80,7 @@ pub(crate) async fn get(
 
 pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/refund-room")
     .summary("Sets the ceiling of a merchant's refund room.")
-    .about(
-        "In a tenant whose `rooms` are `settled`, each refund takes room, and settlements that are paid return it. Without a \
-         ceiling a merchant refunds nothing.",
-    )
+    .about("Each refund takes room, and settlements that are paid return it.")
     .permission(Permission::RefundRoomsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<RefundCeilingBody>()
@@ -109,7 +104,7 @@ pub(crate) async fn set(
     let room = Partition::merchant(who.tenant(), merchant).refund_room();
     let plan = async |cx| {
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&room)).await?;
-        let seen = RefundRoom::read(items.iter().flatten().next())?;
+        let seen = RefundRoom::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         let reason = request::text_of(reason.as_ref())?;
         let terms = app.terms(who.tenant()).await?;
         if terms.approvals.are_required() {

@@ -177,7 +177,7 @@ async fn plan_open(
                 let command = Command::CounterOpen { terminal };
                 return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
             }
-            terminals::plan_counter(tenant, terminal, &terms, actor, cx)?
+            terminals::plan_counter(tenant, terminal, terms.records, actor, cx)
         }
     };
     Ok(Requested::executed(planned))

@@ -10,7 +10,6 @@ mod settlement_runs;
 mod wind_downs;
 
 use ledger_core::ids::Tenant;
-use ledger_core::terms::CashBonusTerms;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
@@ -45,10 +44,8 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let terms = app.terms(tenant).await?;
     let expired = holds::run(app, tenant, &terms).await;
     let granted = grants::run(app, tenant, terms.due_shards).await;
-    let bonuses = match terms.cash_bonus {
-        CashBonusTerms::Never => Ok(0),
-        CashBonusTerms::WhenCovered => bonuses::run(app, tenant).await,
-    };
+    // Whatever the terms are: a bonus that was due under earlier ones stays due.
+    let bonuses = bonuses::run(app, tenant).await;
     let cards = cards::run(app, tenant, &terms).await;
     let closed = wind_downs::run(app, tenant, &terms).await;
     let settled = settlement_runs::run(app, tenant, &terms).await;

@@ -5,19 +5,19 @@ use super::trail::Sealed;
 use crate::model::Model;
 use ledger_core::account::Account;
 use ledger_core::adjustments::record::ReasonCode;
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
-use ledger_core::keys::{Partition, Shards, sk};
+use ledger_core::keys::{Partition, Shards, attr, sk};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
-    MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, MerchantTerms,
+    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction};
@@ -30,6 +30,8 @@ const MERCHANTS: u128 = 3;
 const GIVEN: u64 = 100_000;
 /// Every n-th payment is partly refunded.
 const BACK: u64 = 6;
+/// The sort key of a merchant's refund room, which every refund reads.
+pub(super) const REFUND_ROOM: &str = "REFUND_ROOM";
 
 /// What a customer is called and reached by.
 #[derive(Clone, Debug)]
@@ -73,7 +75,8 @@ impl Ledger {
     pub fn new() -> Self {
         let mut ledger = Self::empty(Timestamp::parse("2026-11-21T03:00:00Z").expect("an instant"));
         for number in 1..=MERCHANTS {
-            let _ = ledger.add_merchant(number);
+            let merchant = ledger.add_merchant(number);
+            ledger.begin_refund_room(merchant.id);
         }
         ledger
     }
@@ -109,6 +112,19 @@ impl Ledger {
         let tenant = Tenant::parse("bulk").expect("a slug");
         let (model, sealed, merchants) = (Model::new(), Sealed::default(), Vec::new());
         Self { model, tenant, terms: terms(), lookups: None, merchants, now, sealed, ids: 0 }
+    }
+
+    /// Writes a merchant's refund room, as its opening would.
+    fn begin_refund_room(&mut self, merchant: MerchantId) {
+        let room = Partition::merchant(&self.tenant, merchant).refund_room();
+        let ceiling = Value::N(self.terms.ceilings.refund.text());
+        self.model.put(Item::from([
+            (attr::PK.to_owned(), Value::s(room.pk())),
+            (attr::SK.to_owned(), Value::s(room.sk())),
+            ("ceiling".to_owned(), ceiling.clone()),
+            ("room".to_owned(), ceiling),
+            (attr::UPDATED_AT.to_owned(), Value::s(self.now)),
+        ]));
     }
 
     fn add_merchant(&mut self, number: u128) -> MerchantTerms {
@@ -163,20 +179,21 @@ impl Ledger {
         done
     }
 
-    /// Removes and returns the rows that are not read again: all but what the merchants are credited with, and the heads of
-    /// the trail.
+    /// Removes and returns the rows that are not read again: all but what the merchants are credited with, their
+    /// refund rooms, and the heads of the trail.
     pub fn take_customer(&mut self) -> Vec<Item> {
         let merchants = format!("{}#merchant#", self.tenant);
         let heads = self.heads();
-        self.model.take(|(pk, sk)| !(heads.contains(sk) || pk.starts_with(&merchants) && sk.starts_with(sk::CREDITED)))
+        let is_read_again = |sk: &str| sk.starts_with(sk::CREDITED) || sk == REFUND_ROOM;
+        self.model.take(|(pk, sk)| !(heads.contains(sk) || pk.starts_with(&merchants) && is_read_again(sk)))
     }
 
-    /// Removes and returns the rows that are not read again when this customer pays again: all but the balances and
-    /// the metrics.
+    /// Removes and returns the rows that are not read again when this customer pays again: all but the balances, the
+    /// metrics and the refund rooms.
     pub fn take_all_but_wallet(&mut self, customer: CustomerId) -> Vec<Item> {
         let wallet = Partition::customer(&self.tenant, customer);
         let is_read_again = |sk: &str| sk == "METRICS" || sk.starts_with("BALANCE#");
-        self.model.take(|(pk, sk)| !(pk == wallet.as_str() && is_read_again(sk)))
+        self.model.take(|(pk, sk)| !(sk == REFUND_ROOM || pk == wallet.as_str() && is_read_again(sk)))
     }
 
     /// Removes and returns all other rows.
@@ -364,10 +381,8 @@ fn terms() -> TenantTerms {
         settlement: None,
         settlement_schedule: None,
         records: RecordVersion::V4,
-        cash: CashTerms::Clearing,
-        rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
-        ceilings: CeilingTerms::default(),
+        ceilings: CeilingTerms { refund: yen(1_000_000_000).as_balance(), ..CeilingTerms::zero() },
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

@@ -1,6 +1,7 @@
 //! The sealed trail of books, and their posting days.
 
 use super::Ledger;
+use super::ledger::REFUND_ROOM;
 use ledger_core::crediting::LaneCredits;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::figures::{close, next_to_close};
@@ -71,7 +72,9 @@ impl Ledger {
     /// metrics, what merchants are credited with, and the heads of the trail.
     pub fn take_sealed(&mut self) -> Vec<Item> {
         let heads = self.heads();
-        let is_read_again = |sk: &str| sk == "METRICS" || sk.starts_with("BALANCE#") || sk.starts_with(sk::CREDITED);
+        let is_read_again = |sk: &str| {
+            ["METRICS", REFUND_ROOM].contains(&sk) || sk.starts_with("BALANCE#") || sk.starts_with(sk::CREDITED)
+        };
         self.model.take(|(_, sk)| !is_read_again(sk) && !heads.contains(sk))
     }
 

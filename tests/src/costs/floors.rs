@@ -71,7 +71,7 @@ pub const FLOORS: [Floor; 10] = [
         operation: "refund",
         parts: &[MARKER, WALLET, ENTRY, ("what may still be refunded of the payment", 2), LIST, WORK],
         records: 1,
-        above: &[POINTS, ("`REFUND` beside the entry", 2)],
+        above: &[POINTS, ("`REFUND` beside the entry", 2), ("the merchant's refund room", 2)],
     },
     Floor {
         operation: "card payment",
@@ -83,7 +83,7 @@ pub const FLOORS: [Floor; 10] = [
         operation: "card top-up",
         parts: &[MARKER, CARD, ENTRY, ("terminal's history", 1), WORK],
         records: 1,
-        above: &[REFERENCE],
+        above: &[REFERENCE, ("the terminal's cash room", 2)],
     },
     Floor {
         operation: "transfer",

@@ -104,7 +104,7 @@ async fn live(
     world.hold_deliveries().await;
     let merchant = payable(&world).await;
     take_shards(&world, &merchant).await;
-    let terminal = world.terminal(&merchant).await;
+    let terminal = world.terminal_with_cash(&merchant, "100000").await;
     let stage = Stage { world, merchant, terminal };
     let ready = subject.ready(&stage, count + 1).await;
     let (first, rest) = ready.split_first().expect("one at least");

@@ -1,4 +1,4 @@
-//! Builds the changes of cash rooms, and the switch to cash that merchants owe. Records are read from the state.
+//! Builds the changes of cash and refund rooms, deposits, counters and bonuses on cash. Records are read from the state.
 
 use super::build::{Made, NoPlan};
 use super::command::Money;
@@ -13,7 +13,6 @@ use ledger_core::keys::{self, Partition};
 use ledger_core::personal::FreeText;
 use ledger_core::refund_rooms::{self, RefundRoom};
 use ledger_core::settlements::Coverage;
-use ledger_core::tenants;
 use ledger_core::terminals;
 use serde::{Deserialize, Serialize};
 
@@ -66,14 +65,6 @@ pub enum CashDoes {
         reason: String,
         actor: String,
     },
-    /// The tenant's refunds take from rooms, and settlements return rooms.
-    SettleRooms {
-        actor: String,
-    },
-    /// Cash that the tenant's merchants owe earns bonuses.
-    EarnBonuses {
-        actor: String,
-    },
     /// The bonus is read from the state.
     GrantBonus {
         merchant: String,
@@ -82,10 +73,6 @@ pub enum CashDoes {
     /// All bonuses on the cash of a merchant that was covered are granted.
     BonusesGranted {
         merchant: String,
-    },
-    /// The tenant's merchants owe cash from now on.
-    Owe {
-        actor: String,
     },
 }
 
@@ -113,7 +100,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         }
         CashDoes::RefundCeiling { merchant, ceiling, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
-            let seen = RefundRoom::read(world.get(&Partition::merchant(tenant, merchant).refund_room())).unwrap();
+            let seen = RefundRoom::read(world.must(&Partition::merchant(tenant, merchant).refund_room())).unwrap();
             let (of, by) = ((tenant, merchant), (decode::actor(actor), None));
             Ok(Made::Draft(refund_rooms::plan_ceiling(of, &seen, &world.amount(ceiling)?, by, cx)?.draft))
         }
@@ -138,7 +125,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         }
         CashDoes::OpenCounter { terminal, actor } => {
             let (terminal, actor) = (TerminalId::parse(terminal).unwrap(), decode::actor(actor));
-            Ok(Made::Draft(terminals::plan_counter(tenant, terminal, &world.terms(), actor, cx)?.draft))
+            Ok(Made::Draft(terminals::plan_counter(tenant, terminal, world.records(), actor, cx).draft))
         }
         CashDoes::Collect { terminal, amount, reason, actor } => {
             let collection = CashCollection {
@@ -150,12 +137,6 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             };
             Ok(Made::Draft(cash_collections::plan(&collection, cx).draft))
         }
-        CashDoes::SettleRooms { actor } => {
-            Ok(Made::Whole(tenants::settle_rooms(tenant, decode::actor(actor), cx).unwrap()))
-        }
-        CashDoes::EarnBonuses { actor } => {
-            Ok(Made::Whole(tenants::grant_cash_bonuses(tenant, decode::actor(actor), cx).unwrap()))
-        }
         CashDoes::GrantBonus { merchant, topup } => {
             let (merchant, topup) = (MerchantId::parse(merchant).unwrap(), TransactionId::parse(topup).unwrap());
             let bonus = CashBonus::read(world.must(&keys::cash_bonus(tenant, merchant, topup))).unwrap();
@@ -166,6 +147,5 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             let coverage = Coverage::read(world.get(&keys::settling(tenant, merchant))).unwrap();
             Ok(Made::Whole(coverage.granted(tenant, merchant, cx.now).unwrap()))
         }
-        CashDoes::Owe { actor } => Ok(Made::Whole(tenants::owe_cash(tenant, decode::actor(actor), cx).unwrap())),
     }
 }

@@ -54,7 +54,6 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("refund_room", "#ceiling = :seen") => {
             vec![(Old::Absent, stale), (Old::With("ceiling", n("987654")), stale)]
         }
-        ("refund_room", "attribute_not_exists(#ceiling)") => vec![(Old::Having("ceiling", n("987654")), stale)],
         ("settlement", "attribute_not_exists(#carried_base)") => {
             vec![(Old::Having("carried_base", n("987654")), stale)]
         }
@@ -73,14 +72,6 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::Without("paid_settlements"), stale), (Old::With("paid_settlements", n("987654")), stale)]
         }
         ("bonus", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
-        ("config", "attribute_not_exists(#cash_bonus)") => vec![(Old::With("cash_bonus", s("when_covered")), wrong)],
-        ("config", "#rooms = :rooms") => vec![(Old::Without("rooms"), stale)],
-        ("config", "#cash = :cash") => vec![(Old::Without("cash"), stale)],
-        ("config", "attribute_not_exists(#rooms)") => vec![(Old::With("rooms", s("settled")), wrong)],
-        ("config", "#records >= :records") => {
-            vec![(Old::Without("records"), stale), (Old::With("records", n("3")), stale)]
-        }
-        ("config", "attribute_not_exists(#cash)") => vec![(Old::With("cash", s("owed_by_merchant")), wrong)],
         _ => return None,
     })
 }

@@ -15,7 +15,7 @@ use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
 use ledger_core::terms::{
-    CashBonusTerms, CeilingTerms, RecordVersion, RegistrationNumber, RoomTerms, SettlementTerms, TenantTerms,
+    CashBonusTerms, CeilingTerms, RecordVersion, RegistrationNumber, SettlementTerms, TenantTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
@@ -130,23 +130,13 @@ impl Settling {
         Self::of(host, world, destination()).await
     }
 
-    /// A merchant of a new tenant whose merchants owe the cash that their terminals take, paid by bank file.
-    pub async fn owing_cash(tenant: &str) -> Self {
-        let host = host::shared();
-        let world = World::with_terms(host.clone(), tenant, |terms| {
-            (terms.rooms, terms.cash_bonus) = (RoomTerms::ByHand, CashBonusTerms::Never);
-            terms.ceilings = CeilingTerms::default();
-        })
-        .await;
-        Self::of(host, world, destination()).await
-    }
-
-    /// The same, whose refunds take from rooms that settlements return; no merchant begins with a room.
-    pub async fn with_rooms(tenant: &str) -> Self {
+    /// A merchant of a new tenant whose ceilings are zero until a test sets them and whose cash earns no bonus, paid by bank
+    /// file.
+    pub async fn without_ceilings(tenant: &str) -> Self {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| {
             terms.cash_bonus = CashBonusTerms::Never;
-            terms.ceilings = CeilingTerms::default();
+            terms.ceilings = CeilingTerms::zero();
         })
         .await;
         Self::of(host, world, destination()).await
@@ -156,7 +146,7 @@ impl Settling {
     pub async fn with_bonuses(tenant: &str) -> Self {
         let host = host::shared();
         let world = World::with_terms(host.clone(), tenant, |terms| {
-            terms.ceilings = CeilingTerms::default();
+            terms.ceilings = CeilingTerms::zero();
             terms.card_bonus_rate = Rate::parse("0.1").expect("a rate");
         })
         .await;

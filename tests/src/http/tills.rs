@@ -5,12 +5,6 @@ use super::people::{Merchant, Terminal};
 use super::prepared::{Prepared, change, frozen, make};
 use super::world::{new_id, new_key};
 use super::{Answer, Call, World};
-use crate::cloud::gate;
-use ledger_core::ids::{Actor, StaffId, TerminalId};
-use ledger_core::operation::Operation;
-use ledger_core::terminals::plan_counter;
-use ledger_core::terms::{CashTerms, TenantTerms};
-use ledger_core::transaction::Transaction;
 use serde_json::json;
 
 impl World {
@@ -21,20 +15,14 @@ impl World {
         self.terminal_with_cash(merchant, room).await
     }
 
-    /// Registers and enrols a counter of the operator, and allots cash room to it: the operator's ceiling grows by as much. The
-    /// tenant's merchants must owe cash.
+    /// Registers and enrols a counter of the operator, and allots cash room to it: the operator's ceiling grows by as much.
     pub async fn counter(&self, room: &str) -> Terminal {
         let id = new_id();
         let _ = self.operator("/v1/admin/terminals", &json!({"terminal_id": id, "kind": "counter"})).await.good();
-        self.with_room(&id, room).await
-    }
-
-    /// Enrols a counter, and allots cash room to it.
-    async fn with_room(&self, id: &str, room: &str) -> Terminal {
         let view = self.api.send(&Call::get("/v1/admin/cash-room", &self.operator.who)).await;
         let before = if view.status == 200 { view.text("/ceiling") } else { "0".to_owned() };
         let more = before.parse::<u64>().expect("yen") + room.parse::<u64>().expect("yen");
-        let counter = self.enrol(id).await;
+        let counter = self.enrol(&id).await;
         let _ = self.operator("/v1/admin/cash-room", &json!({"ceiling": more.to_string()})).await;
         let _ = self.operator(&format!("/v1/admin/terminals/{id}/cash-room"), &json!({"allot": room})).await.good();
         counter
@@ -45,23 +33,6 @@ impl World {
     pub fn collects(&self, terminal: &Terminal, amount: &str) -> Call {
         let path = format!("/v1/admin/terminals/{}/cash-collections", terminal.id);
         Call::post(&path, &self.operator.who, &json!({"amount": amount, "reason": "slip 7"})).key(new_key())
-    }
-
-    /// Registers a counter, whatever the tenant's terms.
-    async fn stored_counter(&self) -> String {
-        let (app, tenant, id) = (&self.app, self.slug(), new_id());
-        let cx = app.ledger().context(app.now()).expect("a context");
-        let actor = Actor::Staff(StaffId::parse(&self.operator.id).expect("a UUID"));
-        let write = async {
-            let terms = app.terms(&tenant).await.expect("terms");
-            let owing = TenantTerms { cash: CashTerms::OwedByMerchant, ..(*terms).clone() };
-            let terminal = TerminalId::parse(&id).expect("a UUID");
-            let planned = plan_counter(&tenant, terminal, &owing, actor, &cx).expect("a plan");
-            let transaction = Transaction::unkeyed(planned.draft.items).expect("a transaction");
-            app.ledger().apply(&tenant, Operation::TerminalOpen, &transaction).await.expect("a store");
-        };
-        gate::as_test(write).await;
-        id
     }
 
     /// Sets the ceiling of a merchant's refund room.
@@ -142,7 +113,7 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
             make(world, "/v1/admin/cash-room", &json!({"ceiling": "3000"})).with_other("ceiling", "3001")
         }
         Endpoint::CashCollection => {
-            let counter = world.with_room(&world.stored_counter().await, "1000").await;
+            let counter = world.counter("1000").await;
             let topup = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
             let _ = world.api.settle(&topup).await.good();
             let made =
@@ -164,7 +135,7 @@ pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
             return Prepared { entries: 1, ..reversal.with_other("reason", "receipt of no one") };
         }
         Endpoint::CashReversal => {
-            let counter = world.with_room(&world.stored_counter().await, "1000").await;
+            let counter = world.counter("1000").await;
             let topup = counter.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
             let topup = world.api.settle(&topup).await.good().text("/transaction_id");
             let made = Prepared { call: world.takes_back(&counter, &topup), other: None, status: 201, entries: 1 };

@@ -13,9 +13,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{
-    ApprovalTerms, CashBonusTerms, CashTerms, CeilingTerms, RecordVersion, RoomTerms, StaffSource, TenantTerms,
-};
+use ledger_core::terms::{ApprovalTerms, RecordVersion, StaffSource, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -56,8 +54,6 @@ pub struct World {
     has_staff_records: bool,
     /// Whether another person must approve commands.
     pub(super) approves: bool,
-    /// Whether terminals take cash into a room.
-    has_cash_rooms: bool,
     dynamodb: Client,
     table: String,
 }
@@ -71,28 +67,17 @@ pub(super) enum Tokens {
     Dev,
 }
 
-/// The terms of a test's tenant: the demo's, with approvals as `tenant open` requires them, changed. Terms with earlier
-/// records have every other switch off that a tenant may have off, before the change.
+/// The terms of a test's tenant: the demo's, with approvals as `tenant open` requires them, changed. Of terms with earlier
+/// records, before the change, the staff is that of tokens.
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
     approvals::required(&mut terms);
     change(&mut terms);
     if terms.records != RecordVersion::NEWEST {
-        terms = old_terms();
+        terms = TenantTerms { records: RecordVersion::V5, ..seed::terms().expect("the demo's terms") };
         change(&mut terms);
     }
     terms
-}
-
-fn old_terms() -> TenantTerms {
-    TenantTerms {
-        records: RecordVersion::V5,
-        cash: CashTerms::Clearing,
-        rooms: RoomTerms::ByHand,
-        cash_bonus: CashBonusTerms::Never,
-        ceilings: CeilingTerms::default(),
-        ..seed::terms().expect("the demo's terms")
-    }
 }
 
 impl World {
@@ -109,15 +94,6 @@ impl World {
     /// A tenant with the demo's terms on the shared stack, whose transactions write records of this version.
     pub async fn of_records(tenant: &str, records: RecordVersion) -> Self {
         Self::with_terms(host::shared(), tenant, |terms| terms.records = records).await
-    }
-
-    /// A tenant with the demo's terms on the shared stack, except that cash is posted to `cash_clearing`.
-    pub async fn of_clearing(tenant: &str) -> Self {
-        Self::with_terms(host::shared(), tenant, |terms| {
-            (terms.cash, terms.rooms) = (CashTerms::Clearing, RoomTerms::ByHand);
-            (terms.cash_bonus, terms.ceilings) = (CashBonusTerms::Never, CeilingTerms::default());
-        })
-        .await
     }
 
     /// A tenant with changed terms on a stack.
@@ -154,9 +130,8 @@ impl World {
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
         let world = Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
-        let has_cash_rooms = terms.cash == CashTerms::OwedByMerchant;
         let approves = matches!(terms.approvals, ApprovalTerms::Required(_));
-        Self { has_staff_records: terms.staff == StaffSource::Records, approves, has_cash_rooms, ..world }
+        Self { has_staff_records: terms.staff == StaffSource::Records, approves, ..world }
     }
 
     /// The demo tenant of a stack in another process.
@@ -189,7 +164,6 @@ impl World {
             second: two,
             has_staff_records: matches!(tokens, Tokens::Dev),
             approves: false,
-            has_cash_rooms: true,
             tokens,
             dynamodb,
             table: table.to_owned(),
@@ -282,13 +256,10 @@ impl World {
         self.enrol(&id).await
     }
 
-    /// Registers a merchant's terminal, enrols it, and allots cash room to it out of its merchant's, where the tenant has
-    /// rooms.
+    /// Registers a merchant's terminal, enrols it, and allots cash room to it out of its merchant's.
     pub async fn terminal_with_cash(&self, merchant: &Merchant, room: &str) -> Terminal {
         let terminal = self.terminal(merchant).await;
-        if self.has_cash_rooms {
-            let _ = self.allot(&terminal, room).await.good();
-        }
+        let _ = self.allot(&terminal, room).await.good();
         terminal
     }
 

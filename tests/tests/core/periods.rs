@@ -123,7 +123,7 @@ impl World {
             "updated_at": { "S": now }, "pay_on": { "S": "2026-11-30" }, "destination": bank,
             "terms": { "M": { "fee_rate": { "N": "0" }, "tax_rate": { "N": "0" } } }, "records": { "N": "0" },
             "batches": { "N": "0" }, "carried_in": { "M": {} }, "runs": { "N": "1" }, "shards": { "N": "1" },
-            "due_shards": { "N": "1" },
+            "due_shards": { "N": "1" }, "paid_before": { "N": "0" },
         });
         self.put("merchant", MERCHANT, &format!("SETTLEMENT#{id}"), &settlement);
         self.put("merchant", MERCHANT, "SETTLING", &json!({ "open": { "S": id } }));

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 async fn world(tenant: &str) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
         required(terms);
-        terms.ceilings = CeilingTerms::default();
+        terms.ceilings = CeilingTerms::zero();
     })
     .await
 }

@@ -16,6 +16,9 @@ use std::time::Duration;
 /// Longer than a merchant stays due after its settlement was paid.
 const INDEX_IS_CURRENT: Duration = Duration::from_secs(11 * 60);
 
+/// Longer than a worker uses the terms that it has read.
+const TERMS_ARE_CURRENT: Duration = Duration::from_secs(2 * 60);
+
 async fn load(world: &World, till: &Terminal, card: &str, amount: &str) -> Call {
     let topup = till.does("topup", card, &json!({ "amount": amount }));
     let _ = world.api.settle(&topup).await.good();
@@ -92,6 +95,24 @@ async fn bonus_is_granted_when_the_settlement_that_has_the_cash_is_paid() {
     is_clean(world).await;
     let history = world.api.send(&Call::get(&format!("/v1/admin/cards/{card}"), &world.operator.who)).await.good();
     assert_eq!(history.text("/balance"), "3300", "{}", history.body);
+}
+
+/// The terms change between the top-up and the payout: what was due stays due.
+#[tokio::test]
+async fn bonus_that_is_due_is_granted_under_terms_by_which_cash_earns_none() {
+    let shop = Settling::with_bonuses("bonus-never").await;
+    let world = &shop.world;
+    let till = world.till(&shop.merchant, "10000").await;
+    let card = world.card(None, "0").await;
+    let _ = load(world, &till, &card, "3000").await;
+    let books = world.books().await;
+    let config = books.row(&format!("{}#tenant#root", world.tenant), "CONFIG").expect("a configuration");
+    with(world, config, |row| drop(row.insert("cash_bonus".to_owned(), s("never")))).await;
+    shop.hand.forward(TERMS_ARE_CURRENT);
+    shop.take("5000").await;
+    assert_eq!(settled(&shop).await["status"], "paid");
+    assert_eq!((granted(&shop).await, world.card_balance(&card).await), (1, "3300".to_owned()));
+    is_clean(world).await;
 }
 
 /// A merchant loads a card with cash that it never pays, and pays itself with it.

@@ -48,7 +48,7 @@ fn refused(code: &str) -> (u16, String) {
 /// A merchant with one terminal loads cards with cash, pays itself with them, and is settled.
 #[tokio::test]
 async fn merchant_that_pays_itself_with_cash_is_paid_nothing() {
-    let shop = Settling::owing_cash("cash-attack").await;
+    let shop = Settling::without_ceilings("cash-attack").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.terminal(merchant).await;
     let card = world.card(None, "0").await;
@@ -90,7 +90,7 @@ async fn merchant_that_pays_itself_with_cash_is_paid_nothing() {
 
 #[tokio::test]
 async fn settlement_of_cash_alone_is_carried_below_zero_and_netted_later() {
-    let shop = Settling::owing_cash("cash-alone").await;
+    let shop = Settling::without_ceilings("cash-alone").await;
     let till = shop.world.till(&shop.merchant, "10000").await;
     let card = shop.world.card(None, "0").await;
     let _ = load(&shop.world, &till, &card, "3000").await.good();
@@ -113,7 +113,7 @@ async fn settlement_of_cash_alone_is_carried_below_zero_and_netted_later() {
 
 #[tokio::test]
 async fn settlement_that_turns_back_gives_cash_and_its_fee_base_back() {
-    let shop = Settling::owing_cash("cash-undone").await;
+    let shop = Settling::without_ceilings("cash-undone").await;
     let till = shop.world.till(&shop.merchant, "10000").await;
     let card = shop.world.card(None, "0").await;
     let _ = load(&shop.world, &till, &card, "3000").await.good();
@@ -134,7 +134,7 @@ async fn settlement_that_turns_back_gives_cash_and_its_fee_base_back() {
 /// Each write of the saga fails once, before or after it took effect.
 #[tokio::test]
 async fn settlement_with_cash_survives_a_fault_at_every_write() {
-    let mut shop = Settling::owing_cash("cash-faults").await;
+    let mut shop = Settling::without_ceilings("cash-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
         for nth in share::writes() {
             shop.next_shop().await;
@@ -163,7 +163,7 @@ async fn settlement_with_cash_survives_a_fault_at_every_write() {
 
 #[tokio::test]
 async fn parallel_topups_take_no_more_than_the_room() {
-    let shop = Settling::owing_cash("cash-parallel").await;
+    let shop = Settling::without_ceilings("cash-parallel").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "1000").await;
     let cards = join_all((0..16).map(|_| world.card(None, "0"))).await;
@@ -191,7 +191,7 @@ async fn parallel_topups_take_no_more_than_the_room() {
 
 #[tokio::test]
 async fn reversal_gives_the_room_back_once_and_only_to_its_own_terminal() {
-    let shop = Settling::owing_cash("cash-reversal").await;
+    let shop = Settling::without_ceilings("cash-reversal").await;
     let world = &shop.world;
     let [till, other] = [world.till(&shop.merchant, "1000").await, world.terminal(&shop.merchant).await];
     let card = world.card(None, "0").await;
@@ -230,7 +230,7 @@ fn topup_entry(books: &Books) -> ledger_core::dynamo::Item {
 
 #[tokio::test]
 async fn topup_is_reversed_at_the_till_for_ten_minutes() {
-    let shop = Settling::owing_cash("cash-late").await;
+    let shop = Settling::without_ceilings("cash-late").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "1000").await;
     let card = world.card(None, "0").await;
@@ -277,7 +277,7 @@ async fn charge_is_reversed_at_the_till_for_ten_minutes_and_refunded_later() {
 /// The operator reverses what the till may not: the merchant does not owe it, and a paid settlement covers the rest.
 #[tokio::test]
 async fn late_topup_is_reversed_by_the_operator_and_not_settled() {
-    let shop = Settling::with_rooms("cash-operator").await;
+    let shop = Settling::without_ceilings("cash-operator").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "1000").await;
     let card = world.card(None, "0").await;
@@ -311,18 +311,8 @@ async fn late_topup_is_reversed_by_the_operator_and_not_settled() {
 }
 
 #[tokio::test]
-async fn operator_reverses_no_topup_of_a_till_that_may_at_any_time() {
-    let world = World::of_clearing("cash-clearing").await;
-    let till = world.terminal(&world.merchant().await).await;
-    let topup = till.does("topup", &world.card(None, "0").await, &json!({"amount": "300"}));
-    let original = world.api.settle(&topup).await.good().text("/transaction_id");
-    assert_eq!(code(&world.executes(&world.takes_back(&till, &original)).await), refused("wrong_state"));
-    let _ = world.api.settle(&till.reverses("card_topup", &topup)).await.good();
-}
-
-#[tokio::test]
 async fn suspended_merchants_terminal_reverses_payments_and_nothing_else() {
-    let shop = Settling::owing_cash("cash-suspended").await;
+    let shop = Settling::without_ceilings("cash-suspended").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "1000").await;
     let card = world.card(None, "500").await;
@@ -374,7 +364,7 @@ async fn cash_that_the_merchant_owes_earns_no_bonus() {
 /// Two workers seal at once, and one stops in the middle: each top-up and reversal is credited once.
 #[tokio::test]
 async fn cash_is_projected_once_by_workers_that_stop() {
-    let shop = Settling::owing_cash("cash-workers").await;
+    let shop = Settling::without_ceilings("cash-workers").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "10000").await;
     let card = world.card(None, "0").await;
@@ -403,7 +393,7 @@ async fn cash_is_projected_once_by_workers_that_stop() {
 /// One break after another in the same books, each repaired before the next.
 #[tokio::test]
 async fn planted_breaks_of_cash_are_found() {
-    let shop = Settling::owing_cash("cash-planted").await;
+    let shop = Settling::without_ceilings("cash-planted").await;
     let world = &shop.world;
     let till = world.till(&shop.merchant, "1000").await;
     let card = world.card(None, "0").await;

@@ -182,14 +182,6 @@ async fn owner_of_a_terminal_never_changes() {
 }
 
 #[tokio::test]
-async fn counter_is_opened_only_where_merchants_owe_cash() {
-    let world = World::of_clearing("counter-clearing").await;
-    let open = posts(&world, "/v1/admin/terminals", &json!({"kind": "counter"}));
-    let refused = world.api.send(&open).await.problem(400, "invalid_request");
-    assert_eq!(refused.text("/field"), "kind");
-}
-
-#[tokio::test]
 async fn collected_cash_returns_room_once_and_never_more_than_is_outstanding() {
     let world = owing("counter-collected").await;
     let counter = world.counter("1000").await;
@@ -228,7 +220,7 @@ async fn collected_cash_returns_room_once_and_never_more_than_is_outstanding() {
 /// Each write fails once, before or after it took effect; the same request is sent again.
 #[tokio::test]
 async fn collection_survives_a_fault_at_every_write() {
-    let shop = ledger_tests::http::settling::Settling::owing_cash("counter-faults").await;
+    let shop = ledger_tests::http::settling::Settling::without_ceilings("counter-faults").await;
     let world = &shop.world;
     for fault in [Fault::Refused, Fault::AnswerCut] {
         let counter = world.counter("1000").await;

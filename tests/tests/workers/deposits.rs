@@ -44,7 +44,7 @@ async fn is_clean(world: &World) {
 
 #[tokio::test]
 async fn deposit_is_taken_back_once_however_many_ask() {
-    let shop = Settling::with_rooms("deposit-once").await;
+    let shop = Settling::without_ceilings("deposit-once").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let path = world.reversal_of(&merchant.id, "700").await;
     let calls: Vec<Call> = (0..16).map(|_| reversal(world, &path)).collect();
@@ -77,7 +77,7 @@ async fn deposit_is_taken_back_once_however_many_ask() {
 /// A carried settlement counted the deposit as cover, and returned room for it.
 #[tokio::test]
 async fn room_that_a_reversed_deposit_covered_does_not_return_twice() {
-    let shop = Settling::with_rooms("deposit-room").await;
+    let shop = Settling::without_ceilings("deposit-room").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "3000").await;
     let card = world.card(None, "0").await;
@@ -113,7 +113,7 @@ async fn room_that_a_reversed_deposit_covered_does_not_return_twice() {
 /// A deposit that was paid out to the merchant is a debt after that, and the next settlement nets it.
 #[tokio::test]
 async fn reversed_deposit_that_was_paid_out_is_netted() {
-    let shop = Settling::with_rooms("deposit-paid-out").await;
+    let shop = Settling::without_ceilings("deposit-paid-out").await;
     let world = &shop.world;
     let path = world.reversal_of(&shop.merchant.id, "700").await;
     shop.take("1000").await;
@@ -133,7 +133,7 @@ async fn reversed_deposit_that_was_paid_out_is_netted() {
 /// Each write fails once, before or after it took effect.
 #[tokio::test]
 async fn reversal_survives_a_fault_at_every_write() {
-    let mut shop = Settling::with_rooms("deposit-faults").await;
+    let mut shop = Settling::without_ceilings("deposit-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
         for nth in share::writes() {
             shop.next_shop().await;
@@ -167,7 +167,7 @@ async fn reversal_survives_a_fault_at_every_write() {
 /// A suspected period is read again with all of its entries: of payments, of cash, of deposits and of their reversals.
 #[tokio::test]
 async fn planted_breaks_of_deposits_are_found() {
-    let shop = Settling::with_rooms("deposit-planted").await;
+    let shop = Settling::without_ceilings("deposit-planted").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "3000").await;
     let card = world.card(None, "0").await;

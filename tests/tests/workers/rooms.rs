@@ -79,7 +79,7 @@ async fn merchant_begins_with_the_ceilings_of_the_terms() {
 /// A merchant is paid for a year's payments, refunds them all at once, and is gone.
 #[tokio::test]
 async fn refunds_of_a_years_payments_in_parallel_stop_at_the_ceiling() {
-    let shop = Settling::with_rooms("rooms-attack").await;
+    let shop = Settling::without_ceilings("rooms-attack").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let mut payments = Vec::new();
     for _ in 0..16 {
@@ -128,7 +128,7 @@ async fn refunds_of_a_years_payments_in_parallel_stop_at_the_ceiling() {
 
 #[tokio::test]
 async fn ceiling_is_not_set_below_what_is_outstanding() {
-    let shop = Settling::with_rooms("rooms-lowered").await;
+    let shop = Settling::without_ceilings("rooms-lowered").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let _ = world.refund_ceiling(&merchant.id, "1000").await.good();
     let payment = shop.take("700").await;
@@ -147,7 +147,7 @@ async fn ceiling_is_not_set_below_what_is_outstanding() {
 /// A terminal reverses payments of the last minutes without room, and older ones with room.
 #[tokio::test]
 async fn terminal_reverses_old_payments_only_with_room() {
-    let shop = Settling::with_rooms("rooms-reversal").await;
+    let shop = Settling::without_ceilings("rooms-reversal").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.terminal(merchant).await;
     let card = world.card(None, "1000").await;
@@ -179,7 +179,7 @@ async fn terminal_reverses_old_payments_only_with_room() {
 /// The operator refunds beyond the room, before and after the payment was settled: what covers it returns the room.
 #[tokio::test]
 async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_returns() {
-    let shop = Settling::with_rooms("rooms-operator").await;
+    let shop = Settling::without_ceilings("rooms-operator").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let _ = world.refund_ceiling(&merchant.id, "100").await.good();
     let payment = shop.take("5000").await;
@@ -220,7 +220,7 @@ async fn refund_by_the_operator_takes_room_below_zero_that_a_paid_settlement_ret
 /// Each write of the saga fails once, before or after it took effect, and every task runs twice: room is returned once.
 #[tokio::test]
 async fn rooms_are_returned_once_with_a_fault_at_every_write() {
-    let mut shop = Settling::with_rooms("rooms-faults").await;
+    let mut shop = Settling::without_ceilings("rooms-faults").await;
     for fault in [Fault::Refused, Fault::AnswerCut] {
         for nth in share::writes() {
             shop.next_shop().await;
@@ -254,7 +254,7 @@ async fn rooms_are_returned_once_with_a_fault_at_every_write() {
 /// Room returns for what a paid settlement covered: not for a carried one, nor for one that turned back.
 #[tokio::test]
 async fn cash_room_returns_with_the_settlement_that_pays() {
-    let shop = Settling::with_rooms("rooms-cash").await;
+    let shop = Settling::without_ceilings("rooms-cash").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "3000").await;
     let card = world.card(None, "0").await;
@@ -293,7 +293,7 @@ async fn cash_room_returns_with_the_settlement_that_pays() {
 /// Points and regional currency count in yen, and a settlement of several assets returns the room of all.
 #[tokio::test]
 async fn refund_of_points_takes_room_that_a_settlement_of_several_assets_returns() {
-    let shop = Settling::with_rooms("rooms-points").await;
+    let shop = Settling::without_ceilings("rooms-points").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let _ = world.refund_ceiling(&merchant.id, "3240").await.good();
     let customer = world.customer_with("1740").await;
@@ -313,7 +313,7 @@ async fn refund_of_points_takes_room_that_a_settlement_of_several_assets_returns
 /// What a merchant brings covers its cash, whether the settlement is carried or paid. The fee is as without it.
 #[tokio::test]
 async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
-    let shop = Settling::with_rooms("rooms-deposit").await;
+    let shop = Settling::without_ceilings("rooms-deposit").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "3000").await;
     let card = world.card(None, "0").await;
@@ -357,7 +357,7 @@ async fn deposit_returns_the_room_of_the_cash_that_it_covers() {
 /// A merchant without income has refunded, and brings money for that.
 #[tokio::test]
 async fn deposit_covers_refunds_after_cash() {
-    let shop = Settling::with_rooms("rooms-deposit-refunds").await;
+    let shop = Settling::without_ceilings("rooms-deposit-refunds").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "100").await;
     let card = world.card(None, "0").await;
@@ -378,7 +378,7 @@ async fn deposit_covers_refunds_after_cash() {
 /// One break after another in the same books, each repaired before the next.
 #[tokio::test]
 async fn planted_breaks_of_rooms_are_found() {
-    let shop = Settling::with_rooms("rooms-planted").await;
+    let shop = Settling::without_ceilings("rooms-planted").await;
     let (world, merchant) = (&shop.world, &shop.merchant);
     let till = world.till(merchant, "1000").await;
     let _ = world.refund_ceiling(&merchant.id, "1000").await.good();

@@ -142,7 +142,7 @@ impl Command {
                 ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?.draft)
             }
             Self::RefundCeiling { merchant, ceiling, seen: before } => {
-                let room = RefundRoom::read(seen.item(0))?;
+                let room = RefundRoom::read(seen.must(0)?)?;
                 if room.ceiling != *before {
                     return Ok(Drafted::Stale);
                 }
@@ -181,7 +181,7 @@ impl Command {
                 ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?.draft)
             }
             Self::CounterOpen { terminal } => {
-                ready(terminals::plan_counter(tenant, *terminal, seen.terms, actor, cx)?.draft)
+                ready(terminals::plan_counter(tenant, *terminal, seen.terms.records, actor, cx).draft)
             }
             Self::CashCollection { terminal, amount } => {
                 let reason = stated(reason)?;

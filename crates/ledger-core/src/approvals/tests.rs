@@ -25,8 +25,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase,
-    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase,
+    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -73,10 +73,8 @@ fn terms() -> TenantTerms {
         settlement_schedule: None,
         limits: None,
         records: RecordVersion::V4,
-        cash: CashTerms::Clearing,
-        rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
-        ceilings: CeilingTerms::default(),
+        ceilings: CeilingTerms::zero(),
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits::default()),
         sign_ins: SignInTerms::OwnIds,
@@ -275,8 +273,9 @@ fn person_under_another_id_does_not_decide_for_the_own_merchant() {
         let request = ApprovalRequest { tenant: &tenant, by: &owner, command, reason: None, seen: seen(&terms) };
         plan_request(&request, &cx()).unwrap().receipt
     };
-    let ceiling = request(Command::CashCeiling { owner: TerminalOwner::Merchant(id), ceiling: yen("500"), seen: None });
-    let items = approve(&ceiling, &decider, &requester).unwrap();
+    let (terminal, owner) = (TerminalId::new(Uuid::from_u128(9)), TerminalOwner::Merchant(id));
+    let room = request(Command::CashRoom { terminal, owner, room: yen("500") });
+    let items = approve(&room, &decider, &requester).unwrap();
     let person = items.iter().find(|item| item.role() == Role::Person).unwrap();
     assert_eq!(*person.key(), keys::person(&tenant(), Employer::Merchant(id), &decider.email));
     assert_eq!(person.clauses()[0].failure, Failure::FourEyes);

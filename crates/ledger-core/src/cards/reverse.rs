@@ -97,26 +97,15 @@ pub fn plan(
     let Some(entry) = entry else {
         return Ok(Planned { draft: Draft { entry: None, items }, receipt: receipt(Reversal::NothingMoved, None) });
     };
-    check_may_undo(command, terms, entry, cx)?;
+    check_may_undo(command, entry, cx)?;
     let undone = undo(command, terms, entry, payment, cx)?;
     items.extend(undone.items);
     let draft = Draft { entry: undone.entry, items };
     Ok(Planned { draft, receipt: receipt(Reversal::Undone, Some(entry.id)) })
 }
 
-/// Whether the entry is of cash that the merchant owes.
-fn is_owed_cash(command: &CardReverse<'_>, original: &JournalEntry) -> bool {
-    command.original.operation == Operation::CardTopup
-        && original.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
-}
-
 /// Refuses what the merchant's state, or the time since the original, does not allow.
-fn check_may_undo(
-    command: &CardReverse<'_>,
-    terms: &TenantTerms,
-    original: &JournalEntry,
-    cx: &Context,
-) -> Result<(), PlanRefusal> {
+fn check_may_undo(command: &CardReverse<'_>, original: &JournalEntry, cx: &Context) -> Result<(), PlanRefusal> {
     let of = command.original.operation;
     let by_terminal = match command.by {
         ReversedBy::Terminal => true,
@@ -129,10 +118,8 @@ fn check_may_undo(
     if command.at.is_closing() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let is_owed = is_owed_cash(command, original);
-    let has_rooms = terms.cash.is_owed() || command.at.owner() == TerminalOwner::Operator;
-    let is_limited = is_owed || (has_rooms && of == Operation::CardTopup);
-    if by_terminal && is_limited && cx.now.since(original.created_at) > REVERSAL_TIME {
+    let is_late = cx.now.since(original.created_at) > REVERSAL_TIME;
+    if by_terminal && of == Operation::CardTopup && is_late {
         return Err(PlanRefusal::Refused(Failure::ReversalTooLate));
     }
     Ok(())
@@ -179,7 +166,7 @@ fn undo(
     }
     let room = match payment {
         // What a refund took returns with the settlement that covers it, whether or not the refund is reversed.
-        Some(_) if original.refund_id.is_none() => taken_room(command, terms, &postings)?,
+        Some(_) if original.refund_id.is_none() => taken_room(command, &postings)?,
         Some(_) | None => None,
     };
     if let Some(payment) = payment {
@@ -199,12 +186,11 @@ fn undo(
     ]);
     let owner = command.at.owner();
     details.extend(owner.merchant().map(|id| ("merchant_id".to_owned(), Value::s(id))));
-    let cash = match owner {
-        TerminalOwner::Merchant(_) if is_owed_cash(command, original) => Some(CASH_IS_OWED),
-        TerminalOwner::Merchant(_) => None,
-        TerminalOwner::Operator => Some(CASH_IS_AT_COUNTER),
-    };
-    if let Some(cash) = cash {
+    if command.original.operation == Operation::CardTopup {
+        let cash = match owner {
+            TerminalOwner::Merchant(_) => CASH_IS_OWED,
+            TerminalOwner::Operator => CASH_IS_AT_COUNTER,
+        };
         // The first posting to the card is the charge; a bonus follows it, which is no cash.
         changes.truncate(1);
         let charge = changes.first().and_then(Delta::size).ok_or(PlanRefusal::Refused(Failure::WrongState))?;
@@ -247,15 +233,11 @@ fn bonus_of<'a>(command: &CardReverse<'a>, original: &JournalEntry) -> Result<Op
 }
 
 /// What the reversal of a payment takes from its merchant's refund room.
-fn taken_room(
-    command: &CardReverse<'_>,
-    terms: &TenantTerms,
-    postings: &[Posting],
-) -> Result<Option<TakenRoom>, PlanRefusal> {
+fn taken_room(command: &CardReverse<'_>, postings: &[Posting]) -> Result<Option<TakenRoom>, PlanRefusal> {
     let Some(merchant) = command.at.owner().merchant().map(Account::Merchant) else { return Ok(None) };
     let own = postings.iter().filter(|posting| posting.account == merchant);
     let returned: Vec<Amount> = own.filter_map(|posting| posting.delta.size()).collect();
-    Ok(TakenRoom::of(terms.rooms, &returned)?)
+    Ok(TakenRoom::of(&returned)?)
 }
 
 /// Restores the payment's record. A payment can be reversed only if nothing of it was refunded; a reversed refund can

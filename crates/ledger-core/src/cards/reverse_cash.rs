@@ -129,8 +129,7 @@ impl CashTopup {
 /// `CashNotOutstanding` if the cash of a counter was collected.
 ///
 /// # Errors
-/// `WrongState` if it was reversed before, or at a till of a tenant whose merchants do not owe cash: there the till may
-/// reverse at any time. [`PlanRefusal`] if an item is missing.
+/// `WrongState` if it was reversed before; [`PlanRefusal`] if an item is missing.
 pub fn plan(
     command: &CashReversal<'_>,
     items: &[Option<Item>],
@@ -138,11 +137,9 @@ pub fn plan(
     cx: &Context,
 ) -> Result<Planned<CashReversalReceipt>, PlanRefusal> {
     let CashReversal { tenant, actor, topup, reason } = command;
-    let (missing, wrong) =
-        (|| PlanRefusal::Refused(Failure::AccountMissing), || PlanRefusal::Refused(Failure::WrongState));
+    let missing = || PlanRefusal::Refused(Failure::AccountMissing);
     let [Some(marker), Some(entry), card, of_till @ ..] = items else { return Err(missing()) };
     let (at, bonus) = match (topup.owner, of_till) {
-        (TerminalOwner::Merchant(_), _) if !terms.cash.is_owed() => return Err(wrong()),
         (TerminalOwner::Merchant(_), [Some(merchant), bonus]) => {
             (TerminalTerms::Till(MerchantTerms::read(merchant)?), bonus.as_ref().map(CashBonus::read).transpose()?)
         }
@@ -152,7 +149,7 @@ pub fn plan(
     let (marker, entry) = (Marker::read(marker)?, JournalEntry::read(entry)?);
     match &marker.state {
         MarkerState::Completed { journal: Some(link), .. } if link.id == topup.transaction => {}
-        MarkerState::Reversed => return Err(wrong()),
+        MarkerState::Reversed => return Err(PlanRefusal::Refused(Failure::WrongState)),
         MarkerState::Completed { .. } | MarkerState::InFlight(_) => return Err(missing()),
     }
     let original = topup.claim(tenant, cx.now);

@@ -5,13 +5,13 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{CardId, MerchantId, Tenant, TerminalId, TerminalOwner, TransactionId};
+use crate::ids::{CardId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::journal::BONUS_DUE;
 use crate::keys::Partition;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{TenantTerms, TerminalTerms};
+use crate::terms::{CashBonusTerms, TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
 use crate::transaction::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
 
@@ -45,21 +45,9 @@ pub struct CardTopupReceipt {
     pub created_at: Timestamp,
 }
 
-/// Whose the cash of a top-up is.
-#[derive(Clone, Copy)]
-enum CashOf {
-    /// The merchant owes it.
-    Merchant(MerchantId),
-    /// The operator has it.
-    Operator,
-    /// The books do not say. The entry names the merchant of the terminal.
-    Unknown(MerchantId),
-}
-
-/// Builds the top-up's transaction: the card, journal entry, the terminal's reference. If the merchant owes the cash, it
-/// is posted to the merchant, takes room of the terminal, and earns no bonus at once: a merchant could pay itself the bonus.
-/// By the tenant's terms the bonus is stored, due once the cash is covered. Cash at a counter takes room too, and is posted to
-/// `cash_clearing`.
+/// Builds the top-up's transaction: the card, the terminal's room, the journal entry, the terminal's reference. Cash at a till
+/// is posted to its merchant, who owes it, and earns no bonus at once: a merchant could pay itself the bonus. By the tenant's
+/// terms the bonus is stored, due once the cash is covered. Cash at a counter is posted to `cash_clearing`.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant is suspended, or the charge alone is above the cap.
@@ -69,22 +57,18 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     if !at.is_open() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
-    let cash = match at.owner() {
-        TerminalOwner::Merchant(id) if terms.cash.is_owed() => CashOf::Merchant(id),
-        TerminalOwner::Merchant(id) => CashOf::Unknown(id),
-        TerminalOwner::Operator => CashOf::Operator,
-    };
-    let clearing = Account::Tenant(TenantAccount::CashClearing);
     let earned = || charge.at_rate(&terms.card_bonus_rate, &AssetSpec::ECOPAY);
-    let (debtor, bonus, details) = match cash {
-        CashOf::Merchant(id) => {
+    let (debtor, bonus, details) = match at.owner() {
+        TerminalOwner::Merchant(id) => {
             (Account::Merchant(id), None, vec![("merchant_id", Value::s(id)), (CASH, Value::s(CASH_IS_OWED))])
         }
-        CashOf::Operator => (clearing, earned()?, vec![(CASH, Value::s(CASH_IS_AT_COUNTER))]),
-        CashOf::Unknown(id) => (clearing, earned()?, vec![("merchant_id", Value::s(id))]),
+        TerminalOwner::Operator => {
+            let clearing = Account::Tenant(TenantAccount::CashClearing);
+            (clearing, earned()?, vec![(CASH, Value::s(CASH_IS_AT_COUNTER))])
+        }
     };
-    let due = match cash {
-        CashOf::Merchant(merchant) if terms.cash_bonus.is_when_covered() => earned()?.map(|amount| CashBonus {
+    let due = match (at.owner(), terms.cash_bonus) {
+        (TerminalOwner::Merchant(merchant), CashBonusTerms::WhenCovered) => earned()?.map(|amount| CashBonus {
             entry: cx.transaction_id,
             merchant,
             card: *card,
@@ -93,7 +77,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
             granted_by: None,
             created_at: cx.now,
         }),
-        CashOf::Merchant(_) | CashOf::Operator | CashOf::Unknown(_) => None,
+        (TerminalOwner::Merchant(_), CashBonusTerms::Never) | (TerminalOwner::Operator, _) => None,
     };
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
@@ -107,15 +91,9 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
         postings.push(Posting::new(Account::Tenant(TenantAccount::PointsIssued), bonus.debit()));
         postings.push(Posting::new(account, bonus.credit()));
     }
-    let mut items = vec![item];
+    let mut items = vec![item, forms::take_cash_room(&partition, at.owner(), charge, cx.now)];
     let mut details: Item = details.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     details.extend(uses.counted());
-    match cash {
-        CashOf::Merchant(_) | CashOf::Operator => {
-            items.push(forms::take_cash_room(&partition, at.owner(), charge, cx.now));
-        }
-        CashOf::Unknown(_) => {}
-    }
     if let Some(due) = &due {
         details.insert(BONUS_DUE.to_owned(), Value::N(due.amount.text()));
         items.push(due.store(tenant));

@@ -22,8 +22,7 @@ pub enum RoomGuard {
     None,
 }
 
-/// Takes room for what a merchant returns. Fails with `RefundRoomExceeded` without enough room. A merchant without a ceiling
-/// has none.
+/// Takes room for what a merchant returns. Fails with `RefundRoomExceeded` without enough room.
 #[must_use]
 pub fn take_refund_room(merchant: &Partition, returned: &Amount, guard: RoomGuard, now: Timestamp) -> TransactItem {
     let clauses = match guard {

@@ -53,7 +53,7 @@ pub struct Refund<'a> {
     pub card: Option<&'a Item>,
     /// Another party that gets a reference to the entry, with the payer's changes.
     pub reference: Option<crate::keys::Partition>,
-    /// What it requires of the merchant's refund room, in tenants whose refunds take room.
+    /// What it requires of the merchant's refund room.
     pub room: RoomGuard,
     /// Whether the payer is a customer whose wallet is closed: what is returned is unclaimed.
     pub is_closed: bool,
@@ -161,7 +161,7 @@ pub(super) fn plan_return(
     let postings = postings(command, &to, &division)?;
     let mut items = balances((command, reversed), &to, &division, cx.now)?;
     items.push(payment_update(command, &division, state, cx.now));
-    let room = TakenRoom::of(terms.rooms, division.parts.values())?;
+    let room = TakenRoom::of(division.parts.values())?;
     items.push(refund_record((command, reversed), &receipt, room.as_ref()));
     items.extend(room.iter().map(|room| room.taken((command.tenant, payment.merchant), command.room, cx.now)));
     let refunded = MetricsChange::Refunded(division.amount.clone(), co2);

@@ -5,7 +5,6 @@ use crate::forms::{self, RoomGuard};
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::Partition;
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
-use crate::terms::RoomTerms;
 use crate::time::Timestamp;
 use crate::transaction::{REFUND_ROOM, TransactItem};
 
@@ -14,17 +13,11 @@ use crate::transaction::{REFUND_ROOM, TransactItem};
 pub(crate) struct TakenRoom(Amount);
 
 impl TakenRoom {
-    /// The room for amounts that a merchant returns; `None` if the tenant has no rooms, or the amounts need none.
+    /// The room for amounts that a merchant returns; `None` if they need none.
     ///
     /// Points and regional currency count one to one, as settlements pay them, and the sum is rounded up to the yen. Carbon
     /// credits need no room: they are never paid out, so the merchant still has them.
-    pub(crate) fn of<'a>(
-        rooms: RoomTerms,
-        returned: impl IntoIterator<Item = &'a Amount>,
-    ) -> Result<Option<Self>, MoneyError> {
-        if !rooms.are_settled() {
-            return Ok(None);
-        }
+    pub(crate) fn of<'a>(returned: impl IntoIterator<Item = &'a Amount>) -> Result<Option<Self>, MoneyError> {
         let paid_out = returned.into_iter().filter(|part| *part.asset() != Asset::Jcredit);
         let sum = paid_out.map(|part| part.as_balance().counted_as(Asset::Ecopay));
         let sum = sum.into_iter().try_fold(Balance::zero(Asset::Ecopay), |sum, part| sum.checked_plus(&part))?;
@@ -54,8 +47,8 @@ mod tests {
     use super::*;
     use crate::money::{AssetSpec, RegionalKey};
 
-    fn taken(rooms: RoomTerms, parts: &[Amount]) -> Option<String> {
-        TakenRoom::of(rooms, parts).unwrap().map(|TakenRoom(room)| room.text())
+    fn taken(parts: &[Amount]) -> Option<String> {
+        TakenRoom::of(parts).unwrap().map(|TakenRoom(room)| room.text())
     }
 
     #[test]
@@ -64,12 +57,10 @@ mod tests {
         let regional = AssetSpec::regional(RegionalKey::parse("aoba").unwrap(), 2).unwrap();
         let (yen, points) = (amount(&AssetSpec::ECOPAY, "600"), amount(&AssetSpec::POINT, "50"));
         let credits = amount(&AssetSpec::JCREDIT, "7.5");
-        let settled = |parts: &[Amount]| taken(RoomTerms::Settled, parts);
-        assert_eq!(settled(std::slice::from_ref(&yen)).as_deref(), Some("600"));
-        assert_eq!(settled(&[yen.clone(), points.clone(), credits.clone()]).as_deref(), Some("650"));
-        assert_eq!(settled(&[points, amount(&regional, "10.01")]).as_deref(), Some("61"));
-        assert_eq!(settled(&[amount(&regional, "0.5"), amount(&regional, "0.5")]).as_deref(), Some("1"));
-        assert_eq!(settled(&[credits]), None, "they are never paid out");
-        assert_eq!(taken(RoomTerms::ByHand, &[yen]), None);
+        assert_eq!(taken(std::slice::from_ref(&yen)).as_deref(), Some("600"));
+        assert_eq!(taken(&[yen.clone(), points.clone(), credits.clone()]).as_deref(), Some("650"));
+        assert_eq!(taken(&[points, amount(&regional, "10.01")]).as_deref(), Some("61"));
+        assert_eq!(taken(&[amount(&regional, "0.5"), amount(&regional, "0.5")]).as_deref(), Some("1"));
+        assert_eq!(taken(&[credits]), None, "they are never paid out");
     }
 }

@@ -1,9 +1,9 @@
-//! Which cash of a merchant its paid settlements have covered, in tenants whose cash earns bonuses then.
+//! Which cash of a merchant its paid settlements have covered. Cash that is covered earns its bonus.
 //!
 //! `SETTLING` counts the settlements that were paid, and each settlement has the count at its opening. A settlement is covered
 //! if one was paid since it was opened: itself, or one that carries it on. No clock and no order of ids decides.
 
-use super::record::{Settlement, SettlementState};
+use super::record::Settlement;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
@@ -19,7 +19,7 @@ const COVERED_AT: &str = "covered_at";
 /// How far a merchant's cash is covered, by its `SETTLING` item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// How many settlements were paid since the tenant's cash earns bonuses.
+    /// How many of its settlements were paid.
     pub paid: u32,
     /// When the last one was.
     pub covered_at: Option<Timestamp>,
@@ -44,11 +44,7 @@ impl Coverage {
     /// Whether the cash in a settlement of the merchant is covered.
     #[must_use]
     pub fn covers(&self, settlement: &Settlement) -> bool {
-        match settlement.paid_before {
-            Some(before) => before < self.paid,
-            // It was opened before the tenant's cash earned bonuses. One that was paid since follows it.
-            None => self.paid > 0 && has_passed_on(settlement.state),
-        }
+        settlement.paid_before < self.paid
     }
 
     /// Records that all bonuses on the cash that was covered are granted. Fails with `StalePlan` if another settlement was
@@ -61,20 +57,6 @@ impl Coverage {
         let as_read = Clause { condition: paid_as_seen(self.paid), failure: Failure::StalePlan };
         let settling = keys::settling(tenant, merchant);
         Transaction::unkeyed(vec![TransactItem::update(Role::Settlement, settling, update, vec![as_read])])
-    }
-}
-
-/// Whether a settlement is over and has left its sums to the next one.
-fn has_passed_on(state: SettlementState) -> bool {
-    match state {
-        SettlementState::Paid | SettlementState::Carried | SettlementState::Returned => true,
-        SettlementState::Collecting
-        | SettlementState::Held
-        | SettlementState::Verified
-        | SettlementState::Released
-        | SettlementState::Charged
-        | SettlementState::Paying
-        | SettlementState::Undone => false,
     }
 }
 

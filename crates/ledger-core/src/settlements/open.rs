@@ -42,10 +42,9 @@ pub(super) struct Carry<'a> {
     pub(super) left: &'a BTreeMap<Asset, Balance>,
     /// What the next settlement's fee is taken on beyond these, in yen; `None` if no cash was ever in it.
     pub(super) base: Option<Balance>,
-    /// What took from the merchant's rooms and is not covered; `None` if the tenant's rooms are not settled.
-    pub(super) rooms: Option<RoomDebts>,
-    /// How many settlements of the merchant were paid before this one, which is paid; `None` if it is not, or if the tenant's
-    /// cash earned no bonus when it was opened.
+    /// What took from the merchant's rooms and is not covered.
+    pub(super) rooms: RoomDebts,
+    /// How many settlements of the merchant were paid before this one, which is paid; `None` if it is not.
     pub(super) paid_before: Option<u32>,
 }
 
@@ -144,12 +143,9 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
         closed: Vec::new(),
         totals: settling.carry.iter().map(carried).collect(),
         carried_base: settling.carried_base.clone(),
-        settles_rooms: terms.rooms.are_settled(),
         carried_rooms: settling.carried_rooms.clone(),
         returned_rooms: ReturnedRooms::default(),
-        // Terms from before the switch do not stop the count.
-        paid_before: (terms.cash_bonus.is_when_covered() || settling.coverage.paid > 0)
-            .then_some(settling.coverage.paid),
+        paid_before: settling.coverage.paid,
         put_aside: BTreeMap::new(),
         held_at: None,
         net: None,
@@ -175,7 +171,7 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     }
     let mut items = vec![
         TransactItem::put_new(Role::Settlement, key, item, Failure::AlreadyExists),
-        opened(tenant, &settlement, settling, terms, cx.now),
+        opened(tenant, &settlement, settling, cx.now),
     ];
     let mut act = Act::new(settlement.actor(), Operation::SettlementOpen, format!("merchant:{}", merchant.id))
         .with("settlement_id", settlement.id)
@@ -187,37 +183,21 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     Ok(Planned { draft: Draft { entry: None, items }, receipt: settlement })
 }
 
-/// Requires that no settlement is open and that the carried quantities are as they were read.
-fn opened(
-    tenant: &Tenant,
-    settlement: &Settlement,
-    settling: &Settling,
-    terms: &TenantTerms,
-    now: Timestamp,
-) -> TransactItem {
-    let seen = if settling.carry.is_empty() {
+/// Requires that no settlement is open and that what is carried, and what is covered, are as they were read.
+fn opened(tenant: &Tenant, settlement: &Settlement, settling: &Settling, now: Timestamp) -> TransactItem {
+    let carry = if settling.carry.is_empty() {
         Condition::absent("carry")
     } else {
         Condition::compare("carry", Cmp::Eq, "seen_carry", quantities_value(&settling.carry))
     };
-    let mut clauses = vec![
-        Clause { condition: Condition::absent("open"), failure: Failure::AlreadyExists },
-        Clause { condition: seen, failure: Failure::StalePlan },
-    ];
-    let base = settling.carried_base.as_delta();
-    if base.is_some() || terms.cash.is_owed() {
-        let seen = match base {
-            Some(base) => Condition::compare(CARRIED_BASE, Cmp::Eq, "seen_base", Value::N(base.text())),
-            None => Condition::absent(CARRIED_BASE),
-        };
-        clauses.push(Clause { condition: seen, failure: Failure::StalePlan });
-    }
-    if settlement.settles_rooms || !settling.carried_rooms.is_none() {
-        clauses.push(Clause { condition: settling.carried_rooms.as_seen(), failure: Failure::StalePlan });
-    }
-    if let Some(before) = settlement.paid_before {
-        clauses.push(Clause { condition: coverage::paid_as_seen(before), failure: Failure::StalePlan });
-    }
+    let base = match settling.carried_base.as_delta() {
+        Some(base) => Condition::compare(CARRIED_BASE, Cmp::Eq, "seen_base", Value::N(base.text())),
+        None => Condition::absent(CARRIED_BASE),
+    };
+    let (rooms, paid) = (settling.carried_rooms.as_seen(), coverage::paid_as_seen(settlement.paid_before));
+    let as_read = [carry, base, rooms, paid].map(|condition| Clause { condition, failure: Failure::StalePlan });
+    let mut clauses = vec![Clause { condition: Condition::absent("open"), failure: Failure::AlreadyExists }];
+    clauses.extend(as_read);
     let mut update = Update::new().set("open", "open", Value::s(settlement.id));
     if let Some(run) = settlement.run {
         // A merchant is closed once for a day, whatever runs there are, and never for a day before the last one.
@@ -254,8 +234,8 @@ pub(super) fn closed(
             None => update.remove(CARRIED_BASE),
         };
     }
-    if let Some(rooms) = carry.and_then(|carry| carry.rooms.as_ref()) {
-        update = rooms.set(update);
+    if let Some(carry) = carry {
+        update = carry.rooms.set(update);
     }
     if let Some(before) = carry.and_then(|carry| carry.paid_before) {
         update = coverage::counted(update, (tenant, merchant), before, now);

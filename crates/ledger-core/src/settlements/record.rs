@@ -12,7 +12,7 @@ use crate::ids::{Actor, JobId, MerchantId, PayoutRequestId, SettlementId, StaffI
 use crate::keys::{self, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::psp::PspTerms;
-use crate::terms::{EntryTerms, RoomTerms, SettlementTerms, TermsVersion};
+use crate::terms::{EntryTerms, SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
@@ -95,14 +95,12 @@ pub struct Settlement {
     /// What the fee is taken on beyond what was carried over, in yen, with its sign: cash reduced what earlier
     /// settlements carried over, and not their fee.
     pub carried_base: Balance,
-    /// Whether it returns the rooms of the cash that it covers.
-    pub settles_rooms: bool,
     /// What took from the merchant's rooms, and earlier settlements have not covered.
     pub carried_rooms: RoomDebts,
     /// The rooms that it returned.
     pub returned_rooms: ReturnedRooms,
-    /// How many settlements of the merchant were paid before it was opened; `None` if the tenant's cash earned no bonus then.
-    pub paid_before: Option<u32>,
+    /// How many settlements of the merchant were paid before it was opened.
+    pub paid_before: u32,
     /// The quantity of each asset that was held or netted, with its sign.
     pub put_aside: BTreeMap<Asset, Balance>,
     /// When it was held.
@@ -245,10 +243,9 @@ impl Settlement {
             closed: PeriodBatch::read(item)?,
             totals: totals(item)?,
             carried_base: item.balance_or_zero(CARRIED_BASE, Asset::Ecopay)?,
-            settles_rooms: item.opt_text(SETTLES_ROOMS)?.is_some(),
             carried_rooms: RoomDebts::read(item)?,
             returned_rooms: ReturnedRooms::read(item)?,
-            paid_before: item.opt_int(PAID_BEFORE)?,
+            paid_before: item.int(PAID_BEFORE)?,
             put_aside: quantities(item, "put_aside")?,
             held_at: item.opt_timestamp("held_at")?,
             net: yen(item, "net")?,
@@ -284,6 +281,7 @@ impl Settlement {
             ("records".to_owned(), Value::int(self.records.into())),
             ("batches".to_owned(), Value::int(self.batches.into())),
             ("carried_in".to_owned(), quantities_value(&carried)),
+            (PAID_BEFORE.to_owned(), Value::int(self.paid_before.into())),
             ("runs".to_owned(), Value::int(self.runs.into())),
             ("shards".to_owned(), Value::int(self.shards.count().into())),
             ("due_shards".to_owned(), Value::int(self.due_shards.count().into())),
@@ -291,9 +289,7 @@ impl Settlement {
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
         item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
-        item.extend(self.settles_rooms.then(|| (SETTLES_ROOMS.to_owned(), Value::s(RoomTerms::Settled.name()))));
         item.extend(self.carried_rooms.item());
-        item.extend(self.paid_before.map(|before| (PAID_BEFORE.to_owned(), Value::int(before.into()))));
         item.extend(self.run.iter().flat_map(|run| run.item()));
         item.extend(self.terms_version.attribute());
         item.extend(self.psp.as_ref().map(|psp| ("psp".to_owned(), Value::M(psp.item()))));
@@ -411,11 +407,8 @@ impl OfRun {
     }
 }
 
-/// The attribute of a settlement of a tenant whose cash earns bonuses.
+/// The attribute of a settlement with the number of its merchant's settlements that were paid before it was opened.
 const PAID_BEFORE: &str = "paid_before";
-
-/// The attribute of a settlement of a tenant whose rooms are settled.
-const SETTLES_ROOMS: &str = "rooms";
 
 /// A yen amount of a settlement; `None` if it is zero or not computed yet.
 fn yen(item: &Item, name: &str) -> Result<Option<Amount>, ItemError> {

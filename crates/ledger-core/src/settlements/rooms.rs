@@ -170,17 +170,14 @@ impl Settlement {
         self.totals.get(&Asset::Ecopay).map_or_else(|| Balance::zero(Asset::Ecopay), |totals| totals.deposited.clone())
     }
 
-    /// What took from its merchant's rooms in it and before it; `None` if the tenant's rooms are not settled.
-    pub(super) fn room_debts(&self) -> Result<Option<RoomDebts>, MoneyError> {
+    /// What took from its merchant's rooms in it and before it.
+    pub(super) fn room_debts(&self) -> Result<RoomDebts, MoneyError> {
         let mut debts = self.carried_rooms.clone();
         // Rooms are in yen: what other assets took from them is in the sum of yen.
         if let Some(totals) = self.totals.get(&Asset::Ecopay) {
             debts.refunds = debts.refunds.checked_plus(&totals.refund_room)?;
-            // Cash of a settlement that was opened before its tenant's rooms were settled returns no room.
-            if self.settles_rooms {
-                debts.cash = debts.cash.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)?;
-            }
+            debts.cash = debts.cash.checked_plus(&totals.cash_taken)?.checked_sub(&totals.cash_reversed)?;
         }
-        Ok((self.settles_rooms || debts != RoomDebts::none()).then_some(debts))
+        Ok(debts)
     }
 }

@@ -4,7 +4,6 @@
 use super::destination::Destination;
 use super::open::{Carry, closed};
 use super::record::{Settlement, SettlementState, UndoReason, quantities_value};
-use super::rooms::ReturnedRooms;
 use super::saga::{Compensation, Step, Task};
 use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
@@ -40,13 +39,7 @@ pub(super) fn hold(tenant: &Tenant, settlement: &Settlement, now: Timestamp) -> 
     let Some(sum) = pays else {
         let base = settlement.has_cash().then(|| base.checked_sub(&sum)).transpose()?;
         // What nothing was paid for is covered by deposits alone.
-        let (returned, rooms) = match settlement.room_debts()? {
-            Some(debts) => {
-                let (returned, left) = debts.covered_by(&settlement.deposited(), now)?;
-                (returned, Some(left))
-            }
-            None => (ReturnedRooms::default(), None),
-        };
+        let (returned, rooms) = settlement.room_debts()?.covered_by(&settlement.deposited(), now)?;
         let carry = Carry { left: &nets, base, rooms, paid_before: None };
         let update = returned.set(over(Update::new(), SettlementState::Carried));
         let mut items = vec![
@@ -156,15 +149,9 @@ pub fn paid(
     }
     let base = settlement.has_cash().then(|| uncharged(settlement)).transpose()?;
     // What is paid is what is left of all that the merchant took: everything that it owed is covered.
-    let (returned, rooms) = match settlement.room_debts()? {
-        Some(debts) => {
-            let (returned, left) = debts.covered(now);
-            (returned, Some(left))
-        }
-        None => (ReturnedRooms::default(), None),
-    };
+    let (returned, rooms) = settlement.room_debts()?.covered(now);
     update = returned.set(update);
-    let carry = Carry { left: &left, base, rooms, paid_before: settlement.paid_before };
+    let carry = Carry { left: &left, base, rooms, paid_before: Some(settlement.paid_before) };
     let mut more = vec![closed(tenant, (settlement.merchant, settlement.id), Some(&carry), now)];
     more.extend(returned.items(tenant, settlement, now));
     step(tenant, settlement, Task::Do(Step::Payout), update, postings, more, now)

@@ -1,13 +1,11 @@
 //! Whether cash that merchants owe earns a bonus.
 
-use super::RoomTerms;
-use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
-use crate::failure::Failure;
-use crate::transaction::Clause;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
+
+/// The attribute of `CONFIG`.
+pub(super) const CASH_BONUS: &str = "cash_bonus";
 
 /// Whether cash that the terminal's merchant owes earns the bonus of the card's terms.
-///
-/// It is only raised. A bonus is granted once a settlement has covered the cash, and such settlements settle rooms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CashBonusTerms {
     /// It earns none.
@@ -17,9 +15,6 @@ pub enum CashBonusTerms {
 }
 
 impl CashBonusTerms {
-    /// The attribute of `CONFIG`.
-    const ATTRIBUTE: &'static str = "cash_bonus";
-
     /// The stable name, as stored.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -29,44 +24,22 @@ impl CashBonusTerms {
         }
     }
 
-    /// Whether cash earns a bonus once it is covered.
+    /// Parses a name; `None` for any other text.
     #[must_use]
-    pub const fn is_when_covered(self) -> bool {
-        match self {
-            Self::Never => false,
-            Self::WhenCovered => true,
-        }
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Never, Self::WhenCovered].into_iter().find(|bonus| bonus.name() == name)
     }
 
-    /// Reads the terms from the tenant's `CONFIG` item, where an absent attribute is [`Self::Never`].
+    /// Reads the terms from the tenant's `CONFIG` item.
     ///
     /// # Errors
-    /// [`ItemError`] if this release does not know the value, or if settlements return no rooms.
-    pub(super) fn read(config: &Item, rooms: RoomTerms) -> Result<Self, ItemError> {
-        let bonus = config.opt_named(Self::ATTRIBUTE, |name| (name == Self::WhenCovered.name()).then_some(()))?;
-        match bonus {
-            None => Ok(Self::Never),
-            Some(()) if rooms.are_settled() => Ok(Self::WhenCovered),
-            Some(()) => Err(ItemError::invalid(Self::ATTRIBUTE)),
-        }
+    /// [`ItemError`] if the attribute is missing or has another value.
+    pub(super) fn read(config: &Item) -> Result<Self, ItemError> {
+        config.named(CASH_BONUS, Self::parse)
     }
 
-    /// The attribute of `CONFIG`. The first value has none, as releases before it wrote none.
-    pub(super) fn item(self) -> Item {
-        match self {
-            Self::Never => Item::new(),
-            Self::WhenCovered => Item::from([(Self::ATTRIBUTE.to_owned(), Value::s(self.name()))]),
-        }
-    }
-
-    /// Lets cash earn bonuses in `CONFIG`, with the guards for that.
-    pub(crate) fn when_covered(config: Update) -> (Update, Vec<Clause>) {
-        let settled = Value::s(RoomTerms::Settled.name());
-        let are_settled = Condition::compare(RoomTerms::ATTRIBUTE, Cmp::Eq, RoomTerms::ATTRIBUTE, settled);
-        let clauses = vec![
-            Clause { condition: are_settled, failure: Failure::StalePlan },
-            Clause { condition: Condition::absent(Self::ATTRIBUTE), failure: Failure::WrongState },
-        ];
-        (config.set(Self::ATTRIBUTE, Self::ATTRIBUTE, Value::s(Self::WhenCovered.name())), clauses)
+    /// The attribute of `CONFIG`.
+    pub(super) fn attribute(self) -> (String, Value) {
+        (CASH_BONUS.to_owned(), Value::s(self.name()))
     }
 }

@@ -7,10 +7,11 @@ use std::fmt;
 
 impl TermsField {
     /// The fields that every tenant has, whatever its assets and limits are.
-    pub(super) const SINGLE: [(Self, &'static str); 19] = [
+    pub(super) const SINGLE: [(Self, &'static str); 20] = [
         (Self::CardBonusRate, "card.bonus_rate"),
         (Self::CardCap, "card.cap"),
         (Self::CardPinAbove, "card.pin_above"),
+        (Self::CashBonus, "cash_bonus"),
         (Self::CashCeiling, "cash_ceiling"),
         (Self::Co2Rate, "co2.kg_per_yen"),
         (Self::Co2Source, "co2.source"),
@@ -69,6 +70,7 @@ impl fmt::Display for TermsField {
             Self::CardBonusRate
             | Self::CardCap
             | Self::CardPinAbove
+            | Self::CashBonus
             | Self::CashCeiling
             | Self::Co2Rate
             | Self::Co2Source

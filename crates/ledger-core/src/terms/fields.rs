@@ -2,7 +2,8 @@
 
 use super::field_values::{NOT_ENABLED, amount, balance, flag, must, rate, shown, source};
 use super::{
-    CardPinTerms, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints, TenantTerms, TopupTerms, asset,
+    CardPinTerms, CashBonusTerms, HoldHours, RegistrationNumber, SettlementTerms, SpentPoints, TenantTerms, TopupTerms,
+    asset,
 };
 use crate::calendar::ScheduleError;
 use crate::canonical::parse_canonical;
@@ -41,6 +42,8 @@ pub enum TermsField {
     CardCap,
     /// The yen above which a card's payment needs the PIN.
     CardPinAbove,
+    /// Whether cash that merchants owe earns a bonus.
+    CashBonus,
     /// The most cash, in yen, that the tills of a merchant may take when it is opened.
     CashCeiling,
     /// Kg of CO2 per yen.
@@ -119,7 +122,8 @@ impl TermsField {
             Self::CardBonusRate => Some(terms.card_bonus_rate.text()),
             Self::CardCap => Some(terms.card_cap.text()),
             Self::CardPinAbove => terms.card_pin.is_used().then(|| terms.card_pin.text()),
-            Self::CashCeiling => terms.ceilings.cash.as_ref().map(Amount::text),
+            Self::CashBonus => Some(terms.cash_bonus.name().to_owned()),
+            Self::CashCeiling => Some(terms.ceilings.cash.text()),
             Self::Co2Rate => Some(terms.co2.rate.text()),
             Self::Co2Source => Some(terms.co2.source.clone()),
             Self::Co2Version => Some(terms.co2.version.clone()),
@@ -128,7 +132,7 @@ impl TermsField {
             Self::Limit(holder, asset, rule) => terms.limits.as_ref()?.rule(*holder, asset, *rule).map(Balance::text),
             Self::LimitsSuspend => terms.limits.as_ref().map(|limits| limits.suspends().to_string()),
             Self::PointsRate => Some(terms.points_rate.text()),
-            Self::RefundCeiling => terms.ceilings.refund.as_ref().map(Amount::text),
+            Self::RefundCeiling => Some(terms.ceilings.refund.text()),
             Self::RequestsPerSecond => terms.requests_per_second.map(|rate| rate.per_second().to_string()),
             Self::SettlementFeeRate => terms.settlement.as_ref().map(|settlement| settlement.fee_rate.text()),
             Self::SettlementRegistration => Some(terms.settlement.as_ref()?.registration.as_ref()?.to_string()),
@@ -142,7 +146,7 @@ impl TermsField {
 
     /// Sets the value in a tenant's terms, or clears it. Returns what is wrong with it.
     fn set(&self, terms: &mut TenantTerms, to: Option<&str>) -> Result<(), String> {
-        let yen = |text: &str| amount(&AssetSpec::ECOPAY, text);
+        let yen = |text: &str| balance(&AssetSpec::ECOPAY, text);
         match self {
             Self::AssetBudgeted(asset) => asset::regional(terms, asset)?.budgeted = flag(must(to)?)?,
             Self::AssetScale(asset) => asset::add(terms, asset, must(to)?)?,
@@ -168,7 +172,10 @@ impl TermsField {
                     None => CardPinTerms::NotUsed,
                 }
             }
-            Self::CashCeiling => terms.ceilings.cash = to.map(yen).transpose()?,
+            Self::CashBonus => {
+                terms.cash_bonus = CashBonusTerms::parse(must(to)?).ok_or("must be never or when_covered")?;
+            }
+            Self::CashCeiling => terms.ceilings.cash = yen(must(to)?)?,
             Self::Co2Rate => terms.co2.rate = rate(must(to)?)?,
             Self::Co2Source => terms.co2.source = source(must(to)?)?,
             Self::Co2Version => terms.co2.version = source(must(to)?)?,
@@ -201,7 +208,7 @@ impl TermsField {
                 terms.limits = Some(terms.limits.take().unwrap_or_else(LimitTerms::none).suspending(suspends));
             }
             Self::PointsRate => terms.points_rate = rate(must(to)?)?,
-            Self::RefundCeiling => terms.ceilings.refund = to.map(yen).transpose()?,
+            Self::RefundCeiling => terms.ceilings.refund = yen(must(to)?)?,
             Self::RequestsPerSecond => {
                 let wrong = || format!("must be a whole number from 1 to {}", RequestRate::MAX.per_second());
                 let per_second = |text| parse_canonical(text).and_then(RequestRate::new).ok_or_else(wrong);

@@ -3,13 +3,11 @@
 mod approvals;
 mod asset;
 mod card_pin;
-mod cash;
 mod cash_bonus;
 mod ceilings;
 mod field_names;
 mod field_values;
 mod fields;
-mod rooms;
 mod schedule;
 mod settlement;
 mod sign_ins;
@@ -24,11 +22,9 @@ pub use crate::transaction::EntryTerms;
 pub use approvals::{ApprovalTerms, GrantLimits};
 pub use asset::{AssetState, AssetTerms};
 pub use card_pin::CardPinTerms;
-pub use cash::CashTerms;
 pub use cash_bonus::CashBonusTerms;
 pub use ceilings::CeilingTerms;
 pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
-pub use rooms::RoomTerms;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
 pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
 pub use settlement::{Charged, RegistrationNumber, SettlementTerms};
@@ -97,10 +93,6 @@ pub struct TenantTerms {
     pub limits: Option<LimitTerms>,
     /// The version of the records that transactions write. Every version is read.
     pub records: RecordVersion,
-    /// Who owes the cash that terminals take.
-    pub cash: CashTerms,
-    /// What merchants' rooms are bounded by.
-    pub rooms: RoomTerms,
     /// Whether cash that merchants owe earns a bonus.
     pub cash_bonus: CashBonusTerms,
     /// The ceilings that a merchant begins with.
@@ -248,8 +240,6 @@ impl TenantTerms {
             let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
-        let cash = CashTerms::read(item)?;
-        let rooms = RoomTerms::read(item, cash)?;
         let staff = StaffSource::read(item)?;
         Ok(Self {
             version: TermsVersion::read(item)?,
@@ -273,9 +263,7 @@ impl TenantTerms {
             settlement_schedule: item.opt_parsed(SCHEDULE, str::parse)?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
             records: RecordVersion::read(item)?,
-            cash,
-            rooms,
-            cash_bonus: CashBonusTerms::read(item, rooms)?,
+            cash_bonus: CashBonusTerms::read(item)?,
             ceilings: CeilingTerms::read(item)?,
             staff,
             approvals: ApprovalTerms::read(item, staff)?,
@@ -320,10 +308,8 @@ impl TenantTerms {
         item.extend(self.version.attribute());
         item.extend(self.card_pin.item());
         item.extend(self.records.item());
-        item.extend(self.cash.item());
-        item.extend(self.rooms.item());
-        item.extend(self.cash_bonus.item());
-        item.extend(self.ceilings.item());
+        item.extend([self.cash_bonus.attribute()]);
+        item.extend(self.ceilings.attributes());
         item.extend(self.staff.item());
         item.extend(self.approvals.item());
         item.extend(self.sign_ins.item());

@@ -16,7 +16,7 @@ pub const TERMS_LEAD: Duration = Duration::from_secs(10 * 60);
 
 /// The attributes of `CONFIG` that are terms of the programme. A version has all of them; the others are switches, which
 /// hold at once. `grant_limits` belongs to the switch `approvals` until a version has it.
-const PROGRAMME: [&str; 18] = [
+const PROGRAMME: [&str; 19] = [
     "assets",
     "co2_rate",
     "co2_source",
@@ -25,6 +25,7 @@ const PROGRAMME: [&str; 18] = [
     "card_cap",
     "card_bonus_rate",
     "card_pin_above",
+    super::cash_bonus::CASH_BONUS,
     super::ceilings::REFUND,
     super::ceilings::CASH,
     "spent_points",

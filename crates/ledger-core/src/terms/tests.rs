@@ -10,17 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The attributes of `CONFIG` that are no terms of the programme: they hold at once.
-const SWITCHES: [&str; 9] = [
-    "approvals",
-    "cash",
-    "cash_bonus",
-    "due_shards",
-    "key_phase",
-    "records",
-    "rooms",
-    "staff",
-    TermsVersion::ATTRIBUTE,
-];
+const SWITCHES: [&str; 6] = ["approvals", "due_shards", "key_phase", "records", "staff", TermsVersion::ATTRIBUTE];
 
 fn regional() -> Asset {
     Asset::Regional(RegionalKey::parse("yama").unwrap())
@@ -54,10 +44,8 @@ fn whole() -> TenantTerms {
         settlement_schedule: None,
         limits: Some(limits),
         records: RecordVersion::known(5).unwrap(),
-        cash: CashTerms::OwedByMerchant,
         cash_bonus: CashBonusTerms::WhenCovered,
-        ceilings: CeilingTerms { refund: Some(yen("100000")), cash: None },
-        rooms: RoomTerms::Settled,
+        ceilings: CeilingTerms { refund: yen("100000").as_balance(), cash: CeilingTerms::zero().cash },
         staff: StaffSource::Records,
         approvals: ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, points)]))),
         sign_ins: SignInTerms::OwnIds,
@@ -181,14 +169,15 @@ fn version_that_has_begun_is_folded_into_the_configuration() {
 }
 
 /// Each field: another value than the present one, how it is shown, and whether it can be cleared.
-const FIELDS: [(&str, &str, &str, bool); 24] = [
+const FIELDS: [(&str, &str, &str, bool); 25] = [
     ("assets.ECOPAY.cap", "50000", "50000", true),
     ("assets.ECOPAY.spendable", "false", "false", false),
     ("assets.REGIONAL#yama.transferable", "false", "false", false),
     ("card.bonus_rate", "0.020", "0.02", false),
     ("card.cap", "30000", "30000", false),
     ("card.pin_above", "0", "0", true),
-    ("cash_ceiling", "300000", "300000", true),
+    ("cash_bonus", "never", "never", false),
+    ("cash_ceiling", "300000", "300000", false),
     ("co2.kg_per_yen", "0.5", "0.5", false),
     ("co2.source", "another", "another", false),
     ("co2.version", "2027-04", "2027-04", false),
@@ -197,7 +186,7 @@ const FIELDS: [(&str, &str, &str, bool); 24] = [
     ("limits.customer.ECOPAY.pay_day", "0", "0", true),
     ("limits.suspend", "false", "false", false),
     ("points_rate", "0.05", "0.05", false),
-    ("refund_ceiling", "50000", "50000", true),
+    ("refund_ceiling", "50000", "50000", false),
     ("requests_per_second", "20", "20", true),
     ("settlement.fee_rate", "0.04", "0.04", false),
     ("settlement.registration_number", "T1234567890123", "T1234567890123", true),
@@ -254,6 +243,9 @@ fn invalid_fields_are_named_all_of_them() {
         ("card.cap", "0"),
         ("card.cap", "1.5"),
         ("card.pin_above", "-1"),
+        ("cash_bonus", "always"),
+        ("refund_ceiling", "-1"),
+        ("cash_ceiling", "1.5"),
         ("assets.JCREDIT.cap", "1"),
         ("assets.REGIONAL#yama.cap", "1.234"),
         ("assets.ECOPAY.spendable", "yes"),

@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
-    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -67,10 +67,8 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         settlement: None,
         settlement_schedule: None,
         records: RecordVersion::NEWEST,
-        cash: CashTerms::Clearing,
-        rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
-        ceilings: CeilingTerms::default(),
+        ceilings: CeilingTerms::zero(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

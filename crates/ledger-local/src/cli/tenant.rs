@@ -5,8 +5,7 @@ use crate::member_args;
 use crate::recover_command::RecoverCommand;
 use crate::staff_command::StaffCommand;
 use crate::tenant_command::{
-    ApprovalsCommand, CardPinCommand, CashBonusCommand, CashCommand, LimitsCommand, OpenCommand, RecordsCommand,
-    ReindexCommand, RoomsCommand, ShardsCommand,
+    ApprovalsCommand, CardPinCommand, LimitsCommand, OpenCommand, RecordsCommand, ReindexCommand, ShardsCommand,
 };
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -92,42 +91,6 @@ pub enum TenantSub {
         /// Read units of the table per second.
         #[arg(long, value_name = "UNITS", default_value_t = 1000)]
         units_per_second: u32,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Make merchants owe the cash that their terminals take: for example `tenant cash aoba --table ledger`. It is never
-    /// taken back. Waits until every function uses it.
-    Cash {
-        /// Slug of the tenant.
-        slug: String,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Let refunds take from merchants' refund rooms, and settlements return rooms: for example `tenant rooms aoba --table
-    /// ledger`. Set the merchants' refund ceilings first. It is never taken back. Waits until every function uses it.
-    Rooms {
-        /// Slug of the tenant.
-        slug: String,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Let cash that merchants owe earn the bonus of the card's terms once a settlement has covered it: for example `tenant
-    /// cash-bonus aoba --table ledger`. It is never taken back. Waits until every function uses it.
-    CashBonus {
-        /// Slug of the tenant.
-        slug: String,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -237,12 +200,6 @@ pub enum TenantCommand {
     Records(RecordsCommand),
     /// Add a tenant's records to lists and searches.
     Reindex(ReindexCommand),
-    /// Make a tenant's merchants owe cash.
-    Cash(CashCommand),
-    /// Let a tenant's refunds take from rooms.
-    Rooms(RoomsCommand),
-    /// Let a tenant's cash earn a bonus.
-    CashBonus(CashBonusCommand),
     /// Set which payments of a tenant's cards need the PIN.
     CardPin(CardPinCommand),
     /// Require approvals of a tenant's staff.
@@ -284,13 +241,6 @@ impl TenantSub {
                     table,
                     endpoint_url,
                 })
-            }
-            Self::Cash { slug, table, endpoint_url } => TenantCommand::Cash(CashCommand { slug, table, endpoint_url }),
-            Self::Rooms { slug, table, endpoint_url } => {
-                TenantCommand::Rooms(RoomsCommand { slug, table, endpoint_url })
-            }
-            Self::CashBonus { slug, table, endpoint_url } => {
-                TenantCommand::CashBonus(CashBonusCommand { slug, table, endpoint_url })
             }
             Self::CardPin { slug, above, table, endpoint_url } => {
                 TenantCommand::CardPin(CardPinCommand { slug, above, table, endpoint_url })

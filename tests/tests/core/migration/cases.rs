@@ -52,6 +52,7 @@ impl Case {
         let unknown = Map::new();
         let legacy = legacy::Legacy { customer: who, record, metrics, history: Vec::new(), unknown: unknown.clone() };
         let mut world = World::new(Model::new(), 2);
+        world.begin_refund_room(&scene);
         world.config = 1;
         world.environments = vec![1, 0];
         legacy.items().iter().for_each(|item| world.store.put(wire::item_from_json(item)));

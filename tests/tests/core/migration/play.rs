@@ -64,6 +64,7 @@ impl<S: Store> Play<S> {
     pub(crate) fn new(store: S, mut scene: Scene, model: Legacy, seed: u64, kinds: Kinds) -> Self {
         let mut dice = Dice::new(seed);
         let mut world = World::new(store, ENVIRONMENTS);
+        world.begin_refund_room(&scene);
         for number in PEOPLE {
             let id = customer(number);
             let mut person = Person { id, is_legacy: false, unknown: serde_json::Map::new(), history: 0 };

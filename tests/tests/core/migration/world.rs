@@ -4,18 +4,20 @@
 
 use crate::migration::checks;
 use crate::migration::fault;
-use crate::migration::ops::Request;
+use crate::migration::ops::{self, Request};
 use crate::migration::scene::{Broken, Scene, Seen, Store, broken};
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::ids::CustomerId;
-use ledger_core::keys::Key;
+use ledger_core::keys::{Key, Partition};
 use ledger_core::migration::{
     Adoption, Cancelled, Concern, Contraction, Copying, Layout, LegacyItem, Migration, Stale, adopt, contract, copy,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Rejection, Transaction, Verdict};
 use ledger_tests::model::{Act, Model};
+use ledger_tests::wire;
+use serde_json::json;
 
 /// The tables, and the tasks that run on them.
 #[derive(Clone, Debug, PartialEq, Hash)]
@@ -100,6 +102,15 @@ impl<S: Store> World<S> {
     pub(crate) fn new(store: S, environments: usize) -> Self {
         let environments = vec![0; environments];
         Self { store, expected: Model::new(), config: 0, environments, tasks: Vec::new() }
+    }
+
+    /// Writes the merchant's refund room, as its opening would: more than any history refunds.
+    pub(crate) fn begin_refund_room(&mut self, scene: &Scene) {
+        let key = Partition::merchant(&scene.tenant, ops::merchant().id).refund_room();
+        let n = json!({ "N": "1000000000" });
+        let room = json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "ceiling": n, "room": n });
+        self.store.put_raw(&room);
+        self.expected.put(wire::item_from_json(&room));
     }
 
     /// Begins a job in an environment.

@@ -68,6 +68,7 @@ impl Shop {
             }));
             opening.insert(asset.to_string(), Decimal::from(units));
         }
+        begin_refund_room(&table);
         let profile = Partition::customer(&tenant(), customer(0xa)).profile();
         table.put(&json!({ "uuid": { "S": profile.pk() }, "type": { "S": profile.sk() } }));
         let issued = payments::code::plan(&tenant(), customer(0xa), None, &cx(1)).unwrap();

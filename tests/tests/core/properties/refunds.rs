@@ -33,7 +33,9 @@ struct Shop {
 
 impl Shop {
     fn new(terms: &TenantTerms) -> Self {
-        Self { table: Table::new(), terms: terms.clone(), beside: BTreeMap::new(), requests: 1 }
+        let table = Table::new();
+        begin_refund_room(&table);
+        Self { table, terms: terms.clone(), beside: BTreeMap::new(), requests: 1 }
     }
 
     /// Sets a balance past the ledger, as other operations would.

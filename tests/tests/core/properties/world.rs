@@ -6,21 +6,22 @@ use ledger_core::ids::{
     Actor, AuditId, CardId, CustomerId, MerchantId, Principal, StaffId, Tenant, TerminalId, TransactionId,
 };
 use ledger_core::journal::expand;
-use ledger_core::keys::Shards;
+use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
-    MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, MerchantTerms,
+    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
 use ledger_tests::declared::declared;
-use ledger_tests::engine::Contents;
+use ledger_tests::engine::{Contents, Table};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
+use serde_json::json;
 use uuid::Uuid;
 
 pub(crate) fn now() -> Timestamp {
@@ -54,6 +55,16 @@ pub(crate) fn merchant() -> MerchantTerms {
 
 pub(crate) fn yen(units: u64) -> Amount {
     Amount::parse(&AssetSpec::ECOPAY, &units.to_string()).unwrap()
+}
+
+/// What the merchant may refund, in yen: more than any case refunds.
+const REFUND_CEILING: u64 = 1_000_000_000;
+
+/// Writes the merchant's refund room, as its opening would.
+pub(crate) fn begin_refund_room(table: &Table) {
+    let key = Partition::merchant(&tenant(), merchant().id).refund_room();
+    let n = json!({ "N": REFUND_CEILING.to_string() });
+    table.put(&json!({ "uuid": { "S": key.pk() }, "type": { "S": key.sk() }, "ceiling": n, "room": n }));
 }
 
 pub(crate) fn points(units: u64) -> Amount {
@@ -97,13 +108,8 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 settlement: None,
                 settlement_schedule: None,
                 records,
-                cash: match records {
-                    RecordVersion::V5 | RecordVersion::V6 | RecordVersion::V7 => CashTerms::OwedByMerchant,
-                    RecordVersion::V4 => CashTerms::Clearing,
-                },
-                rooms: RoomTerms::ByHand,
                 cash_bonus: CashBonusTerms::Never,
-                ceilings: CeilingTerms::default(),
+                ceilings: CeilingTerms { refund: yen(REFUND_CEILING).as_balance(), ..CeilingTerms::zero() },
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
                 sign_ins: SignInTerms::OwnIds,

@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, KeyPhase,
-    RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -105,10 +105,8 @@ impl Handler {
                 settlement: None,
                 settlement_schedule: None,
                 records: RecordVersion::NEWEST,
-                cash: CashTerms::Clearing,
-                rooms: RoomTerms::ByHand,
                 cash_bonus: CashBonusTerms::Never,
-                ceilings: CeilingTerms::default(),
+                ceilings: CeilingTerms::zero(),
                 staff: StaffSource::Tokens,
                 approvals: ApprovalTerms::NotRequired,
                 sign_ins: SignInTerms::OwnIds,

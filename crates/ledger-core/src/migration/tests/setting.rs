@@ -18,6 +18,9 @@ fn config(stored: Value) -> Item {
         (attr::UPDATED_AT, s("then")),
         ("due_shards", n("1")),
         ("records", n("4")),
+        ("cash_bonus", s("never")),
+        ("refund_ceiling", n("0")),
+        ("cash_ceiling", n("0")),
         ("migration", stored),
     ])
 }

@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CashTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
-    MerchantTerms, RecordVersion, RoomTerms, SignInTerms, SpentPoints, StaffSource, TermsVersion,
+    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
+    MerchantTerms, RecordVersion, SignInTerms, SpentPoints, StaffSource, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -46,10 +46,8 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         settlement: None,
         settlement_schedule: None,
         records: RecordVersion::NEWEST,
-        cash: CashTerms::Clearing,
-        rooms: RoomTerms::ByHand,
         cash_bonus: CashBonusTerms::Never,
-        ceilings: CeilingTerms::default(),
+        ceilings: CeilingTerms::zero(),
         staff: StaffSource::Tokens,
         approvals: ApprovalTerms::NotRequired,
         sign_ins: SignInTerms::OwnIds,

@@ -16,7 +16,7 @@ use crate::transaction::REFUND_ROOM;
 /// A merchant's refund room. The ceiling is the sum of the room and of what is outstanding.
 pub(super) fn room(at: &StoredItem<'_>) -> Observations {
     let merchant = MerchantId::parse(at.id).map_err(|_| ItemError::invalid(attr::PK))?;
-    let room = RefundRoom::read(Some(at.item))?;
+    let room = RefundRoom::read(at.item)?;
     let value = |sum: &Balance| Num(sum.value());
     let outstanding = value(&room.outstanding);
     let sum = value(&room.room).plus(outstanding);
