@@ -66,6 +66,11 @@ impl DemoMember {
 }
 
 impl Demo {
+    /// The tenant's first owners.
+    pub fn founders(&self) -> Vec<&DemoMember> {
+        self.members.iter().filter(|member| member.merchant_id.is_none() && member.role == "owner").collect()
+    }
+
     /// The demo data's ids.
     pub fn fixed() -> Self {
         let ids = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();

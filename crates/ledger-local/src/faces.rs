@@ -31,6 +31,7 @@ use ledger_runtime::psp::{Stripe, StripeError};
 use ledger_runtime::readback::MetricSource;
 use ledger_runtime::routing;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Builds a function's routes from its state and the metrics that it reads back.
 pub type Face = fn(&App, &Arc<dyn MetricSource>) -> Routes;
@@ -55,6 +56,10 @@ pub struct Mounted {
     /// Routes that no deployed function has.
     pub beside: Router,
 }
+
+/// How long before the first start the demo was opened: its merchants are paid at once, to destinations that have waited
+/// out the time after a change (`DESTINATION_COOLING_OFF`).
+const OPENED_BEFORE: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
 /// Why the functions could not be mounted.
 #[derive(Debug, thiserror::Error)]
@@ -85,18 +90,37 @@ pub async fn assemble(backend: Backend) -> Result<(Mounted, Workers), MountError
     let backend = Backend { dynamodb: worker_failures::named_calls(&backend.dynamodb), ..backend };
     let (app, counting) = app(&backend)?;
     let metrics: Arc<dyn MetricSource> = Arc::new(counting);
+    let (faces, declarations) = served(&app, &metrics);
     let demo = Demo::fixed();
-    seed::seed(app.ledger(), &demo, backend.terminal_file.as_deref()).await?;
+    seeded(&backend).await?;
     let mut tenants = vec![demo.tenant.clone()];
-    if let Some(legacy) = backend.legacy {
-        seed::legacy(app.ledger(), &demo, legacy, (&backend.dynamodb, &backend.table)).await?;
-        tenants.push(legacy::TENANT.to_owned());
-    }
+    tenants.extend(backend.legacy.map(|_| legacy::TENANT.to_owned()));
     let tenants = tenants.iter().filter_map(|tenant| Tenant::parse(tenant).ok()).collect();
     let workers = Workers::new(&app, &backend, tenants);
-    let (router, declarations) = routes(&app, &metrics).into_parts();
     let beside = settlement::dev_router(workers.settler(), backend.kyc);
-    Ok((Mounted { faces: routing::finish(router, app), declarations, demo, beside }, workers))
+    Ok((Mounted { faces, declarations, demo, beside }, workers))
+}
+
+/// Opens the demo tenants, as of [`OPENED_BEFORE`], and writes their data.
+///
+/// # Errors
+/// As [`mount`].
+pub async fn seeded(backend: &Backend) -> Result<(), MountError> {
+    let (app, counting) = app(&Backend { clock: earlier(&backend.clock), ..backend.clone() })?;
+    let metrics: Arc<dyn MetricSource> = Arc::new(counting);
+    let (faces, _) = served(&app, &metrics);
+    let (seeding, demo) = ((app.ledger(), &faces), Demo::fixed());
+    seed::seed(seeding, &demo, backend.terminal_file.as_deref()).await?;
+    if let Some(legacy) = backend.legacy {
+        seed::legacy(seeding, &demo, legacy, (&backend.dynamodb, &backend.table)).await?;
+    }
+    Ok(())
+}
+
+/// The clock of the demo's opening.
+fn earlier(clock: &Clock) -> Clock {
+    let clock = clock.clone();
+    Clock::from_fn(move || clock.now().minus(OPENED_BEFORE))
 }
 
 /// The functions' state over a store, with counts that can be read back from memory.
@@ -119,6 +143,12 @@ fn without_stripe(backend: &Backend) -> (App, Counting) {
     let ledger = Ledger::new(dynamo, clock, entropy, metrics).with_marker_keys(backend.marker_keys.clone());
     let app = App::new(ledger, config).with_pin_keys(backend.pin_keys.clone());
     (app.with_files(Arc::new(backend.downloads.clone())), counting)
+}
+
+/// The routes of all functions, ready for requests, and their declarations.
+pub fn served(app: &App, metrics: &Arc<dyn MetricSource>) -> (Router, Declarations) {
+    let (router, declarations) = routes(app, metrics).into_parts();
+    (routing::finish(router, app.clone()), declarations)
 }
 
 /// The routes of all functions.

@@ -154,7 +154,7 @@ mod tests {
     use crate::{seed, table};
     use ledger_core::keys;
     use ledger_core::migration;
-    use ledger_core::terms::{StaffSource, TenantTerms};
+    use ledger_core::terms::{ApprovalTerms, StaffSource, TenantTerms};
 
     #[tokio::test]
     async fn records_decide_once_two_owners_and_deciders_have_them() {
@@ -163,7 +163,9 @@ mod tests {
         table::ensure(&table::client(&url).await, &url, "ledger").await.unwrap();
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
         let tenant = Tenant::parse("aoba").unwrap();
-        let opened = migration::open_tenant(&tenant, &seed::terms().unwrap(), None, ledger.clock().now()).unwrap();
+        let (staff, approvals) = (StaffSource::Tokens, ApprovalTerms::NotRequired);
+        let terms = TenantTerms { staff, approvals, ..seed::terms().unwrap() };
+        let opened = migration::open_tenant(&tenant, &terms, None, ledger.clock().now()).unwrap();
         ledger.apply(&tenant, Operation::TenantConfigure, &opened).await.unwrap();
         let run = async |members: &[(&str, &str, &str)], enforce: bool| {
             let member = |(last, name, roles): &(&str, &str, &str)| {

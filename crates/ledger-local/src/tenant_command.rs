@@ -23,7 +23,7 @@ use ledger_core::migration::{self, Model, Phase};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{self, Founder, Founders, FoundersError};
 use ledger_core::tenants;
-use ledger_core::terms::{ApprovalTerms, GrantLimits, RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::RecordVersion;
 use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::problem::Problem;
@@ -172,8 +172,6 @@ pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
-    let approvals = ApprovalTerms::Required(GrantLimits::default());
-    let terms = TenantTerms { staff: StaffSource::Records, approvals, ..terms };
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
@@ -250,6 +248,7 @@ mod tests {
     use crate::testing::TempDir;
     use crate::{member_args, seed, table};
     use ledger_core::keys;
+    use ledger_core::terms::TenantTerms;
     use ledger_runtime::clock::Clock;
     use ledger_runtime::dynamo::Dynamo;
     use ledger_runtime::entropy::Entropy;
@@ -281,14 +280,12 @@ mod tests {
         assert_eq!(open(&command("aoba", file.clone())).await.unwrap(), "aoba is open in ledger");
         let dynamo = Dynamo::from_client(client, "ledger", Entropy::system());
         let item = dynamo.get(&keys::config(&Tenant::parse("aoba").unwrap())).await.unwrap().unwrap();
-        let approvals = ApprovalTerms::Required(GrantLimits::default());
-        let opened = TenantTerms { staff: StaffSource::Records, approvals, ..terms.clone() };
-        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened);
-        assert_eq!(opened.records, RecordVersion::NEWEST);
+        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), terms);
+        assert_eq!(terms.records, RecordVersion::NEWEST);
         let legacy = OpenCommand { legacy: Some(Model::HalfWay), ..command("moriya", file.clone()) };
         let _ = open(&legacy).await.unwrap();
         let item = dynamo.get(&keys::config(&Tenant::parse("moriya").unwrap())).await.unwrap().unwrap();
-        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), opened, "as every other tenant");
+        assert_eq!(TenantTerms::read(&item, Clock::system().now()).unwrap(), terms, "as every other tenant");
 
         let mut changed = terms;
         changed.topup = None;

@@ -62,7 +62,7 @@ pub async fn send(command: &SendCommand) -> Result<(String, bool), TerminalError
     Ok((shown(&request, &answer), answer.status < 400))
 }
 
-/// Enrols a terminal of the local stack's demo: gets a code as an operator, sends the public key as the terminal, and
+/// Enrols a terminal of the local stack's demo: gets a code as two operators, sends the public key as the terminal, and
 /// saves the credential.
 ///
 /// # Errors
@@ -72,12 +72,15 @@ pub async fn enrol(command: &EnrolCommand) -> Result<String, TerminalError> {
     let demo = steps.call("the demo's ids", Method::GET, "/dev/demo", None, None).await?;
     let tenant = text(&demo, "/tenant");
     let terminal = command.terminal.clone().unwrap_or_else(|| text(&demo, "/terminals/0"));
-    let grant = json!({"tenant": tenant, "face": "admin", "sub": text(&demo, "/staff/0"), "roles": ["admin"]});
-    let token = steps.call("an operator's token", Method::POST, "/dev/token", None, Some(grant)).await?;
+    let [first, second] = [steps.token(&demo, "/staff/0").await?, steps.token(&demo, "/staff/1").await?];
 
     let path = format!("/v1/admin/terminals/{terminal}/enrolment");
-    let bearer = text(&token, "/token");
-    let enrolment = steps.call("an enrolment code", Method::POST, &path, Some(&bearer), Some(json!({}))).await?;
+    let code = || steps.call("an enrolment code", Method::POST, &path, Some(&first), Some(json!({})));
+    let requested = code().await?;
+    let approval = format!("/v1/admin/approvals/{}/approve", text(&requested, "/approval_id"));
+    steps.call("the approval", Method::POST, &approval, Some(&second), Some(json!({}))).await?;
+    // The code is shown to the person who requested it.
+    let enrolment = code().await?;
     let (private_key, public_key) = Credential::key_pair()?;
     let body = json!({"code": text(&enrolment, "/code"), "public_key": public_key});
     let enrolled = steps.call("the enrolment", Method::POST, "/v1/terminal/enrolments", None, Some(body)).await?;
@@ -103,6 +106,13 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
+    /// A token of one of the demo's operators.
+    async fn token(&self, demo: &Value, person: &str) -> Result<String, TerminalError> {
+        let grant = json!({"tenant": text(demo, "/tenant"), "face": "admin", "sub": text(demo, person)});
+        let token = self.call("an operator's token", Method::POST, "/dev/token", None, Some(grant)).await?;
+        Ok(text(&token, "/token"))
+    }
+
     async fn call(
         &self,
         what: &'static str,

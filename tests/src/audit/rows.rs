@@ -4,7 +4,9 @@ use super::markers::is_in_flight;
 use super::{Audit, Sums, full};
 use crate::engine::PrimaryKey;
 use ledger_core::dynamo::{Item, Value};
+use ledger_core::keys::attr;
 use ledger_core::unclaimed::is_closed_wallet;
+use ledger_local::clock;
 use rust_decimal::Decimal;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -99,7 +101,11 @@ impl Books {
     #[must_use]
     pub fn changes_since(&self, before: &Self) -> BTreeMap<(&'static str, String), usize> {
         let mut changes = BTreeMap::new();
-        for key in before.rows.keys().filter(|key| !self.rows.contains_key(*key)) {
+        // The store removes what has expired at a time of its own.
+        let now = Decimal::from(clock::epoch_s());
+        let is_expired = |row: &Item| row.contains_key(attr::TTL) && number(row, attr::TTL) <= now;
+        let lasting = before.rows.iter().filter(|(_, row)| !is_expired(row)).map(|(key, _)| key);
+        for key in lasting.filter(|key| !self.rows.contains_key(*key)) {
             let is_closed = self.row(&key.0, "PROFILE").is_some_and(is_closed_wallet);
             assert!(is_closed && key.1.starts_with("BALANCE#"), "a row is missing: {key:?}");
             *changes.entry(("removed", kind(key))).or_default() += 1;

@@ -12,7 +12,6 @@ use ledger_local::backend::Backend;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, MountError, Mounted};
 use ledger_local::marker_keys;
-use ledger_local::seed;
 use ledger_local::stack::{Stack, StackConfig, Store};
 use ledger_runtime::app::App;
 use ledger_runtime::clock::Clock;
@@ -154,7 +153,7 @@ impl Host {
     #[must_use]
     pub fn fresh() -> Arc<Self> {
         Arc::new(Self::start(|backend| async {
-            seed::seed(faces::app(&backend)?.0.ledger(), &Demo::fixed(), None).await?;
+            faces::seeded(&backend).await?;
             Ok(mounted(faces::app(&gated(backend).await)?))
         }))
     }

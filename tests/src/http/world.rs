@@ -67,14 +67,15 @@ pub(super) enum Tokens {
     Dev,
 }
 
-/// The terms of a test's tenant: the demo's, with approvals as `tenant open` requires them, changed. Of terms with earlier
-/// records, before the change, the staff is that of tokens.
+/// The terms of a test's tenant: the demo's, changed. Of terms with earlier records, before the change, the staff is that of
+/// tokens.
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
-    approvals::required(&mut terms);
     change(&mut terms);
     if terms.records != RecordVersion::NEWEST {
-        terms = TenantTerms { records: RecordVersion::V5, ..seed::terms().expect("the demo's terms") };
+        let (staff, approvals) = (StaffSource::Tokens, ApprovalTerms::NotRequired);
+        let demo = seed::terms().expect("the demo's terms");
+        terms = TenantTerms { records: RecordVersion::V5, staff, approvals, ..demo };
         change(&mut terms);
     }
     terms
@@ -163,7 +164,7 @@ impl World {
             operator: one,
             second: two,
             has_staff_records: matches!(tokens, Tokens::Dev),
-            approves: false,
+            approves: matches!(tokens, Tokens::Dev),
             tokens,
             dynamodb,
             table: table.to_owned(),
@@ -238,6 +239,11 @@ impl World {
         }
         let id = self.make("/v1/admin/merchants", &json!({"name": "Aoba Coffee"}), "/merchant_id").await;
         Merchant { who: self.token("merchant", &new_id(), Some(&id)).await, id }
+    }
+
+    /// The demo's merchant with this id, whose owner is the operator's first owner.
+    pub async fn demo_merchant(&self, id: &str) -> Merchant {
+        Merchant { who: self.token("merchant", &self.operator.id, Some(id)).await, id: id.to_owned() }
     }
 
     /// Issues a card, with or without an owner, and loads it.

@@ -104,7 +104,7 @@ mod tests {
         let ledger = ledger("ledger", Some(&url)).await.unwrap();
         for (slug, staff) in [("aoba", StaffSource::Records), ("tokens", StaffSource::Tokens)] {
             let tenant = Tenant::parse(slug).unwrap();
-            let terms = TenantTerms { staff, ..seed::terms().unwrap() };
+            let terms = TenantTerms { staff, approvals: ApprovalTerms::NotRequired, ..seed::terms().unwrap() };
             let opened = migration::open_tenant(&tenant, &terms, None, ledger.clock().now()).unwrap();
             ledger.apply(&tenant, Operation::TenantConfigure, &opened).await.unwrap();
         }

@@ -12,7 +12,7 @@ use ledger_core::money::Rate;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::staff::{Founder, Founders, with_founders};
-use ledger_core::terms::{ApprovalTerms, GrantLimits, RegistrationNumber, SettlementTerms, StaffSource, TenantTerms};
+use ledger_core::terms::{RegistrationNumber, SettlementTerms, TenantTerms};
 use ledger_runtime::problem::Problem;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -205,8 +205,6 @@ fn terms() -> Result<TenantTerms, YearError> {
     Ok(TenantTerms {
         // One process does the due work, so more partitions of it would only be more queries.
         due_shards: Shards::ONE,
-        staff: StaffSource::Records,
-        approvals: ApprovalTerms::Required(GrantLimits::default()),
         card_bonus_rate: Rate::parse("0.01").map_err(YearError::failed)?,
         settlement: Some(SettlementTerms { registration, ..settlement }),
         settlement_schedule: Some("monthly:month_end bank_days:3".parse().map_err(YearError::failed)?),

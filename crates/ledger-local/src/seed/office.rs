@@ -1,0 +1,166 @@
+//! The API as people call it, inside of the process: each request says who sends it, as the gateway does for a verified
+//! token.
+
+use super::{SeedError, failed};
+use axum::Router;
+use axum::body::Body;
+use http::{Method, Request, header};
+use ledger_core::ids::Tenant;
+use ledger_core::time::Timestamp;
+use ledger_runtime::execute::Ledger;
+use ledger_runtime::gateway::{GatewayContext, TokenClaims};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tower::ServiceExt;
+
+/// The largest answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 1024 * 1024;
+/// The codes that tell that an earlier start did the same: its key has expired, or what it made stands.
+const DONE_BEFORE: [&str; 2] = ["idempotency_key_expired", "already_exists"];
+
+/// A staff member who sends requests.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Person<'a> {
+    id: &'a str,
+    merchant: Option<&'a str>,
+}
+
+/// Sends the requests of a tenant's staff.
+pub(super) struct Office<'a> {
+    pub(super) faces: &'a Router,
+    pub(super) tenant: &'a Tenant,
+    /// When the tenant was opened. Keys are of that time: once they have expired, a command is not executed again.
+    pub(super) opened_at: Timestamp,
+    /// The first requests commands, the second approves them.
+    pub(super) founders: [Person<'a>; 2],
+}
+
+impl<'a> Person<'a> {
+    /// A member of the operator's staff.
+    pub(super) fn operator(id: &'a str) -> Self {
+        Self { id, merchant: None }
+    }
+
+    /// A member of a merchant's staff.
+    pub(super) fn of_merchant(id: &'a str, merchant: &'a str) -> Self {
+        Self { id, merchant: Some(merchant) }
+    }
+}
+
+impl Office<'_> {
+    /// Sends a command of the first founder, which the second one approves if two people are needed. Repeating it changes
+    /// nothing.
+    pub(super) async fn operate(&self, path: &str, body: &Value) -> Result<(), SeedError> {
+        self.operate_by(Method::POST, path, body).await
+    }
+
+    /// The same with another method.
+    pub(super) async fn operate_by(&self, method: Method, path: &str, body: &Value) -> Result<(), SeedError> {
+        let [first, second] = &self.founders;
+        let asked = self.command(method, first, path, body).await?;
+        match asked.as_ref().and_then(approval) {
+            Some(path) => self.send(second, &path, &json!({})).await.map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Sends a command and returns its answer; `None` if an earlier start did the same and the answer is not stored.
+    pub(super) async fn send(&self, by: &Person<'_>, path: &str, body: &Value) -> Result<Option<Value>, SeedError> {
+        self.command(Method::POST, by, path, body).await
+    }
+
+    async fn command(
+        &self,
+        method: Method,
+        by: &Person<'_>,
+        path: &str,
+        body: &Value,
+    ) -> Result<Option<Value>, SeedError> {
+        let key = self.key(&format!("{}\n{path}\n{body}", by.id))?;
+        match self.call(method, Some(by), path, Some((Some(key), body))).await? {
+            Ok(answer) => Ok(Some(answer)),
+            Err(problem) if text(&problem, "code").is_some_and(|code| DONE_BEFORE.contains(&code)) => Ok(None),
+            Err(problem) => Err(refused(path, &problem)),
+        }
+    }
+
+    /// A one-time enrolment code, which only the answer to its request shows. The approval lets it be asked for.
+    pub(super) async fn code(&self, ledger: &Ledger, path: &str) -> Result<String, SeedError> {
+        let [first, second] = &self.founders;
+        for _ in 0..2 {
+            let key = ledger.context(ledger.clock().now()).map_err(failed)?.resource_id.to_string();
+            let asked = self.call(Method::POST, Some(first), path, Some((Some(key), &json!({})))).await?;
+            let asked = asked.map_err(|problem| refused(path, &problem))?;
+            if let Some(code) = text(&asked, "code") {
+                return Ok(code.to_owned());
+            }
+            let approval = approval(&asked).ok_or_else(|| failed("neither a code nor a request for approval"))?;
+            self.send(second, &approval, &json!({})).await?;
+        }
+        Err(failed("the approved request gives no code"))
+    }
+
+    /// Sends a request that needs no token.
+    pub(super) async fn anyone(&self, path: &str, body: &Value) -> Result<Value, SeedError> {
+        self.call(Method::POST, None, path, Some((None, body))).await?.map_err(|problem| refused(path, &problem))
+    }
+
+    /// Reads.
+    pub(super) async fn get(&self, by: &Person<'_>, path: &str) -> Result<Value, SeedError> {
+        self.call(Method::GET, Some(by), path, None).await?.map_err(|problem| refused(path, &problem))
+    }
+
+    /// The answer's body: `Err` if it is a problem.
+    async fn call(
+        &self,
+        method: Method,
+        by: Option<&Person<'_>>,
+        path: &str,
+        command: Option<(Option<String>, &Value)>,
+    ) -> Result<Result<Value, Value>, SeedError> {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some((key, _)) = &command {
+            request = request.header(header::CONTENT_TYPE, "application/json");
+            if let Some(key) = key {
+                request = request.header("idempotency-key", key);
+            }
+        }
+        let body = command.map_or_else(Body::empty, |(_, body)| Body::from(body.to_string()));
+        let mut request = request.body(body).map_err(failed)?;
+        let claims = by.map(|by| self.claims(by));
+        request.extensions_mut().insert(GatewayContext { claims, ..GatewayContext::default() });
+        let Ok(response) = self.faces.clone().oneshot(request).await;
+        let is_success = response.status().is_success();
+        let body = axum::body::to_bytes(response.into_body(), ANSWER_BYTES_MAX).await.map_err(failed)?;
+        let body = serde_json::from_slice(&body).map_err(failed)?;
+        Ok(if is_success { Ok(body) } else { Err(body) })
+    }
+
+    fn claims(&self, by: &Person<'_>) -> TokenClaims {
+        let face = if by.merchant.is_some() { "merchant" } else { "admin" };
+        let named = [("tenant", self.tenant.as_str()), ("sub", by.id), ("face", face)];
+        let merchant = by.merchant.map(|merchant| ("merchant_id", merchant));
+        named.into_iter().chain(merchant).map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
+    /// The idempotency key of a command: a UUIDv7 of the tenant's opening, the same in each start.
+    fn key(&self, command: &str) -> Result<String, SeedError> {
+        let [a, b, c, d, e, f, g, h, i, j, ..]: [u8; 32] = Sha256::digest(command).into();
+        let millis = u64::try_from(self.opened_at.millis()).map_err(failed)?;
+        let bytes = [a, b, c, d, e, f, g, h, i, j];
+        Ok(uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid().to_string())
+    }
+}
+
+/// The path that approves a stored command; `None` if the command was executed.
+fn approval(answer: &Value) -> Option<String> {
+    text(answer, "approval_id").map(|id| format!("/v1/admin/approvals/{id}/approve"))
+}
+
+fn text<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {
+    answer.get(name).and_then(Value::as_str)
+}
+
+fn refused(path: &str, problem: &Value) -> SeedError {
+    failed(format!("{path} was refused: {problem}"))
+}
