@@ -8,8 +8,8 @@ use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::migration::{Concern, Layout, Migration, Model, Phase};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate, RegionalKey};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use serde_json::{Map, Value as Json, json};
@@ -74,8 +74,7 @@ pub fn terms() -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms { refund: yen("100000").as_balance(), cash: yen("1000000").as_balance() },
-        staff: StaffSource::Tokens,
-        approvals: ApprovalTerms::NotRequired,
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     }
 }

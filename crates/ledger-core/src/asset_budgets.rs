@@ -12,7 +12,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem};
+use crate::transaction::{Clause, Draft, Role, TransactItem};
 
 const ASSET: &str = "asset";
 const BUDGET: &str = "budget";
@@ -28,15 +28,6 @@ pub struct AssetBudget {
     pub issued: Balance,
     /// What may still be issued.
     pub remaining: Balance,
-}
-
-/// What a response says about a budget that was set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AssetBudgetReceipt {
-    /// The budget.
-    pub budget: Amount,
-    /// When it was set.
-    pub at: Timestamp,
 }
 
 impl AssetBudget {
@@ -79,7 +70,7 @@ pub fn plan_budget(
     terms: &TenantTerms,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
-) -> Result<Planned<AssetBudgetReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let asset = budget.asset();
     if !terms.asset(asset).is_some_and(|terms| terms.budgeted) {
         return Err(PlanRefusal::Invalid { field: "asset", why: "has no budget: it was added without one" });
@@ -106,8 +97,5 @@ pub fn plan_budget(
         TransactItem::update(Role::Budget, keys::asset_budget(tenant, asset), update, clauses),
         act.with(BUDGET, budget.text()).record(tenant, cx),
     ];
-    Ok(Planned {
-        draft: Draft { entry: None, items },
-        receipt: AssetBudgetReceipt { budget: budget.clone(), at: cx.now },
-    })
+    Ok(Draft { entry: None, items })
 }

@@ -11,8 +11,7 @@ use crate::money::Amount;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::Context;
-use crate::time::Timestamp;
-use crate::transaction::{Draft, Planned, Role, TransactItem};
+use crate::transaction::{Draft, Role, TransactItem};
 
 /// A collection.
 #[derive(Clone, Debug)]
@@ -29,24 +28,11 @@ pub struct CashCollection<'a> {
     pub reason: &'a FreeText,
 }
 
-/// What a response says about a collection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CashCollectionReceipt {
-    /// Its id.
-    pub id: CashCollectionId,
-    /// The counter.
-    pub terminal: TerminalId,
-    /// The amount, in yen.
-    pub amount: Amount,
-    /// When it was recorded.
-    pub created_at: Timestamp,
-}
-
 /// Builds the collection's transaction: the counter has less outstanding, the operator's rooms get the room, and there is a
 /// record of it. Fails with `CashNotOutstanding` if the counter has less outstanding, and with `WrongState` if the
 /// terminal is a till.
 #[must_use]
-pub fn plan(command: &CashCollection<'_>, cx: &Context) -> Planned<CashCollectionReceipt> {
+pub fn plan(command: &CashCollection<'_>, cx: &Context) -> Draft {
     let CashCollection { tenant, actor, terminal, amount, reason } = command;
     let id = CashCollectionId::new(cx.resource_id);
     let record = Item::from([
@@ -68,6 +54,5 @@ pub fn plan(command: &CashCollection<'_>, cx: &Context) -> Planned<CashCollectio
         ),
         act.with("collection_id", id).with("amount", amount.text()).record(tenant, cx),
     ];
-    let receipt = CashCollectionReceipt { id, terminal: *terminal, amount: (*amount).clone(), created_at: cx.now };
-    Planned { draft: Draft { entry: None, items }, receipt }
+    Draft { entry: None, items }
 }

@@ -6,7 +6,7 @@ use crate::account::{Account, Posting, TenantAccount};
 use crate::audit::Act;
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
-use crate::ids::{Actor, MerchantId, Tenant, TransactionId};
+use crate::ids::{Actor, MerchantId, Tenant};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Partition, attr};
 use crate::money::{Amount, Delta};
@@ -14,8 +14,7 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
-use crate::time::Timestamp;
-use crate::transaction::{CASH, CASH_IS_DEPOSITED, Draft, Entry, Planned, Role, TransactItem, exists};
+use crate::transaction::{CASH, CASH_IS_DEPOSITED, Draft, Entry, Role, TransactItem, exists};
 
 /// A deposit.
 #[derive(Clone, Debug)]
@@ -32,22 +31,9 @@ pub struct CashDeposit<'a> {
     pub reason: &'a FreeText,
 }
 
-/// What a response says about a deposit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CashDepositReceipt {
-    /// The journal entry.
-    pub transaction_id: TransactionId,
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// The amount, in yen.
-    pub amount: Amount,
-    /// When it was recorded.
-    pub created_at: Timestamp,
-}
-
 /// Builds the deposit's transaction: the journal entry, an audit record, and a check that the merchant exists.
 #[must_use]
-pub fn plan(command: &CashDeposit<'_>, terms: &TenantTerms, cx: &Context) -> Planned<CashDepositReceipt> {
+pub fn plan(command: &CashDeposit<'_>, terms: &TenantTerms, cx: &Context) -> Draft {
     let CashDeposit { tenant, actor, merchant, amount, reason } = command;
     let account = Account::Merchant(*merchant);
     let items = vec![
@@ -58,13 +44,7 @@ pub fn plan(command: &CashDeposit<'_>, terms: &TenantTerms, cx: &Context) -> Pla
             .record(tenant, cx),
     ];
     let entry = entry((*merchant, amount.credit()), reason, terms, cx);
-    let receipt = CashDepositReceipt {
-        transaction_id: cx.transaction_id,
-        merchant: *merchant,
-        amount: (*amount).clone(),
-        created_at: cx.now,
-    };
-    Planned { draft: Draft { entry: Some(entry), items }, receipt }
+    Draft { entry: Some(entry), items }
 }
 
 /// The reversal of a deposit.
@@ -80,21 +60,6 @@ pub struct CashDepositReversal<'a> {
     pub deposit: &'a JournalEntry,
     /// Why.
     pub reason: &'a FreeText,
-}
-
-/// What a response says about a deposit that was taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CashDepositReversalReceipt {
-    /// The journal entry.
-    pub transaction_id: TransactionId,
-    /// The entry of the deposit.
-    pub deposit: TransactionId,
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// The amount, in yen.
-    pub amount: Amount,
-    /// When it was taken back.
-    pub created_at: Timestamp,
 }
 
 /// The amount of a deposit of the merchant; `None` if the entry is no deposit.
@@ -114,7 +79,7 @@ pub fn plan_reversal(
     command: &CashDepositReversal<'_>,
     terms: &TenantTerms,
     cx: &Context,
-) -> Result<Planned<CashDepositReversalReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let CashDepositReversal { tenant, actor, merchant, deposit, reason } = command;
     let amount = amount_of(deposit, *merchant).ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
     let mark = Item::from([
@@ -131,14 +96,7 @@ pub fn plan_reversal(
     let mut entry = entry((*merchant, amount.debit()), reason, terms, cx);
     entry.details.insert("reverses".to_owned(), Value::s(deposit.id));
     entry.details.insert("reverses_operation".to_owned(), Value::s(Operation::CashDeposit));
-    let receipt = CashDepositReversalReceipt {
-        transaction_id: cx.transaction_id,
-        deposit: deposit.id,
-        merchant: *merchant,
-        amount,
-        created_at: cx.now,
-    };
-    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    Ok(Draft { entry: Some(entry), items })
 }
 
 /// The entry of what a deposit, or its reversal, changes in the merchant's balance.

@@ -47,17 +47,6 @@ pub enum RoomChange {
     Withdraw(Amount),
 }
 
-/// What a response says about a ceiling that was set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CeilingReceipt {
-    /// Whose terminals it bounds.
-    pub owner: TerminalOwner,
-    /// The ceiling, in yen.
-    pub ceiling: Amount,
-    /// When it was set.
-    pub at: Timestamp,
-}
-
 /// What a response says about a terminal's room that was changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoomReceipt {
@@ -150,7 +139,7 @@ pub fn plan_ceiling(
     ceiling: &Amount,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
-) -> Result<Planned<CeilingReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let partition = rooms_of(tenant, owner);
     let key = partition.cash_rooms();
     let mut items = Vec::new();
@@ -191,8 +180,7 @@ pub fn plan_ceiling(
     }
     let act = Act::new(actor, Operation::CashCeiling, subject).because(reason);
     items.push(act.with(CEILING, ceiling.text()).record(tenant, cx));
-    let receipt = CeilingReceipt { owner, ceiling: ceiling.clone(), at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }
 
 /// Allots room of the owner to its terminal, or withdraws unused room. Fails with `CashRoomExceeded` if less is

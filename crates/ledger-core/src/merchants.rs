@@ -257,26 +257,6 @@ pub(crate) fn notice(
     Notice::of(cx.audit_id, subject, cx.now).map(|notice| notice.store(tenant))
 }
 
-/// As [`plan_patch`], with a notice to the merchant if the destination is changed. Earlier releases wrote none.
-///
-/// # Errors
-/// As [`plan_patch`].
-pub fn plan_patch_with_notice(
-    tenant: &Tenant,
-    merchant: MerchantId,
-    change: MerchantChange<'_>,
-    records: RecordVersion,
-    (actor, reason): (Actor, Option<&FreeText>),
-    cx: &Context,
-) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
-    let changes_destination = change.destination.is_some();
-    let mut planned = plan_patch(tenant, merchant, change, records, (actor, reason), cx)?;
-    if changes_destination {
-        planned.draft.items.extend(notice(tenant, merchant, None, cx));
-    }
-    Ok(planned)
-}
-
 /// Records on the audit trail that payments to a merchant are above its limit of a day, once a day, and suspends the merchant
 /// if the tenant says so. Fails with `WrongState` if that was done for the day or a later one.
 ///

@@ -12,7 +12,7 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Role, TransactItem, exists};
 
 const CEILING: &str = "ceiling";
 
@@ -26,17 +26,6 @@ pub struct RefundRoom {
     pub room: Balance,
     /// What was refunded and no settlement has covered.
     pub outstanding: Balance,
-}
-
-/// What a response says about a merchant's refund ceiling that was set.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefundCeilingReceipt {
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// The ceiling, in yen.
-    pub ceiling: Amount,
-    /// When it was set.
-    pub at: Timestamp,
 }
 
 impl RefundRoom {
@@ -74,7 +63,7 @@ pub fn plan_ceiling(
     ceiling: &Amount,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
-) -> Result<Planned<RefundCeilingReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let partition = Partition::merchant(tenant, merchant);
     let as_read = Condition::compare(CEILING, Cmp::Eq, "seen", Value::N(seen.ceiling.text()));
     let mut clauses = vec![Clause { condition: as_read, failure: Failure::StalePlan }];
@@ -93,6 +82,5 @@ pub fn plan_ceiling(
         TransactItem::update(Role::RefundRoom, partition.refund_room(), update, clauses),
         act.with(CEILING, ceiling.text()).record(tenant, cx),
     ];
-    let receipt = RefundCeilingReceipt { merchant, ceiling: ceiling.clone(), at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }

@@ -7,7 +7,7 @@ mod terms;
 pub use account_limits::{AccountLimitsChange, AccountLimitsReceipt, plan_account_limits};
 pub use limits::{limited_item, set_limits};
 pub(crate) use terms::approved_by;
-pub use terms::{TermsBy, TermsChange, TermsReceipt, TermsRecord, plan_cancel_terms, plan_terms};
+pub use terms::{TermsBy, TermsChange, TermsRecord, plan_cancel_terms, plan_terms};
 
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{ApprovalTerms, CardPinTerms, GrantLimits, KeyPhase, TenantTerms, TopupTerms};
+use crate::terms::{CardPinTerms, KeyPhase, TenantTerms, TopupTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -131,30 +131,6 @@ pub fn set_card_pin(
     };
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), as_read]),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Requires approvals by another person for the commands of the closed list, with an audit record. Caches see it within a
-/// minute; until then commands are executed in both ways, side by side.
-///
-/// Fails with `WrongState` if they are required already, and with `StalePlan` if tokens decide what the staff may do.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn require_approvals(
-    tenant: &Tenant,
-    limits: &GrantLimits,
-    actor: Actor,
-    cx: &Context,
-) -> Result<Transaction, BuildError> {
-    let (update, guards) = ApprovalTerms::required(Update::new(), limits);
-    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let limits = limits.0.values().map(|limit| (limit.asset().to_string(), Value::s(limit.text())));
-    let act = Act { actor, action: "approvals", subject: "tenant".to_owned(), reason: None, details: limits.collect() };
-    let clauses = [exists()].into_iter().chain(guards).collect();
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, clauses),
         act.record(tenant, cx),
     ])
 }

@@ -326,36 +326,29 @@ pub(crate) fn permit_code(
     Draft { entry: None, items }
 }
 
-/// Issues a one-time enrolment code. It replaces an earlier one. `permit` is the staff member whose permit it uses up, if
-/// it needs one; the plan is stale if the permit was used since it was read.
+/// Issues a one-time enrolment code. It replaces an earlier one. It uses up the permit of the staff member; the plan is stale
+/// if the permit was used since it was read.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
 pub fn plan_code(
     tenant: &Tenant,
     terminal: TerminalId,
-    permit: Option<StaffId>,
+    (staff, actor): (StaffId, Actor),
     records: RecordVersion,
-    actor: Actor,
     cx: &Context,
 ) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
     let text = format!("{tenant}.{terminal}.{}", URL_SAFE_NO_PAD.encode(cx.secret));
     let code = EnrolmentCode { tenant: tenant.clone(), terminal, text: Masked::new(text) };
     let expires_at = cx.now.plus(ENROLMENT_LIFETIME);
     let key = Partition::terminal(tenant, terminal).profile();
-    let guards = [exists()].into_iter().chain(not_closed(records));
-    let profile = match permit {
-        None => TransactItem::check(Role::Profile, key, guards.collect()),
-        Some(staff) => {
-            let own = Condition::compare(CODE_FOR, Cmp::Eq, "me", Value::s(staff));
-            let in_time = Condition::compare(CODE_UNTIL, Cmp::Gt, "now", Value::s(cx.now));
-            let guard = |condition| Clause { condition, failure: Failure::StalePlan };
-            let used = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(CODE_FOR).remove(CODE_UNTIL);
-            TransactItem::update(Role::Profile, key, used, guards.chain([guard(own), guard(in_time)]).collect())
-        }
-    };
+    let own = Condition::compare(CODE_FOR, Cmp::Eq, "me", Value::s(staff));
+    let in_time = Condition::compare(CODE_UNTIL, Cmp::Gt, "now", Value::s(cx.now));
+    let guard = |condition| Clause { condition, failure: Failure::StalePlan };
+    let guards = [exists()].into_iter().chain(not_closed(records)).chain([guard(own), guard(in_time)]);
+    let used = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(CODE_FOR).remove(CODE_UNTIL);
     let items = vec![
-        profile,
+        TransactItem::update(Role::Profile, key, used, guards.collect()),
         forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
     ];

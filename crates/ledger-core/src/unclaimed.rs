@@ -6,7 +6,7 @@ use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
+use crate::ids::{Actor, CustomerId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
 use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
@@ -14,7 +14,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{AssetTerms, TenantTerms};
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
 /// The status of a closed wallet. It is final.
@@ -75,28 +75,6 @@ pub struct UnclaimedPayout<'a> {
     pub reason: &'a FreeText,
 }
 
-/// What a response says about a payout.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PayoutReceipt {
-    /// What was paid out.
-    pub of: PaidOut,
-    /// The journal entry.
-    pub transaction_id: TransactionId,
-    /// When it was recorded.
-    pub created_at: Timestamp,
-}
-
-/// What a response says about a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClaimReceipt {
-    /// What was claimed.
-    pub of: Claimed,
-    /// The journal entry.
-    pub transaction_id: TransactionId,
-    /// When it was claimed.
-    pub created_at: Timestamp,
-}
-
 impl Claimed {
     /// The items that it is planned from: the closed account's record.
     #[must_use]
@@ -137,7 +115,7 @@ pub fn plan_claim(
     record: Option<&Item>,
     terms: &TenantTerms,
     cx: &Context,
-) -> Result<Planned<ClaimReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let UnclaimedClaim { tenant, actor, of, reason } = command;
     let Claimed { from, to, amount } = of;
     must_be_closed_now(*from, record, terms)?;
@@ -161,9 +139,8 @@ pub fn plan_claim(
         details: Item::from([detail(*from)]),
         terms: terms.of_entry(),
     };
-    let receipt = ClaimReceipt { of: (*of).clone(), transaction_id: entry.id, created_at: cx.now };
     let items = vec![taken, credited, act.record(tenant, cx)];
-    Ok(Planned { draft: Draft { entry: Some(entry), items }, receipt })
+    Ok(Draft { entry: Some(entry), items })
 }
 
 /// Builds the transaction that records a payout: the closed account's record, the journal entry and the audit record. The
@@ -177,7 +154,7 @@ pub fn plan_payout(
     record: Option<&Item>,
     terms: &TenantTerms,
     cx: &Context,
-) -> Result<Planned<PayoutReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let UnclaimedPayout { tenant, actor, of, reason } = command;
     let PaidOut { from, amount } = of;
     must_be_closed_now(*from, record, terms)?;
@@ -199,8 +176,7 @@ pub fn plan_payout(
         details: Item::from([detail(*from)]),
         terms: terms.of_entry(),
     };
-    let receipt = PayoutReceipt { of: (*of).clone(), transaction_id: entry.id, created_at: cx.now };
-    Ok(Planned { draft: Draft { entry: Some(entry), items: vec![taken, act.record(tenant, cx)] }, receipt })
+    Ok(Draft { entry: Some(entry), items: vec![taken, act.record(tenant, cx)] })
 }
 
 /// Posts to `unclaimed` what a draft returns to a closed account, which has no balance any more. What a customer's return

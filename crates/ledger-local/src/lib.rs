@@ -9,7 +9,7 @@
 //!    `worker_failures`, `pace`, `backend`, `workers`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `expand_command`, `operator`,
-//!    `terms_file`, `tenant_command`, `staff_command`, `recover_command`, `audit_command`,
+//!    `terms_file`, `tenant_command`, `recover_command`, `audit_command`,
 //!    `migrate_command`, `cli`.
 
 pub mod audit_command;
@@ -46,7 +46,6 @@ pub mod seed;
 pub mod settlement;
 pub mod sign_in;
 pub mod stack;
-pub mod staff_command;
 pub mod table;
 pub mod tenant_command;
 pub mod terminal_client;

@@ -13,8 +13,8 @@ use ledger_local::stack::{Stack, StackConfig, StripeChoice};
 use ledger_local::token_command::TokenArgs;
 use ledger_local::year::{self, YearError};
 use ledger_local::{
-    audit_command, expand_command, faces, migrate_command, recover_command, seed, staff_command, tenant_command,
-    terminal_command, terms_file, token_command, worker_failures,
+    audit_command, expand_command, faces, migrate_command, recover_command, seed, tenant_command, terminal_command,
+    terms_file, token_command, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -140,10 +140,6 @@ async fn tenant(sub: TenantSub) -> ExitCode {
         TenantCommand::CardPin(command) => {
             tenant_command::set_card_pin(&command, SETTLES, print).await.map_err(|error| error.to_string())
         }
-        TenantCommand::Approvals(command) => {
-            tenant_command::require_approvals(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
-        TenantCommand::Staff(command) => staff_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Recover(command) => recover_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())

@@ -1,18 +1,16 @@
 //! `tenant`: opens a tenant in a table, deployed or local; raises the shards or the version of the records of an open
-//! one, requires PINs and approvals, and changes its limits. It uses the builders of the ledger.
+//! one, requires PINs, and changes its limits. It uses the builders of the ledger.
 
-mod approvals;
 mod card_pin;
 mod config;
 mod limits;
 mod reindex;
 
-pub use approvals::{ApprovalsCommand, ApprovalsError, require_approvals};
 pub use card_pin::{CardPinCommand, set_card_pin};
 pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use reindex::{ReindexCommand, ReindexError, reindex};
 
-use self::config::{check_not_migrating, config, terms_of, terms_without_versions};
+use self::config::{check_not_migrating, config, terms_without_versions};
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
 use ledger_core::dynamo::ItemError;
@@ -139,9 +137,6 @@ pub enum TenantError {
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
-    /// Approvals cannot be required.
-    #[error(transparent)]
-    Approvals(#[from] ApprovalsError),
     /// Limits cannot be changed.
     #[error(transparent)]
     Limits(#[from] LimitsError),

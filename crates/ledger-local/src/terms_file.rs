@@ -7,9 +7,8 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase,
-    RecordVersion, RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, StaffSource, TenantTerms,
-    TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase, RecordVersion,
+    RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -176,8 +175,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
             refund: yen_or_zero("refund_ceiling", &file.refund_ceiling)?,
             cash: yen_or_zero("cash_ceiling", &file.cash_ceiling)?,
         },
-        staff: StaffSource::Records,
-        approvals: ApprovalTerms::Required(GrantLimits::default()),
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     })
 }

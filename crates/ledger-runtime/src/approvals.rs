@@ -18,7 +18,7 @@ use ledger_core::approvals::{
     plan_request, plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
-use ledger_core::idempotency::{AnyAnswer, Claim};
+use ledger_core::idempotency::{Answer, AnyAnswer, Claim};
 use ledger_core::ids::{Employer, StaffId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
@@ -35,7 +35,7 @@ const QUERIES_MAX: usize = 10;
 /// The commands that are read at a time when a member's are withdrawn.
 const WITHDRAWN_PAGE: usize = 100;
 
-/// The result of a request for a command.
+/// The result of a request for a command that one person may give within a bound.
 #[derive(Clone, Debug)]
 pub enum Requested<R> {
     /// It was executed.
@@ -50,16 +50,25 @@ impl<R> Requested<R> {
         Planned { draft: planned.draft, receipt: Self::Executed(planned.receipt) }
     }
 
-    /// Builds the response: that of the executed command, or 202 with the approval. `at` is the endpoint that returns
+    /// The plan that stores a command.
+    pub fn pending(planned: Planned<Approval>) -> Planned<Self> {
+        Planned { draft: planned.draft, receipt: Self::Pending(Box::new(planned.receipt)) }
+    }
+
+    /// Builds the response: that of the executed command, or that of [`pending`]. `at` is the endpoint that returns
     /// approvals.
     pub fn answer<A: Into<AnyAnswer>>(&self, at: &Endpoint, of_executed: impl FnOnce(&R) -> A) -> AnyAnswer {
         match self {
             Self::Executed(receipt) => of_executed(receipt).into(),
-            Self::Pending(approval) => {
-                accepted(at.path(&[&approval.id]), &PendingApprovalView::from(&**approval)).into()
-            }
+            Self::Pending(approval) => pending(at, approval).into(),
         }
     }
+}
+
+/// Builds the response to a command that was stored: 202 with the approval. `at` is the endpoint that returns approvals.
+#[must_use]
+pub fn pending(at: &Endpoint, approval: &Approval) -> Answer {
+    accepted(at.path(&[&approval.id]), &PendingApprovalView::from(approval))
 }
 
 impl App {
@@ -68,14 +77,14 @@ impl App {
     /// # Errors
     /// [`PlanError`] if the caller may not request it, if it is about an account that does not exist, or if it could not
     /// be executed.
-    pub async fn request_approval<R>(
+    pub async fn request_approval(
         &self,
         (claim, who): (&Claim, &Member),
         (command, reason): (Command, Option<&FreeText>),
         terms: &TenantTerms,
         items: &[Option<Item>],
         cx: &Context,
-    ) -> Result<Planned<Requested<R>>, PlanError> {
+    ) -> Result<Planned<Approval>, PlanError> {
         let own = keys::staff_member(who.tenant(), Employer::Operator, who.id());
         let account = command.account_record(who.tenant());
         let mut read =
@@ -87,8 +96,7 @@ impl App {
         let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms, psp, items };
-        let planned = plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?;
-        Ok(Planned { draft: planned.draft, receipt: Requested::Pending(Box::new(planned.receipt)) })
+        Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
     }
 
     /// Plans the approval of a command, and its execution.

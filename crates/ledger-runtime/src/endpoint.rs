@@ -22,6 +22,7 @@ use crate::app::App;
 use crate::identity::Caller;
 use crate::problem::{Code, Problem};
 use crate::request::RequestKey;
+use crate::views::PendingApprovalView;
 use access::{Access, Checked, Erased, Limited};
 use axum::handler::Handler;
 use axum::routing::MethodRouter;
@@ -73,8 +74,6 @@ pub struct Endpoint<A = Declared> {
     problems: &'static [Code],
     conditions: [Option<(Code, &'static str)>; DECLARED_MAX],
     waits: Option<Code>,
-    /// Whether the command is stored, for another person to approve, if the tenant requires that.
-    is_approvable: bool,
     /// Whether members of one shop may call it, for their shop.
     is_of_shops: bool,
     /// Whether the response 200 is a file of comma-separated values if the request asks for it.
@@ -146,7 +145,6 @@ impl Endpoint<Undeclared> {
             problems: &[],
             conditions: [None; DECLARED_MAX],
             waits: None,
-            is_approvable: false,
             is_of_shops: false,
             has_csv: false,
         }
@@ -185,7 +183,6 @@ impl Endpoint<Undeclared> {
             problems: self.problems,
             conditions: self.conditions,
             waits: self.waits,
-            is_approvable: self.is_approvable,
             is_of_shops: self.is_of_shops,
             has_csv: self.has_csv,
         }
@@ -270,11 +267,11 @@ impl<A: Copy> Endpoint<A> {
         self
     }
 
-    /// Adds the response 202 of a command that another person must approve, as tenants may require it.
+    /// Adds the response 202 of a command that is stored until another person approves it, and the path of the approval in
+    /// `Location`.
     #[must_use]
-    pub const fn approvable(mut self) -> Self {
-        self.is_approvable = true;
-        self
+    pub const fn approvable(self) -> Self {
+        self.accepted::<PendingApprovalView>("Stored; executed once another staff member approves it")
     }
 
     /// Lets members of one shop call it, for their shop: the handler must respect [`Merchant::shop`]. All other endpoints

@@ -1,6 +1,6 @@
 //! Checks that a staff member has a permission.
 //!
-//! Tenants whose staff has no records permit everything that the API of the token offers.
+//! A token identifies a person. What the person may do follows from the roles on the person's record alone.
 
 use crate::app::App;
 use crate::dynamo::ReadError;
@@ -9,12 +9,9 @@ use crate::problem::Problem;
 use http::Extensions;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{ShopId, Tenant};
-use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::staff::{self, StaffMember};
-use ledger_core::terms::StaffSource;
-use ledger_core::time::Timestamp;
 use std::sync::Arc;
 
 /// Returns the staff member that the verified token identifies, for a permission of its API.
@@ -31,17 +28,19 @@ pub(crate) fn caller(extensions: &Extensions, permission: Permission) -> Result<
 /// Requires that a staff member has a permission, by a record that is at most a minute old. Returns the shop whose payments
 /// alone the member may see and change.
 ///
-/// A denial is counted, and is on the audit trail unless many of the same hour are. A tenant without terms has no
-/// staff to check; its requests are refused by the handlers.
+/// A denial is counted, and is on the audit trail unless many of the same hour are. The terms are not read where there is a
+/// record: a stored response is returned even if the terms cannot be read.
 ///
 /// # Errors
-/// 403 `permission_missing`, 503 if the record cannot be read: then nothing is permitted.
+/// 403 `permission_missing`, 403 `tenant_unknown` if the tenant has no terms, 503 if the record cannot be read: then nothing
+/// is permitted.
 pub async fn require(app: &App, member: &Member, permission: Permission) -> Result<Option<ShopId>, Problem> {
-    match standing(app, member).await? {
-        Standing::OfToken => Ok(None),
-        Standing::OfRecord(Some(record)) if record.may(permission) => Ok(record.shop),
-        Standing::OfRecord(_) => Err(deny(app, member, permission).await),
+    match record(app, member).await? {
+        Some(record) if record.may(permission) => return Ok(record.shop),
+        Some(_) => {}
+        None => check_tenant(app, member.tenant()).await?,
     }
+    Err(deny(app, member, permission).await)
 }
 
 /// Records that a staff member lacks a permission, and returns the refusal.
@@ -56,40 +55,20 @@ pub(crate) async fn deny(app: &App, member: &Member, permission: Permission) -> 
 /// # Errors
 /// 503 if the record cannot be read.
 pub async fn permits(app: &App, member: &Member, permission: Permission) -> Result<bool, Problem> {
-    Ok(match standing(app, member).await? {
-        Standing::OfToken => true,
-        Standing::OfRecord(record) => record.is_some_and(|record| record.may(permission)),
-    })
+    Ok(record(app, member).await?.is_some_and(|record| record.may(permission)))
 }
 
-/// What decides on what a staff member may do.
-enum Standing {
-    /// The token permits everything that its API offers.
-    OfToken,
-    /// The member's record, if there is one.
-    OfRecord(Option<Arc<StaffMember>>),
+async fn record(app: &App, member: &Member) -> Result<Option<Arc<StaffMember>>, ReadError> {
+    app.records().staff(app.dynamo(), member.tenant(), member.key(), app.now()).await
 }
 
-async fn standing(app: &App, member: &Member) -> Result<Standing, Problem> {
-    let (tenant, now) = (member.tenant(), app.now());
-    match source(app, tenant, now).await? {
-        None | Some(StaffSource::Tokens) => return Ok(Standing::OfToken),
-        Some(StaffSource::Records) => {}
-    }
-    Ok(Standing::OfRecord(app.records().staff(app.dynamo(), tenant, member.key(), now).await?))
-}
-
-/// Returns what decides for a tenant; `None` if it has no terms.
-///
-/// A stored response is returned even if the terms cannot be read. So then this one attribute is read by itself.
-async fn source(app: &App, tenant: &Tenant, now: Timestamp) -> Result<Option<StaffSource>, ReadError> {
+/// Refuses a tenant without terms: nothing is written for it, a denial neither.
+async fn check_tenant(app: &App, tenant: &Tenant) -> Result<(), Problem> {
+    let now = app.now();
     match app.records().tenant(app.dynamo(), tenant, (now, now)).await {
-        Ok(terms) => Ok(terms.map(|terms| terms.staff)),
-        Err(ReadError::Unreadable(_)) => {
-            let config = app.dynamo().get(&keys::config(tenant)).await?;
-            Ok(config.as_ref().map(StaffSource::read).transpose()?)
-        }
-        Err(error) => Err(error),
+        Ok(Some(_)) | Err(ReadError::Unreadable(_)) => Ok(()),
+        Ok(None) => Err(Problem::tenant_unknown()),
+        Err(error) => Err(error.into()),
     }
 }
 

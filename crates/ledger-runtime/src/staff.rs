@@ -17,7 +17,7 @@ use ledger_core::money::Amount;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::plan::Context;
 use ledger_core::staff::{self, Invitation, MemberState, StaffAmount, StaffChange, StaffMember, StaffRole};
-use ledger_core::terms::{StaffSource, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::TransactItem;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -101,10 +101,6 @@ impl App {
         cx: &Context,
     ) -> Result<Option<TransactItem>, PlanError> {
         let Some(limits) = terms.limits.as_ref().filter(|limits| what.is_limited(limits)) else { return Ok(None) };
-        match terms.staff {
-            StaffSource::Tokens => return Ok(None),
-            StaffSource::Records => {}
-        }
         let by = self.acting_member(who, what.permission()).await?;
         Ok(Some(staff::count_amount(who.tenant(), &by, limits, (what, amount), cx)?))
     }
@@ -133,12 +129,13 @@ pub async fn invite<C: Caller + Sync>(
     let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
     let plan = async |cx| {
         let email = email.text()?;
-        let terms = app.terms(who.tenant()).await?;
         let gives_power = roles.iter().any(|role| role.decides_or_pays());
-        if approvals.is_some() && terms.approvals.are_required() && gives_power {
+        if approvals.is_some() && gives_power {
+            let terms = app.terms(who.tenant()).await?;
             let (roles, beneficiary_of) = (roles.clone(), own.clone());
             let command = Command::StaffInvite { id, email, roles, beneficiary_of };
-            return app.request_approval((&claim, who), (command, None), &terms, &[], &cx).await;
+            let stored = app.request_approval((&claim, who), (command, None), &terms, &[], &cx).await?;
+            return Ok(Requested::pending(stored));
         }
         let by = app.acting_member(who, managing(who)).await?;
         let (tenant, by) = (who.tenant(), &by);
@@ -190,11 +187,12 @@ pub async fn change<C: Caller + Sync>(
             state,
             reason: reason.as_ref(),
         };
-        let terms = app.terms(who.tenant()).await?;
-        if approvals.is_some() && terms.approvals.are_required() && change.gives_power() {
+        if approvals.is_some() && change.gives_power() {
+            let terms = app.terms(who.tenant()).await?;
             let (roles, beneficiary_of) = (roles.clone(), own.clone());
             let command = Command::StaffChange { id, roles, beneficiary_of, state, seen: member.version };
-            return app.request_approval((&claim, who), (command, reason.as_ref()), &terms, &[Some(item)], &cx).await;
+            let (of, items) = ((command, reason.as_ref()), [Some(item)]);
+            return Ok(Requested::pending(app.request_approval((&claim, who), of, &terms, &items, &cx).await?));
         }
         let by = app.acting_member(who, managing(who)).await?;
         Ok(Requested::executed(staff::plan_change(change, &by, &cx)?))

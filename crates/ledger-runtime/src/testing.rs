@@ -23,8 +23,7 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    ApprovalTerms, CardPinTerms, Co2Terms, KeyPhase, RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms,
-    TermsVersion,
+    CardPinTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
@@ -266,8 +265,7 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         records: RecordVersion::V4,
         cash_bonus: ledger_core::terms::CashBonusTerms::Never,
         ceilings: ledger_core::terms::CeilingTerms::zero(),
-        staff: StaffSource::Tokens,
-        approvals: ApprovalTerms::NotRequired,
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     };
     Step::Ok(json!({"Item": attribute(ledger_core::dynamo::Value::M(terms.item()))["M"]}))

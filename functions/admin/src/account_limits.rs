@@ -80,7 +80,7 @@ struct Wanted {
 
 pub(crate) const CHANGE: Keyed = Endpoint::post("/v1/admin/account-limits")
     .summary("Changes the limits of one customer or card.")
-    .about("Takes effect within a minute. Only a change that allows more may need approval.")
+    .about("Takes effect within a minute. Only a change that allows more needs approval.")
     .permission(Permission::LimitsChange)
     .body::<AccountLimitsBody>()
     .ok::<AccountLimitsView>("Changed")
@@ -135,9 +135,12 @@ async fn plan_change(
     let of_tenant = terms.limits.as_ref().ok_or(PlanError::Refused(Refusal::new(Failure::WrongState)))?;
     let own = OwnLimits::read(of_account.iter().flatten().next().ok_or(PlanError::Missing)?, asset)?;
     let after = changes.iter().fold(own.clone(), OwnLimits::with);
-    if terms.approvals.are_required() && after.allow_more_than(&own, of_tenant, (*holder, asset)) {
+    if after.allow_more_than(&own, of_tenant, (*holder, asset)) {
         let command = Command::AccountLimits { account: *account, asset: asset.clone(), changes, seen: own };
-        return app.request_approval((claim, &who.member()), (command, reason.as_ref()), &terms, &of_account, cx).await;
+        let of = (command, reason.as_ref());
+        return Ok(Requested::pending(
+            app.request_approval((claim, &who.member()), of, &terms, &of_account, cx).await?,
+        ));
     }
     let change =
         AccountLimitsChange { account: *account, asset, of_tenant: Some(of_tenant), seen: &own, changes: &changes };

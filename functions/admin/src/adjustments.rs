@@ -135,7 +135,7 @@ pub(crate) async fn create(
         .await)
 }
 
-/// Plans the request of an adjustment, which the inbox lists where the tenant requires approvals.
+/// Plans the request of an adjustment, which the inbox lists.
 pub(crate) async fn request_adjustment(
     app: &App,
     who: &Admin,

@@ -56,6 +56,11 @@ pub(crate) async fn list(
     Ok(Json(found))
 }
 
+/// Builds the response to a command that was stored.
+pub(crate) fn pending(approval: &Approval) -> Answer {
+    ledger_runtime::approvals::pending(&GET, approval)
+}
+
 /// Whether the caller may decide: the e-mail addresses of staff are for those, and not for everyone who sees commands.
 async fn decides(app: &App, who: &Admin) -> Result<bool, Problem> {
     permission::permits(app, &who.member(), Permission::ApprovalsDecide).await

@@ -4,7 +4,7 @@ use crate::approvals;
 use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::asset_budgets::{self, AssetBudget, AssetBudgetReceipt};
+use ledger_core::asset_budgets::AssetBudget;
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::Fields;
 use ledger_core::keys;
@@ -16,9 +16,8 @@ use ledger_core::tenants::TermsRecord;
 use ledger_core::terms::{AssetTerms, TenantTerms, TermsSchedule};
 use ledger_core::time::Timestamp;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, ok};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, SentText};
@@ -85,17 +84,6 @@ pub(crate) struct AssetBudgetBody {
     reason: Option<String>,
 }
 
-/// The budget of an asset, as it was set.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct AssetBudgetSetView {
-    /// The asset.
-    asset: String,
-    /// The budget.
-    budget: String,
-    /// The time of the change.
-    updated_at: String,
-}
-
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/assets")
     .summary("Returns the tenant's assets, with their states and budgets.")
     .permission(Permission::TermsRead)
@@ -135,7 +123,6 @@ pub(crate) const SET_BUDGET: Keyed = Endpoint::post("/v1/admin/assets/budget")
     .about("Grants of the asset take from it. Payments, transfers and refunds do not change it.")
     .permission(Permission::TermsChange)
     .body::<AssetBudgetBody>()
-    .ok::<AssetBudgetSetView>("Set")
     .approvable()
     .when(Code::BudgetExceeded, "more than the new budget was granted")
     .keyed(Operation::AssetBudget);
@@ -160,18 +147,10 @@ pub(crate) async fn set_budget(
         let terms = TenantTerms::read(&config, cx.now)?;
         let spec = terms.spec(&asset).ok_or_else(|| Problem::invalid_field("asset", request::ASSET_NOT_RUN))?;
         let budget: Amount = budget.in_scale(spec).map_err(|why| Problem::invalid_field("budget", why))?;
-        if terms.approvals.are_required() {
-            let command = Command::AssetBudget { budget, seen: seen.budget };
-            return app
-                .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx)
-                .await;
-        }
-        let by = (who.actor(), reason.as_ref());
-        Ok(Requested::executed(asset_budgets::plan_budget(who.tenant(), &seen, &budget, &terms, by, &cx)?))
+        let command = Command::AssetBudget { budget, seen: seen.budget };
+        app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
     };
-    let set = |receipt: &AssetBudgetReceipt| ok(&AssetBudgetSetView::from(receipt));
-    let render = |requested: &Requested<AssetBudgetReceipt>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 impl AssetView {
@@ -189,16 +168,6 @@ impl AssetView {
                 issued: budget.issued.text(),
                 remaining: budget.remaining.text(),
             }),
-        }
-    }
-}
-
-impl From<&AssetBudgetReceipt> for AssetBudgetSetView {
-    fn from(receipt: &AssetBudgetReceipt) -> Self {
-        Self {
-            asset: receipt.budget.asset().to_string(),
-            budget: receipt.budget.text(),
-            updated_at: receipt.at.to_string(),
         }
     }
 }

@@ -8,7 +8,7 @@ use ledger_core::approvals::Command;
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::listing::CardFilter;
 use ledger_core::cards::record::{CardReceipt, CardRecord, CardStatus};
-use ledger_core::cards::replace::{self, CardReplacement, CardReplacementReceipt, ReplacedCard};
+use ledger_core::cards::replace::ReplacedCard;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::keys;
@@ -16,7 +16,6 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::time::UtcDay;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
 use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
@@ -173,25 +172,6 @@ pub(crate) struct CardReplaceBody {
     reason: Option<String>,
 }
 
-/// A card that was replaced.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CardReplacementView {
-    /// The id of the card that was replaced.
-    card_id: String,
-    /// The id of the card that replaced it.
-    new_card_id: String,
-    /// The customer that both belong to; absent if none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    customer_id: Option<String>,
-    /// The journal entry's id; absent if there was no balance.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    transaction_id: Option<String>,
-    /// The balance that the other card got, in yen.
-    amount: String,
-    /// The time of the replacement.
-    created_at: String,
-}
-
 pub(crate) const REPLACE: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/replace")
     .summary("Replaces a card by another one, which gets its owner and its balance.")
     .about(
@@ -201,7 +181,6 @@ pub(crate) const REPLACE: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/repl
     .permission(Permission::CardsManage)
     .id("card_id", "The id of the card that is replaced.")
     .body::<CardReplaceBody>()
-    .ok::<CardReplacementView>("Replaced")
     .approvable()
     .when(Code::AccountFrozen, "the operator has frozen one of the cards")
     .when(
@@ -231,27 +210,8 @@ pub(crate) async fn replace(
         let owner = CardRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?.owner;
         let of = ReplacedCard { card, by, owner };
         let items = app.ledger().read_for(&claim, &of.keys(who.tenant())).await?;
-        if terms.approvals.are_required() {
-            let (member, command) = (who.member(), Command::CardReplace(of));
-            return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
-        }
-        let replacement = CardReplacement { tenant: who.tenant(), actor: who.actor(), of, reason: reason.as_ref() };
-        Ok(Requested::executed(replace::plan(&replacement, &items, &terms, &cx)?))
+        let (member, command) = (who.member(), Command::CardReplace(of));
+        app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await
     };
-    let replaced = |receipt: &CardReplacementReceipt| ok(&CardReplacementView::from(receipt));
-    let render = |requested: &Requested<CardReplacementReceipt>| requested.answer(&approvals::GET, replaced);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
-}
-
-impl From<&CardReplacementReceipt> for CardReplacementView {
-    fn from(receipt: &CardReplacementReceipt) -> Self {
-        Self {
-            card_id: receipt.of.card.to_string(),
-            new_card_id: receipt.of.by.to_string(),
-            customer_id: receipt.of.owner.map(|owner| owner.to_string()),
-            transaction_id: receipt.transaction_id.map(|id| id.to_string()),
-            amount: receipt.amount.as_ref().map_or_else(|| "0".to_owned(), |amount| amount.text()),
-            created_at: receipt.created_at.to_string(),
-        }
-    }
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

@@ -1,22 +1,20 @@
 //! `POST /v1/admin/terminals/{terminal_id}/cash-collections`: cash of a counter that was collected and counted.
 
-use crate::{approvals, terminals};
+use crate::approvals;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::cash_collections::{self, CashCollection, CashCollectionReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::TerminalId;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created};
+use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// Cash that was collected.
@@ -30,26 +28,12 @@ pub(crate) struct CashCollectionBody {
     reason: String,
 }
 
-/// A recorded collection.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CashCollectionView {
-    /// The collection's id.
-    collection_id: String,
-    /// The counter's id.
-    terminal_id: String,
-    /// The amount, in yen.
-    amount: String,
-    /// The time of the record.
-    created_at: String,
-}
-
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-collections")
     .summary("Records cash of a counter that was collected and counted.")
     .about("The room of that cash is unallotted again. No balance changes.")
     .permission(Permission::CashDepositsRecord)
     .id("terminal_id", "The counter's id.")
     .body::<CashCollectionBody>()
-    .created::<CashCollectionView>("Recorded")
     .approvable()
     .when(Code::CashNotOutstanding, "the counter has less cash that was not collected")
     .when(Code::WrongState, "the terminal is a till")
@@ -68,23 +52,8 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&terminal], fields).await?;
     let plan = async |cx: Context| {
         let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
-        if terms.approvals.are_required() {
-            let command = Command::CashCollection { terminal, amount: amount.clone() };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
-        }
-        let (tenant, actor) = (who.tenant(), who.actor());
-        let collection = CashCollection { tenant, actor, terminal, amount: &amount, reason: &reason };
-        Ok(Requested::executed(cash_collections::plan(&collection, &cx)))
+        let command = Command::CashCollection { terminal, amount: amount.clone() };
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await
     };
-    let recorded = |receipt: &CashCollectionReceipt| {
-        let view = CashCollectionView {
-            collection_id: receipt.id.to_string(),
-            terminal_id: receipt.terminal.to_string(),
-            amount: receipt.amount.text(),
-            created_at: receipt.created_at.to_string(),
-        };
-        created(terminals::GET_COUNTER.path(&[&receipt.terminal]), &view)
-    };
-    let render = |requested: &Requested<CashCollectionReceipt>| requested.answer(&approvals::GET, recorded);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

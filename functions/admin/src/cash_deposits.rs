@@ -1,11 +1,9 @@
 //! `/v1/admin/merchants/{merchant_id}/cash-deposits`: money that a merchant brought for the cash that it owes, and its reversal.
 
-use crate::{approvals, merchants};
+use crate::approvals;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::cash_deposits::{
-    self, CashDeposit, CashDepositReceipt, CashDepositReversal, CashDepositReversalReceipt,
-};
+use ledger_core::cash_deposits;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, TransactionId};
@@ -15,13 +13,12 @@ use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, PathOf};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// Money that a merchant brought.
@@ -35,19 +32,6 @@ pub(crate) struct CashDepositBody {
     reason: String,
 }
 
-/// A recorded deposit.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CashDepositView {
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The merchant's id.
-    merchant_id: String,
-    /// The amount, in yen.
-    amount: String,
-    /// The time of the record.
-    created_at: String,
-}
-
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/cash-deposits")
     .summary("Records money that a merchant brought for the cash that its terminals took.")
     .about(
@@ -57,7 +41,6 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .permission(Permission::CashDepositsRecord)
     .id("merchant_id", "The merchant's id.")
     .body::<CashDepositBody>()
-    .created::<CashDepositView>("Recorded")
     .approvable()
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::CashDeposit);
@@ -74,25 +57,10 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[&merchant], fields).await?;
     let plan = async |cx: Context| {
         let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
-        if terms.approvals.are_required() {
-            let command = Command::CashDeposit { merchant, amount: amount.clone() };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
-        }
-        let (tenant, actor) = (who.tenant(), who.actor());
-        let deposit = CashDeposit { tenant, actor, merchant, amount: &amount, reason: &reason };
-        Ok(Requested::executed(cash_deposits::plan(&deposit, &terms, &cx)))
+        let command = Command::CashDeposit { merchant, amount: amount.clone() };
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await
     };
-    let recorded = |receipt: &CashDepositReceipt| {
-        let view = CashDepositView {
-            transaction_id: receipt.transaction_id.to_string(),
-            merchant_id: receipt.merchant.to_string(),
-            amount: receipt.amount.text(),
-            created_at: receipt.created_at.to_string(),
-        };
-        created(merchants::GET.path(&[&receipt.merchant]), &view)
-    };
-    let render = |requested: &Requested<CashDepositReceipt>| requested.answer(&approvals::GET, recorded);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 /// Why a deposit is taken back.
@@ -102,21 +70,6 @@ pub(crate) async fn create(
 pub(crate) struct CashDepositReversalBody {
     /// Why it was recorded wrongly; at most 140 characters, no card number.
     reason: String,
-}
-
-/// A deposit that was taken back.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CashDepositReversalView {
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The `transaction_id` of the deposit.
-    deposit_id: String,
-    /// The merchant's id.
-    merchant_id: String,
-    /// The amount, in yen.
-    amount: String,
-    /// The time of the reversal.
-    created_at: String,
 }
 
 pub(crate) const REVERSE: Keyed =
@@ -130,7 +83,6 @@ pub(crate) const REVERSE: Keyed =
         .id("merchant_id", "The merchant's id.")
         .id("deposit_id", "The `transaction_id` of the deposit.")
         .body::<CashDepositReversalBody>()
-        .created::<CashDepositReversalView>("Taken back")
         .approvable()
         .when(Code::WrongState, "it was taken back before")
         .when(Code::NotFound, "no such deposit of this merchant")
@@ -152,26 +104,10 @@ pub(crate) async fn reverse(
         let (terms, reason) = (app.terms_at(who.tenant(), cx.now).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let entry = JournalEntry::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
-        if terms.approvals.are_required() {
-            let amount = cash_deposits::amount_of(&entry, merchant);
-            let amount = amount.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
-            let command = Command::CashDepositReversal { merchant, deposit, amount };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let (tenant, actor) = (who.tenant(), who.actor());
-        let reversal = CashDepositReversal { tenant, actor, merchant, deposit: &entry, reason: &reason };
-        Ok(Requested::executed(cash_deposits::plan_reversal(&reversal, &terms, &cx)?))
+        let amount = cash_deposits::amount_of(&entry, merchant);
+        let amount = amount.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
+        let command = Command::CashDepositReversal { merchant, deposit, amount };
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let reversed = |receipt: &CashDepositReversalReceipt| {
-        let view = CashDepositReversalView {
-            transaction_id: receipt.transaction_id.to_string(),
-            deposit_id: receipt.deposit.to_string(),
-            merchant_id: receipt.merchant.to_string(),
-            amount: receipt.amount.text(),
-            created_at: receipt.created_at.to_string(),
-        };
-        created(merchants::GET.path(&[&receipt.merchant]), &view)
-    };
-    let render = |requested: &Requested<CashDepositReversalReceipt>| requested.answer(&approvals::GET, reversed);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

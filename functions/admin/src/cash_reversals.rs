@@ -1,9 +1,9 @@
 //! `POST /v1/admin/terminals/{terminal_id}/cash-reversals`: a cash top-up of a terminal, after its ten minutes too.
 
-use crate::{approvals, cash_rooms};
+use crate::approvals;
 use axum::extract::State;
 use ledger_core::approvals::Command;
-use ledger_core::cards::reverse_cash::{self, CashReversal, CashReversalReceipt, CashTopup};
+use ledger_core::cards::reverse_cash::CashTopup;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{TerminalId, TransactionId};
 use ledger_core::keys::Partition;
@@ -11,13 +11,12 @@ use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::terminals::owner_of;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use utoipa::ToSchema;
 
 /// A cash top-up of the terminal, to be reversed.
@@ -31,23 +30,6 @@ pub(crate) struct CashReversalBody {
     reason: String,
 }
 
-/// A cash top-up that was reversed.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CashReversalView {
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The `transaction_id` of the top-up.
-    original_transaction_id: String,
-    /// The terminal's id.
-    terminal_id: String,
-    /// The card's id.
-    card_id: String,
-    /// The cash, in yen, without a bonus, which was taken back too.
-    amount: String,
-    /// The time of the reversal.
-    created_at: String,
-}
-
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/cash-reversals")
     .summary("Reverses a cash top-up of a terminal, also after its ten minutes.")
     .about(
@@ -56,7 +38,6 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_i
     .permission(Permission::CashDepositsRecord)
     .id("terminal_id", "The terminal's id.")
     .body::<CashReversalBody>()
-    .created::<CashReversalView>("Reversed")
     .approvable()
     .when(Code::InsufficientBalance, "the card has less")
     .when(Code::CashNotOutstanding, "the counter has less cash that was not collected")
@@ -84,25 +65,8 @@ pub(crate) async fn create(
         let keys = topup.keys(who.tenant());
         let mut items = app.ledger().read_for(&claim, &keys).await?;
         app.follow_card((who.tenant(), Some(topup.card)), &keys, &mut items).await?;
-        if terms.approvals.are_required() {
-            let command = Command::CashReversal(topup);
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let (tenant, actor) = (who.tenant(), who.actor());
-        let reversal = CashReversal { tenant, actor, topup: &topup, reason: &reason };
-        Ok(Requested::executed(reverse_cash::plan(&reversal, &items, &terms, &cx)?))
+        let command = Command::CashReversal(topup);
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let reversed = |receipt: &CashReversalReceipt| {
-        let view = CashReversalView {
-            transaction_id: receipt.transaction_id.to_string(),
-            original_transaction_id: receipt.original.to_string(),
-            terminal_id: receipt.terminal.to_string(),
-            card_id: receipt.card.to_string(),
-            amount: receipt.amount.text(),
-            created_at: receipt.created_at.to_string(),
-        };
-        created(cash_rooms::GET_ROOM.path(&[&receipt.terminal]), &view)
-    };
-    let render = |requested: &Requested<CashReversalReceipt>| requested.answer(&approvals::GET, reversed);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

@@ -4,9 +4,9 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::Command;
-use ledger_core::cash_rooms::{self, CashRooms, CeilingReceipt, RoomChange, RoomReceipt};
-use ledger_core::idempotency::{AnyAnswer, Claim, Fields};
+use ledger_core::approvals::{Approval, Command};
+use ledger_core::cash_rooms::{self, CashRooms, RoomChange, RoomReceipt};
+use ledger_core::idempotency::{Claim, Fields};
 use ledger_core::ids::{MerchantId, TerminalId, TerminalOwner};
 use ledger_core::keys::Partition;
 use ledger_core::money::{Amount, AssetSpec, Balance};
@@ -93,19 +93,7 @@ pub(crate) struct CashRoomView {
     outstanding: Option<String>,
 }
 
-/// The ceiling of the cash rooms of a merchant or of the operator, as it was set.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct CeilingView {
-    /// The merchant's id; absent for the operator's counters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    merchant_id: Option<String>,
-    /// The ceiling, in yen.
-    ceiling: String,
-    /// The time of the change.
-    updated_at: String,
-}
-
-/// A change of a terminal's cash room.
+/// Cash room that was withdrawn from a terminal.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RoomChangeView {
     /// The terminal's id.
@@ -113,12 +101,8 @@ pub(crate) struct RoomChangeView {
     /// The merchant that owes the cash; absent for a counter.
     #[serde(skip_serializing_if = "Option::is_none")]
     merchant_id: Option<String>,
-    /// The room that was allotted, in yen; absent if room was withdrawn.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allotted: Option<String>,
-    /// The room that was withdrawn, in yen; absent if room was allotted.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    withdrawn: Option<String>,
+    /// The room that was withdrawn, in yen.
+    withdrawn: String,
     /// The time of the change.
     updated_at: String,
 }
@@ -175,7 +159,6 @@ pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/
     .permission(Permission::CashRoomsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<CeilingBody>()
-    .ok::<CeilingView>("Set")
     .approvable()
     .when(Code::CashRoomExceeded, "terminals were allotted more than the new ceiling")
     .when(Code::NotFound, "no such merchant")
@@ -196,7 +179,7 @@ pub(crate) async fn set(
         let (owner, reason) = (TerminalOwner::Merchant(merchant), request::text_of(reason.as_ref())?);
         plan_ceiling((&app, &who, &claim), owner, (&ceiling, reason.as_ref()), &cx).await
     };
-    Ok(app.perform(claim.clone(), admission, plan, set_ceiling).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 pub(crate) const SET_OWN: Keyed = Endpoint::post("/v1/admin/cash-room")
@@ -204,7 +187,6 @@ pub(crate) const SET_OWN: Keyed = Endpoint::post("/v1/admin/cash-room")
     .about("Room that counters were allotted is not changed.")
     .permission(Permission::CashRoomsChange)
     .body::<CeilingBody>()
-    .ok::<CeilingView>("Set")
     .approvable()
     .when(Code::CashRoomExceeded, "counters were allotted more than the new ceiling")
     .keyed(Operation::CashCeiling);
@@ -223,30 +205,22 @@ pub(crate) async fn set_own(
         let reason = request::text_of(reason.as_ref())?;
         plan_ceiling((&app, &who, &claim), TerminalOwner::Operator, (&ceiling, reason.as_ref()), &cx).await
     };
-    Ok(app.perform(claim.clone(), admission, plan, set_ceiling).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
-/// Plans a ceiling, or the request for it where another person must approve it.
+/// Plans the request for a ceiling.
 async fn plan_ceiling(
     (app, who, claim): (&App, &Admin, &Claim),
     owner: TerminalOwner,
     (ceiling, reason): (&Amount, Option<&FreeText>),
     cx: &Context,
-) -> Result<Planned<Requested<CeilingReceipt>>, PlanError> {
+) -> Result<Planned<Approval>, PlanError> {
     let rooms = cash_rooms::rooms_of(who.tenant(), owner).cash_rooms();
     let items = app.ledger().read_for(claim, std::slice::from_ref(&rooms)).await?;
     let seen = items.iter().flatten().next().map(CashRooms::read).transpose()?;
     let terms = app.terms(who.tenant()).await?;
-    if terms.approvals.are_required() {
-        let command = Command::CashCeiling { owner, ceiling: ceiling.clone(), seen: seen.map(|rooms| rooms.ceiling) };
-        return app.request_approval((claim, &who.member()), (command, reason), &terms, &items, cx).await;
-    }
-    let by = (who.actor(), reason);
-    Ok(Requested::executed(cash_rooms::plan_ceiling((who.tenant(), owner), seen.as_ref(), ceiling, by, cx)?))
-}
-
-fn set_ceiling(requested: &Requested<CeilingReceipt>) -> AnyAnswer {
-    requested.answer(&approvals::GET, |receipt| ok(&CeilingView::from(receipt)))
+    let command = Command::CashCeiling { owner, ceiling: ceiling.clone(), seen: seen.map(|rooms| rooms.ceiling) };
+    app.request_approval((claim, &who.member()), (command, reason), &terms, &items, cx).await
 }
 
 pub(crate) const GET_ROOM: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}/cash-room")
@@ -284,7 +258,7 @@ pub(crate) const CHANGE_ROOM: Keyed = Endpoint::post("/v1/admin/terminals/{termi
     .permission(Permission::CashRoomsChange)
     .id("terminal_id", "The terminal's id.")
     .body::<RoomBody>()
-    .ok::<RoomChangeView>("Changed")
+    .ok::<RoomChangeView>("Withdrawn")
     .approvable()
     .when(Code::CashRoomExceeded, "less room is unallotted, or the terminal has less unused room")
     .when(Code::WrongState, "room is allotted to a closed terminal")
@@ -317,40 +291,32 @@ pub(crate) async fn change_room(
         let reason = request::text_of(reason.as_ref())?;
         let terms = app.terms(who.tenant()).await?;
         match &change {
-            RoomChange::Allot(room) if terms.approvals.are_required() => {
+            RoomChange::Allot(room) => {
                 let command = Command::CashRoom { terminal, owner: record.owner, room: room.clone() };
-                return app
-                    .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &[], &cx)
-                    .await;
+                let of = (command, reason.as_ref());
+                let stored = app.request_approval((&claim, &who.member()), of, &terms, &[], &cx).await?;
+                Ok(Requested::pending(stored))
             }
-            RoomChange::Allot(_) | RoomChange::Withdraw(_) => {}
+            RoomChange::Withdraw(_) => {
+                let (of, by) = ((terminal, record.owner), (who.actor(), reason.as_ref()));
+                let planned = cash_rooms::plan_room(who.tenant(), of, (&change, terms.records), by, &cx)?;
+                Ok(Requested::executed(planned))
+            }
         }
-        let by = (who.actor(), reason.as_ref());
-        let planned = cash_rooms::plan_room(who.tenant(), (terminal, record.owner), (&change, terms.records), by, &cx)?;
-        Ok(Requested::executed(planned))
     };
     let changed = |receipt: &RoomReceipt| ok(&RoomChangeView::from(receipt));
     let render = |requested: &Requested<RoomReceipt>| requested.answer(&approvals::GET, changed);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
-impl From<&CeilingReceipt> for CeilingView {
-    fn from(receipt: &CeilingReceipt) -> Self {
-        Self { merchant_id: shown(receipt.owner), ceiling: receipt.ceiling.text(), updated_at: receipt.at.to_string() }
-    }
-}
-
 impl From<&RoomReceipt> for RoomChangeView {
     fn from(receipt: &RoomReceipt) -> Self {
-        let (allotted, withdrawn) = match &receipt.change {
-            RoomChange::Allot(amount) => (Some(amount.text()), None),
-            RoomChange::Withdraw(amount) => (None, Some(amount.text())),
-        };
+        // Room that is allotted is answered with the approval that it needs.
+        let (RoomChange::Allot(amount) | RoomChange::Withdraw(amount)) = &receipt.change;
         Self {
             terminal_id: receipt.terminal.to_string(),
             merchant_id: shown(receipt.owner),
-            allotted,
-            withdrawn,
+            withdrawn: amount.text(),
             updated_at: receipt.at.to_string(),
         }
     }

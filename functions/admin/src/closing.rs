@@ -10,11 +10,11 @@ use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CardId, CustomerId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::unclaimed::{self, ClaimReceipt, Claimed, PaidOut, PayoutReceipt, UnclaimedClaim, UnclaimedPayout};
+use ledger_core::unclaimed::{Claimed, PaidOut};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created_without_path, ok};
+use ledger_runtime::execute::{Outcome, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
@@ -83,9 +83,11 @@ pub(crate) async fn customer(
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
         let (of, items) = app.customer_to_close(&claim, id).await?;
         // What moves a customer's value to the tenant takes two people.
-        if clears && !of.rest().is_empty() && terms.approvals.are_required() {
-            let (member, command) = (who.member(), Command::CustomerClose(of));
-            return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
+        if clears && !of.rest().is_empty() {
+            let (member, command) = (who.member(), (Command::CustomerClose(of), reason.as_ref()));
+            return Ok(Requested::pending(
+                app.request_approval((&claim, &member), command, &terms, &items, &cx).await?,
+            ));
         }
         let close = CustomerClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
         Ok(Requested::executed(closing::plan_customer(&close, &items, &terms, &cx)?))
@@ -122,9 +124,11 @@ pub(crate) async fn card(
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
         let (of, items) = app.card_to_close(&claim, id).await?;
-        if clears && of.seen.as_amount().is_some() && terms.approvals.are_required() {
-            let (member, command) = (who.member(), Command::CardClose(of));
-            return app.request_approval((&claim, &member), (command, reason.as_ref()), &terms, &items, &cx).await;
+        if clears && of.seen.as_amount().is_some() {
+            let (member, command) = (who.member(), (Command::CardClose(of), reason.as_ref()));
+            return Ok(Requested::pending(
+                app.request_approval((&claim, &member), command, &terms, &items, &cx).await?,
+            ));
         }
         let close = CardClose { tenant, actor: who.actor(), of: &of, clears, reason: reason.as_ref() };
         Ok(Requested::executed(closing::plan_card(&close, &items, &terms, &cx)?))
@@ -150,28 +154,10 @@ pub(crate) struct ClaimBody {
     reason: String,
 }
 
-/// A claim that was paid.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ClaimedView {
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The closed account.
-    account: String,
-    /// The customer who got it.
-    customer_id: String,
-    /// The asset.
-    asset: String,
-    /// The amount.
-    amount: String,
-    /// The time of the claim.
-    created_at: String,
-}
-
 pub(crate) const CLAIM: Keyed = Endpoint::post("/v1/admin/unclaimed/claims")
     .summary("Gives a customer what is unclaimed of a closed account.")
     .permission(Permission::UnclaimedClaim)
     .body::<ClaimBody>()
-    .created_without_path::<ClaimedView>("Claimed")
     .approvable()
     .problems(&[Code::InsufficientBalance])
     .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
@@ -195,17 +181,10 @@ pub(crate) async fn claim(
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let of = Claimed { from, to, amount: request::amount_in(&terms, &amount)? };
         let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
-        if terms.approvals.are_required() {
-            let (member, command) = (who.member(), Command::UnclaimedClaim(of));
-            return app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let record = items.first().and_then(Option::as_ref);
-        let command = UnclaimedClaim { tenant, actor: who.actor(), of: &of, reason: &reason };
-        Ok(Requested::executed(unclaimed::plan_claim(&command, record, &terms, &cx)?))
+        let (member, command) = (who.member(), Command::UnclaimedClaim(of));
+        app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let claimed = |receipt: &ClaimReceipt| created_without_path(&ClaimedView::from(receipt));
-    let render = |requested: &Requested<ClaimReceipt>| requested.answer(&approvals::GET, claimed);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 /// A payout of what a closed account had, or was returned to it later.
@@ -227,27 +206,11 @@ pub(crate) struct PayoutBody {
     reason: String,
 }
 
-/// A payout that was recorded.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct PaidOutView {
-    /// The journal entry's id.
-    transaction_id: String,
-    /// The closed account.
-    account: String,
-    /// The asset.
-    asset: String,
-    /// The amount.
-    amount: String,
-    /// The time of the record.
-    created_at: String,
-}
-
 pub(crate) const PAYOUT: Keyed = Endpoint::post("/v1/admin/unclaimed/payouts")
     .summary("Records that a bank pays to the holder what is unclaimed of a closed account.")
     .about("The amount moves from `unclaimed` to `bank_clearing`. The ledger sends nothing to a bank.")
     .permission(Permission::UnclaimedClaim)
     .body::<PayoutBody>()
-    .created_without_path::<PaidOutView>("Recorded")
     .approvable()
     .problems(&[Code::InsufficientBalance])
     .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
@@ -270,17 +233,10 @@ pub(crate) async fn payout(
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let of = PaidOut { from, amount: request::amount_in(&terms, &amount)? };
         let items = app.ledger().read_for(&claim, &of.keys(tenant)).await?;
-        if terms.approvals.are_required() {
-            let (member, command) = (who.member(), Command::UnclaimedPayout(of));
-            return app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let record = items.first().and_then(Option::as_ref);
-        let command = UnclaimedPayout { tenant, actor: who.actor(), of: &of, reason: &reason };
-        Ok(Requested::executed(unclaimed::plan_payout(&command, record, &terms, &cx)?))
+        let (member, command) = (who.member(), Command::UnclaimedPayout(of));
+        app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let paid = |receipt: &PayoutReceipt| created_without_path(&PaidOutView::from(receipt));
-    let render = |requested: &Requested<PayoutReceipt>| requested.answer(&approvals::GET, paid);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 fn clears(pay_out: Option<&str>) -> Result<bool, Problem> {
@@ -306,31 +262,6 @@ impl From<&ClosingReceipt> for ClosedView {
             transaction_id: receipt.transaction_id.map(|id| id.to_string()),
             rest: rest.collect(),
             closed_at: receipt.closed_at.to_string(),
-        }
-    }
-}
-
-impl From<&ClaimReceipt> for ClaimedView {
-    fn from(receipt: &ClaimReceipt) -> Self {
-        Self {
-            transaction_id: receipt.transaction_id.to_string(),
-            account: receipt.of.from.to_string(),
-            customer_id: receipt.of.to.to_string(),
-            asset: receipt.of.amount.asset().to_string(),
-            amount: receipt.of.amount.text(),
-            created_at: receipt.created_at.to_string(),
-        }
-    }
-}
-
-impl From<&PayoutReceipt> for PaidOutView {
-    fn from(receipt: &PayoutReceipt) -> Self {
-        Self {
-            transaction_id: receipt.transaction_id.to_string(),
-            account: receipt.of.from.to_string(),
-            asset: receipt.of.amount.asset().to_string(),
-            amount: receipt.of.amount.text(),
-            created_at: receipt.created_at.to_string(),
         }
     }
 }

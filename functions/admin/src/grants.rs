@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::dynamo::Item;
-use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, JobReceipt, JobStatus};
+use ledger_core::grants::bulk::{FailedGrant, GrantJob, JobStatus};
 use ledger_core::grants::grant::{self, Grant, GrantReceipt};
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, JobId};
@@ -13,11 +13,11 @@ use ledger_core::money::RequestedAmount;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::staff::StaffAmount;
-use ledger_core::{grants, keys, reads};
+use ledger_core::{keys, reads};
 use ledger_runtime::app::App;
 use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, accepted, created};
+use ledger_runtime::execute::{Outcome, created};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, Listing, Params, PathId, RequestKey, SentText};
@@ -37,9 +37,9 @@ const STATUSES: &[&str] = &["running", "finished", "completed_with_failures"];
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"customer_id": "019aa7fe-3c00-7000-8000-000000000001", "asset": "POINT", "amount": "300", "reason": "thanks for coming"}))]
 pub(crate) struct GrantBody {
-    /// The customer; the grant is made at once. Absent if `customer_ids` is set.
+    /// The customer; the grant is made at once up to the limit of the tenant's terms. Absent if `customer_ids` is set.
     customer_id: Option<String>,
-    /// 1 to 1,500 customers; the response is 202 with a job. Absent if `customer_id` is set.
+    /// 1 to 1,500 customers; a job grants to them once another staff member approves it. Absent if `customer_id` is set.
     #[schema(min_items = 1, max_items = 1500)]
     customer_ids: Option<Vec<String>>,
     /// `POINT` or `REGIONAL#<key>`.
@@ -65,20 +65,6 @@ pub(crate) struct GrantView {
     /// The amount that was granted.
     amount: String,
     /// The time of the grant.
-    created_at: String,
-}
-
-/// A stored job.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct JobAcceptedView {
-    /// The job's id.
-    job_id: String,
-    /// `accepted`.
-    #[schema(value_type = words::JobAccepted)]
-    status: &'static str,
-    /// The number of customers.
-    customers: usize,
-    /// The time of the request.
     created_at: String,
 }
 
@@ -119,11 +105,10 @@ pub(crate) struct FailureView {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .summary("Grants points or regional currency.")
-    .about("With `customer_ids`, a job is stored that makes the grants in the background.")
+    .about("With `customer_ids`, the approval stores a job that makes the grants in the background.")
     .permission(Permission::GrantsIssue)
     .body::<GrantBody>()
     .created::<GrantView>("Granted")
-    .accepted::<JobAcceptedView>("Stored as a job")
     .approvable()
     .problems(&[Code::LimitExceeded, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such customer")
@@ -163,9 +148,11 @@ async fn to_one(
     let plan = async |cx: Context| {
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
-        if terms.approvals.covers_grant(&amount) {
-            let command = Command::Grant { customer, amount };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
+        if terms.grant_limits.need_approval(&amount) {
+            let command = (Command::Grant { customer, amount }, Some(&reason));
+            return Ok(Requested::pending(
+                app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await?,
+            ));
         }
         let grant = Grant { tenant: who.tenant().clone(), actor: who.actor(), customer, amount, reason };
         let counted = app.counted(&who.member(), &terms, (StaffAmount::Grant, &grant.amount), &cx).await?;
@@ -200,29 +187,10 @@ async fn to_many(
     let plan = async |cx: Context| {
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         let (amount, reason) = (request::amount_in(&terms, &amount)?, reason.text()?);
-        if terms.approvals.are_required() {
-            let command = Command::BulkGrant { customers: customers.clone(), amount };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await;
-        }
-        let (tenant, staff) = (who.tenant().clone(), who.staff_id());
-        let bulk = BulkGrant { tenant, staff, customers: customers.clone(), amount, reason };
-        let counted = match bulk.total().map_err(PlanError::Money)? {
-            Some(total) => app.counted(&who.member(), &terms, (StaffAmount::Grant, &total), &cx).await?,
-            None => None,
-        };
-        Ok(Requested::executed(grants::bulk::plan(&bulk, &terms, &cx)?.and(counted)))
+        let command = Command::BulkGrant { customers: customers.clone(), amount };
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &[], &cx).await
     };
-    let stored = |receipt: &JobReceipt| {
-        let view = JobAcceptedView {
-            job_id: receipt.job_id.to_string(),
-            status: "accepted",
-            customers: receipt.customers,
-            created_at: receipt.created_at.to_string(),
-        };
-        accepted(GET.path(&[&receipt.job_id]), &view)
-    };
-    let render = |requested: &Requested<JobReceipt>| requested.answer(&approvals::GET, stored);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 /// A bulk grant of a list.

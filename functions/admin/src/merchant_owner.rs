@@ -6,15 +6,12 @@ use ledger_core::approvals::Command;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{MerchantId, StaffId};
 use ledger_core::operation::Operation;
-use ledger_core::staff::{self, FirstOwner, StaffMember};
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, created_without_path};
+use ledger_runtime::execute::Outcome;
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::StaffChangeView;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -34,7 +31,6 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .permission(Permission::MerchantsOwner)
     .id("merchant_id", "The merchant's id.")
     .body::<MerchantOwnerBody>()
-    .created_without_path::<StaffChangeView>("Set")
     .approvable()
     .when(Code::AlreadyExists, "the merchant has an owner, or the person has a record")
     .when(Code::NotFound, "no such merchant")
@@ -54,15 +50,8 @@ pub(crate) async fn create(
     let plan = async |cx| {
         let email = email.text()?;
         let terms = app.terms(who.tenant()).await?;
-        if terms.approvals.are_required() {
-            let command = Command::MerchantOwner { merchant, id, email };
-            return app.request_approval((&claim, &member), (command, None), &terms, &[], &cx).await;
-        }
-        let by = app.acting_member(&member, Permission::MerchantsOwner).await?;
-        let owner = FirstOwner { tenant: who.tenant(), by: &by, merchant, id, email: &email };
-        Ok(Requested::executed(staff::plan_first_owner(owner, &cx)))
+        let command = Command::MerchantOwner { merchant, id, email };
+        app.request_approval((&claim, &member), (command, None), &terms, &[], &cx).await
     };
-    let set = |member: &StaffMember| created_without_path(&StaffChangeView::from(member));
-    let render = |requested: &Requested<StaffMember>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

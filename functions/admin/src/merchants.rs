@@ -117,8 +117,8 @@ pub(crate) async fn get(
 pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_id}")
     .summary("Changes a merchant.")
     .about(
-        "A new payout destination also needs the permission `destinations.change`. Where it needs approval, it is sent \
-         without other changes, and no settlement pays to it in the 24 hours after the approval.",
+        "Only a new payout destination needs approval, and the permission `destinations.change`. It is sent without other \
+         changes, and no settlement pays to it in the 24 hours after the approval.",
     )
     .permission(Permission::MerchantsChange)
     .id("merchant_id", "The merchant's id.")
@@ -155,10 +155,9 @@ pub(crate) async fn patch(
     let profile = Partition::merchant(who.tenant(), id).profile();
     let plan = async |cx| {
         let (name, reason) = (request::text_of(name.as_ref())?, request::text_of(reason.as_ref())?);
-        let change = MerchantChange { name: name.as_ref(), status, destination: destination.as_ref(), shards };
         let terms = app.terms(who.tenant()).await?;
         match &destination {
-            Some(destination) if terms.approvals.are_required() => {
+            Some(destination) => {
                 if name.is_some() || status.is_some() || shards.is_some() {
                     let why = "needs approval: send it without other changes";
                     return Err(Problem::invalid_field("payout_destination", why).into());
@@ -167,11 +166,14 @@ pub(crate) async fn patch(
                 let seen = items.iter().flatten().next().ok_or(PlanError::Missing)?;
                 let seen = destination_digest(merchants::destination(seen)?.as_ref());
                 let command = Command::Destination { merchant: id, destination: destination.clone(), seen };
-                app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
+                let of = (command, reason.as_ref());
+                let stored = app.request_approval((&claim, &who.member()), of, &terms, &items, &cx).await?;
+                Ok(Requested::pending(stored))
             }
-            Some(_) | None => {
+            None => {
+                let change = MerchantChange { name: name.as_ref(), status, shards, ..MerchantChange::default() };
                 let by = (who.actor(), reason.as_ref());
-                let planned = merchants::plan_patch_with_notice(who.tenant(), id, change, terms.records, by, &cx)?;
+                let planned = merchants::plan_patch(who.tenant(), id, change, terms.records, by, &cx)?;
                 Ok(Requested::executed(planned))
             }
         }

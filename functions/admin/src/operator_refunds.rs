@@ -1,6 +1,6 @@
 //! `POST /v1/admin/merchants/{merchant_id}/refunds`: a refund beyond the refund room of the payment's merchant.
 
-use crate::{approvals, refund_rooms};
+use crate::approvals;
 use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::idempotency::Fields;
@@ -8,17 +8,14 @@ use ledger_core::ids::{MerchantId, PaymentId};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::payments::PaymentRecord;
-use ledger_core::payments::by_operator::{self, OperatorRefund, OrderedRefund};
-use ledger_core::payments::refund::RefundReceipt;
+use ledger_core::payments::by_operator::OrderedRefund;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId};
-use ledger_runtime::views::RefundView;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -48,7 +45,6 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_i
     .permission(Permission::RefundRoomsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<OperatorRefundBody>()
-    .created::<RefundView>("Refunded")
     .approvable()
     .problems(&[Code::OverRefund, Code::WrongState, Code::LegacyRecordUnreadable])
     .when(Code::NotFound, "no such payment of this merchant")
@@ -80,15 +76,8 @@ pub(crate) async fn create(
         let keys = order.keys(who.tenant(), terms.records);
         let mut items = app.ledger().read_for(&claim, &keys).await?;
         app.follow_card((who.tenant(), order.card()), &keys, &mut items).await?;
-        if terms.approvals.are_required() {
-            let command = Command::Refund(order);
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let (tenant, actor) = (who.tenant(), who.actor());
-        let refund = OperatorRefund { tenant, actor, order: &order, reason: &reason };
-        Ok(Requested::executed(by_operator::plan(&refund, &items, &terms, &cx)?))
+        let command = Command::Refund(order);
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let refunded = |receipt: &RefundReceipt| created(refund_rooms::GET.path(&[&merchant]), &RefundView::from(receipt));
-    let render = |requested: &Requested<RefundReceipt>| requested.answer(&approvals::GET, refunded);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

@@ -9,11 +9,10 @@ use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
 use ledger_core::money::AssetSpec;
 use ledger_core::operation::Operation;
-use ledger_core::refund_rooms::{self, RefundCeilingReceipt, RefundRoom};
+use ledger_core::refund_rooms::RefundRoom;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, ok};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, AmountText, KeyedJson, PathId, SentText};
@@ -45,17 +44,6 @@ pub(crate) struct RefundRoomView {
     outstanding: String,
 }
 
-/// The ceiling of a merchant's refund room, as it was set.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct RefundCeilingView {
-    /// The merchant's id.
-    merchant_id: String,
-    /// The ceiling, in yen.
-    ceiling: String,
-    /// The time of the change.
-    updated_at: String,
-}
-
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/refund-room")
     .summary("Returns the refund room of a merchant.")
     .permission(Permission::MerchantsRead)
@@ -84,7 +72,6 @@ pub(crate) const SET: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/
     .permission(Permission::RefundRoomsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<RefundCeilingBody>()
-    .ok::<RefundCeilingView>("Set")
     .approvable()
     .when(Code::RefundRoomExceeded, "more than the new ceiling is outstanding")
     .when(Code::NotFound, "no such merchant")
@@ -107,27 +94,8 @@ pub(crate) async fn set(
         let seen = RefundRoom::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
         let reason = request::text_of(reason.as_ref())?;
         let terms = app.terms(who.tenant()).await?;
-        if terms.approvals.are_required() {
-            let command = Command::RefundCeiling { merchant, ceiling: ceiling.clone(), seen: seen.ceiling };
-            return app
-                .request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx)
-                .await;
-        }
-        let by = (who.actor(), reason.as_ref());
-        let planned = refund_rooms::plan_ceiling((who.tenant(), merchant), &seen, &ceiling, by, &cx)?;
-        Ok(Requested::executed(planned))
+        let command = Command::RefundCeiling { merchant, ceiling: ceiling.clone(), seen: seen.ceiling };
+        app.request_approval((&claim, &who.member()), (command, reason.as_ref()), &terms, &items, &cx).await
     };
-    let set = |receipt: &RefundCeilingReceipt| ok(&RefundCeilingView::from(receipt));
-    let render = |requested: &Requested<RefundCeilingReceipt>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
-}
-
-impl From<&RefundCeilingReceipt> for RefundCeilingView {
-    fn from(receipt: &RefundCeilingReceipt) -> Self {
-        Self {
-            merchant_id: receipt.merchant.to_string(),
-            ceiling: receipt.ceiling.text(),
-            updated_at: receipt.at.to_string(),
-        }
-    }
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

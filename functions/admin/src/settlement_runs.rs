@@ -14,14 +14,11 @@ use ledger_core::keys::{self, Partition};
 use ledger_core::merchants;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::settlement_runs::{
-    self, LineStatus, MerchantSchedule, RunStart, ScheduleReceipt, SettlementRun, ToReview,
-};
+use ledger_core::settlement_runs::{LineStatus, SettlementRun, ToReview};
 use ledger_core::time::BusinessDate;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Params, PathId};
@@ -64,18 +61,6 @@ pub(crate) struct ScheduleBody {
     schedule: Option<String>,
     /// The reason; at most 140 characters, no card number.
     reason: String,
-}
-
-/// A merchant's schedule that was set.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct ScheduleView {
-    /// The merchant's id.
-    merchant_id: String,
-    /// The schedule; absent if it is that of the tenant's terms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    settlement_schedule: Option<String>,
-    /// The time of the change.
-    updated_at: String,
 }
 
 /// A run that closes the periods of all merchants whose schedule closes on a day.
@@ -186,7 +171,6 @@ pub(crate) const START: Keyed = Endpoint::post("/v1/admin/settlement-runs")
     )
     .permission(Permission::SettlementsOpen)
     .body::<SettlementRunBody>()
-    .created::<SettlementRunView>("Started")
     .approvable()
     .when(Code::InvalidRequest, "the request is not valid, or the day is not over, or its payment day is not known")
     .keyed(Operation::SettlementRunStart);
@@ -203,19 +187,11 @@ pub(crate) async fn start(
     let (claim, admission) = START.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
-        let by = Some((who.staff_id(), &reason));
-        let start = RunStart { tenant: who.tenant(), closing, schedule: terms.settlement_schedule, by };
-        let planned = settlement_runs::plan(&start, &cx)?;
-        if terms.approvals.are_required() {
-            let seen = Some(schedule_seen(terms.settlement_schedule));
-            let command = (Command::SettlementRun { closing, seen }, Some(&reason));
-            return app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await;
-        }
-        Ok(Requested::executed(planned))
+        let seen = Some(schedule_seen(terms.settlement_schedule));
+        let command = (Command::SettlementRun { closing, seen }, Some(&reason));
+        app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await
     };
-    let started = |run: &SettlementRun| created(GET.path(&[&run.id]), &SettlementRunView::from(run));
-    let render = |requested: &Requested<SettlementRun>| requested.answer(&approvals::GET, started);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/settlement-runs")
@@ -292,7 +268,6 @@ pub(crate) const SCHEDULE: Keyed = Endpoint::post("/v1/admin/merchants/{merchant
     .permission(Permission::DestinationsChange)
     .id("merchant_id", "The merchant's id.")
     .body::<ScheduleBody>()
-    .ok::<ScheduleView>("Set")
     .approvable()
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::SettlementSchedule);
@@ -310,22 +285,16 @@ pub(crate) async fn schedule(
     let reason = request::memo("reason", &body.reason);
     let fields = Fields::new().with_some("schedule", to).with("reason", reason.as_sent());
     let (claim, admission) = SCHEDULE.claim(&app, &who, key, &[&id], fields).await?;
-    let (tenant, at) = (who.tenant(), Partition::merchant(who.tenant(), id).profile());
+    let at = Partition::merchant(who.tenant(), id).profile();
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&at)).await?;
         let profile = items.iter().flatten().next().ok_or(PlanError::Missing)?;
-        if terms.approvals.are_required() {
-            let seen = merchants::own_schedule(profile)?;
-            let command = Command::SettlementSchedule { merchant: id, schedule: to, seen };
-            return app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await;
-        }
-        let change = MerchantSchedule { tenant, merchant: id, to, actor: who.actor(), reason: &reason };
-        Ok(Requested::executed(settlement_runs::plan_schedule(&change, profile, &cx)?))
+        let seen = merchants::own_schedule(profile)?;
+        let command = Command::SettlementSchedule { merchant: id, schedule: to, seen };
+        app.request_approval((&claim, &who.member()), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let set = |receipt: &ScheduleReceipt| ok(&ScheduleView::from(receipt));
-    let render = |requested: &Requested<ScheduleReceipt>| requested.answer(&approvals::GET, set);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 impl From<&SettlementRun> for SettlementRunView {
@@ -382,16 +351,6 @@ impl From<&LineNow> for SettlementRunMerchantView {
             stuck_since: settlement.as_ref().and_then(|settlement| settlement.stuck_at).map(|at| at.to_string()),
             pay_on: line.pay_on.map(|date| date.to_string()),
             created_at: line.created_at.to_string(),
-        }
-    }
-}
-
-impl From<&ScheduleReceipt> for ScheduleView {
-    fn from(receipt: &ScheduleReceipt) -> Self {
-        Self {
-            merchant_id: receipt.merchant.to_string(),
-            settlement_schedule: receipt.schedule.map(|schedule| schedule.to_string()),
-            updated_at: receipt.at.to_string(),
         }
     }
 }

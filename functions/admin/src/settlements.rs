@@ -11,14 +11,11 @@ use ledger_core::keys::{self, Partition};
 use ledger_core::merchants;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::settlements::{self, Destination, Open, Settlement, SettlementState, Settling};
-use ledger_core::terms::MerchantTerms;
+use ledger_core::settlements::{self, Settlement, SettlementState};
 use ledger_core::time::BusinessDate;
-use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Listing, Params, PathOf};
@@ -53,10 +50,9 @@ pub(crate) struct ResumeBody {
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/settlements")
     .summary("Closes a merchant's period: settles the credited records that are in no settlement yet.")
-    .about("The response comes at once; the settlement runs in the background.")
+    .about("The settlement runs in the background once it is approved.")
     .permission(Permission::SettlementsOpen)
     .body::<SettlementBody>()
-    .created::<SettlementView>("Opened")
     .approvable()
     .when(Code::InvalidRequest, "the request is not valid, or there is no payout destination or no account to pay from")
     .when(Code::NotFound, "no such merchant")
@@ -73,49 +69,16 @@ pub(crate) async fn create(
     let pay_on = body.pay_on.as_deref().map(date).transpose()?;
     let fields = Fields::new().with("merchant_id", id).with_some("pay_on", pay_on);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
-    let plan = async |cx| plan_open(&app, &who, (id, pay_on), &claim, &cx).await;
-    let location = |settlement: &Settlement| GET.path(&[&id, &settlement.id]);
-    let opened = |settlement: &Settlement| created(location(settlement), &SettlementView::from(settlement));
-    let render = |requested: &Requested<Settlement>| requested.answer(&approvals::GET, opened);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
-}
-
-async fn plan_open(
-    app: &App,
-    who: &Admin,
-    (id, pay_on): (MerchantId, Option<BusinessDate>),
-    claim: &Claim,
-    cx: &Context,
-) -> Result<Planned<Requested<Settlement>>, PlanError> {
-    let terms = app.terms_at(who.tenant(), cx.now).await?;
     let keys = [Partition::merchant(who.tenant(), id).profile(), keys::settling(who.tenant(), id)];
-    let items = app.ledger().read_for(claim, &keys).await?;
-    let mut all = items.iter().map(Option::as_ref);
-    let profile = all.next().flatten().ok_or(PlanError::Missing)?;
-    let destination = merchants::destination(profile)?;
-    if terms.approvals.are_required() {
-        let seen = destination_digest(destination.as_ref());
+    let plan = async |cx: Context| {
+        let terms = app.terms_at(who.tenant(), cx.now).await?;
+        let items = app.ledger().read_for(&claim, &keys).await?;
+        let profile = items.first().and_then(Option::as_ref).ok_or(PlanError::Missing)?;
+        let seen = destination_digest(merchants::destination(profile)?.as_ref());
         let command = Command::SettlementOpen { merchant: id, pay_on, seen };
-        return app.request_approval((claim, &who.member()), (command, None), &terms, &items, cx).await;
-    }
-    // Stripe is needed only for a merchant that is paid through it.
-    let provider = match &destination {
-        Some(Destination::Stripe { .. }) => app.provider_if_any().await?,
-        Some(Destination::Bank(_)) | None => None,
+        app.request_approval((&claim, &who.member()), (command, None), &terms, &items, &cx).await
     };
-    let settling = Settling::read(all.next().flatten())?;
-    let command = Open {
-        tenant: who.tenant(),
-        merchant: &MerchantTerms::read(profile)?,
-        destination: destination.as_ref(),
-        pay_from: merchants::pay_from(profile)?,
-        psp: provider.as_ref().map(|provider| provider.psp_executor().terms()),
-        settling: &settling,
-        staff: Some(who.staff_id()),
-        run: None,
-        pay_on,
-    };
-    Ok(Requested::executed(settlements::plan_open(&command, &terms, cx)?))
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants/{merchant_id}/settlements")

@@ -6,21 +6,18 @@ use axum::extract::State;
 use ledger_core::approvals::Command;
 use ledger_core::customers::sign_in::{CurrentSignIn, SignInMove};
 use ledger_core::dynamo::{Item, ItemError};
-use ledger_core::idempotency::{AnyAnswer, Fields};
+use ledger_core::idempotency::Fields;
 use ledger_core::ids::{CustomerId, SubjectId};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
 use ledger_runtime::execute::{Outcome, PlanError};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, PathId};
-use ledger_runtime::views::PendingApprovalView;
 use serde::{Deserialize, Serialize};
-use std::convert::Infallible;
 use utoipa::ToSchema;
 
 /// The sign-in that a customer is moved to.
@@ -55,14 +52,13 @@ impl SignInView {
 pub(crate) const MOVE: Keyed = Endpoint::post("/v1/admin/customers/{customer_id}/sign-in")
     .summary("Requests that a customer signs in with another subject, for example after a phone was lost.")
     .about(
-        "Another person must approve it, also where the tenant's other commands need no approval. With the approval the \
-         former subject ends for good: within 60 seconds it is answered as an unknown customer. Freeze the customer first if \
-         nothing may be paid within that time. The customer's id, balances and idempotency keys stay.",
+        "With the approval the former subject ends for good: within 60 seconds it is answered as an unknown customer. Freeze \
+         the customer first if nothing may be paid within that time. The customer's id, balances and idempotency keys stay.",
     )
     .permission(Permission::CustomersFreeze)
     .id("customer_id", "The customer's id.")
     .body::<SignInBody>()
-    .accepted::<PendingApprovalView>("Stored: another person must approve it")
+    .approvable()
     .when(Code::AlreadyExists, "the subject is or was a customer's sign-in, or is a customer's id")
     .when(Code::WrongState, "the tenant's customers are in a legacy model")
     .when(Code::NotFound, "no such customer")
@@ -89,7 +85,5 @@ pub(crate) async fn move_to(
         let (member, command) = (who.member(), Command::SignInMove(of));
         app.request_approval((&claim, &member), (command, Some(&reason)), &terms, &items, &cx).await
     };
-    let render =
-        |requested: &Requested<Infallible>| requested.answer(&approvals::GET, |never| -> AnyAnswer { match *never {} });
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }

@@ -35,8 +35,8 @@ pub(crate) async fn list(
 pub(crate) const INVITE: Keyed = Endpoint::post("/v1/admin/staff")
     .summary("Invites a person to the operator's staff.")
     .about(
-        "The person may act once they accept. Only an owner gives roles that decide on requests or move money, and \
-         those alone may need approval.",
+        "The person may act once they accept. Only an owner gives roles that decide on requests or move money, and those \
+         alone need approval.",
     )
     .permission(Permission::StaffManage)
     .body::<StaffInviteBody>()

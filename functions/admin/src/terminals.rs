@@ -108,7 +108,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terminals")
     .summary("Registers a terminal: a till of a merchant, or a counter of the operator.")
     .about(
         "A counter takes cash onto cards and reverses that. It takes no payments and refunds none. Only a counter needs \
-         approval, and the tenant's merchants must owe the cash of their tills.",
+         approval.",
     )
     .permission(Permission::TerminalsManage)
     .body::<TerminalOpenBody>()
@@ -142,18 +142,13 @@ pub(crate) async fn create(
     };
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| plan_open((&app, &who, &claim), id, registered, &cx).await;
-    let opened = |receipt: &TerminalReceipt| {
-        let at = match registered {
-            Registered::Till(_) => GET.path(&[&receipt.terminal]),
-            Registered::Counter => GET_COUNTER.path(&[&receipt.terminal]),
-        };
-        created(at, &TerminalChangeView::from(receipt))
-    };
+    let opened =
+        |receipt: &TerminalReceipt| created(GET.path(&[&receipt.terminal]), &TerminalChangeView::from(receipt));
     let render = |requested: &Requested<TerminalReceipt>| requested.answer(&approvals::GET, opened);
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
-/// Plans a registration, or the request for it where another person must approve it.
+/// Plans the registration of a till, or the request for that of a counter.
 async fn plan_open(
     (app, who, claim): (&App, &Admin, &Claim),
     id: Option<TerminalId>,
@@ -162,25 +157,21 @@ async fn plan_open(
 ) -> Result<Planned<Requested<TerminalReceipt>>, PlanError> {
     let (tenant, actor) = (who.tenant(), who.actor());
     let terms = app.terms(tenant).await?;
-    let planned = match registered {
-        Registered::Till(merchant) => {
-            match app.merchant(tenant, merchant).await {
-                Ok(terms) if terms.closing => return Err(PlanRefusal::Refused(Failure::WrongState).into()),
-                // One that does not exist is refused by the transaction.
-                Err(problem) if problem.code() != Code::NotFound.name() => return Err(problem.into()),
-                Ok(_) | Err(_) => terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?,
+    match registered {
+        Registered::Till(merchant) => match app.merchant(tenant, merchant).await {
+            Ok(terms) if terms.closing => Err(PlanRefusal::Refused(Failure::WrongState).into()),
+            // One that does not exist is refused by the transaction.
+            Err(problem) if problem.code() != Code::NotFound.name() => Err(problem.into()),
+            Ok(_) | Err(_) => {
+                Ok(Requested::executed(terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?))
             }
-        }
+        },
         Registered::Counter => {
-            let terminal = id.unwrap_or(TerminalId::new(cx.resource_id));
-            if terms.approvals.are_required() {
-                let command = Command::CounterOpen { terminal };
-                return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
-            }
-            terminals::plan_counter(tenant, terminal, terms.records, actor, cx)
+            let command = Command::CounterOpen { terminal: id.unwrap_or(TerminalId::new(cx.resource_id)) };
+            let stored = app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await?;
+            Ok(Requested::pending(stored))
         }
-    };
-    Ok(Requested::executed(planned))
+    }
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/admin/terminals/{terminal_id}")
@@ -251,8 +242,8 @@ pub(crate) async fn patch(
 pub(crate) const ENROLMENT: Keyed = Endpoint::post("/v1/admin/terminals/{terminal_id}/enrolment")
     .summary("Issues a one-time enrolment code, valid for 24 hours.")
     .about(
-        "Where it needs approval, the first request is stored. After the approval the same staff member issues one code \
-         within 24 hours, by another request.",
+        "The first request is stored. After the approval the same staff member issues one code within 24 hours, by another \
+         request.",
     )
     .permission(Permission::TerminalsManage)
     .id("terminal_id", "The terminal's id.")
@@ -282,7 +273,7 @@ pub(crate) async fn enrolment(
     Ok(app.perform(claim.clone(), admission, plan, render).await)
 }
 
-/// Plans a code, or the request for one where another person must approve it first.
+/// Plans a code, or the request for one if the caller has no permit, which an approval gives.
 async fn plan_code(
     app: &App,
     who: &Admin,
@@ -291,18 +282,16 @@ async fn plan_code(
     cx: &Context,
 ) -> Result<Planned<Requested<EnrolmentReceipt>>, PlanError> {
     let terms = app.terms(who.tenant()).await?;
-    let mut permit = None;
-    if terms.approvals.are_required() {
-        let profile = Partition::terminal(who.tenant(), id).profile();
-        let items = app.ledger().read_for(claim, &[profile]).await?;
-        let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
-        if !record.permits_code(who.staff_id(), cx.now) {
-            let command = Command::EnrolmentCode { terminal: id, owner: record.owner };
-            return app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await;
-        }
-        permit = Some(who.staff_id());
+    let profile = Partition::terminal(who.tenant(), id).profile();
+    let items = app.ledger().read_for(claim, &[profile]).await?;
+    let record = TerminalRecord::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
+    if !record.permits_code(who.staff_id(), cx.now) {
+        let command = Command::EnrolmentCode { terminal: id, owner: record.owner };
+        let stored = app.request_approval((claim, &who.member()), (command, None), &terms, &[], cx).await?;
+        return Ok(Requested::pending(stored));
     }
-    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, permit, terms.records, who.actor(), cx)?))
+    let by = (who.staff_id(), who.actor());
+    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, by, terms.records, cx)?))
 }
 
 impl TerminalView {

@@ -3,7 +3,7 @@
 use crate::approvals;
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::Command;
+use ledger_core::approvals::{Approval, Command};
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, Fields};
@@ -11,14 +11,13 @@ use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
-use ledger_core::tenants::{self, TermsBy, TermsChange, TermsReceipt, TermsRecord};
+use ledger_core::tenants::TermsRecord;
 use ledger_core::terms::{NextTerms, TERMS_LEAD, TermsChanges, TermsFieldError, TermsSchedule, TermsVersion, is_ahead};
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, Refusal, ok};
+use ledger_runtime::execute::{Outcome, PlanError, Refusal};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, SentText};
@@ -57,7 +56,7 @@ pub(crate) struct TermsVersionView {
     /// The staff member who requested it; absent for version 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     requested_by: Option<String>,
-    /// The staff member who approved it; absent if it needed no approval.
+    /// The staff member who approved it; absent for version 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     approved_by: Option<String>,
     /// The reason; absent if none was given.
@@ -102,22 +101,6 @@ pub(crate) struct TermsCancelBody {
     reason: Option<String>,
 }
 
-/// A version that was stored or cancelled.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct TermsChangedView {
-    /// Its number.
-    version: u32,
-    /// `scheduled`, or `cancelled`.
-    #[schema(value_type = words::TermsStatus)]
-    status: &'static str,
-    /// The time from which it holds, or would have.
-    from: String,
-    /// What differs from the version before it, in the order of the fields; empty for a cancellation.
-    changes: Vec<TermsFieldView>,
-    /// The time of the change.
-    updated_at: String,
-}
-
 /// A field that differs from the version before it.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct TermsFieldView {
@@ -157,7 +140,6 @@ pub(crate) const CHANGE: Keyed = Endpoint::post("/v1/admin/terms/changes")
     )
     .permission(Permission::TermsChange)
     .body::<TermsChangeBody>()
-    .ok::<TermsChangedView>("Scheduled")
     .approvable()
     .when(Code::WrongState, "a version is scheduled or has just begun, or the tenant migrates from a legacy model")
     .keyed(Operation::TermsChange);
@@ -174,11 +156,7 @@ pub(crate) async fn change(
         .with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = CHANGE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| plan_change(&app, &who, (&body, reason.as_ref()), &claim, &cx).await;
-    let render =
-        |requested: &Requested<TermsReceipt>| requested.answer(&approvals::GET, |receipt| ok(&scheduled(receipt)));
-    let outcome = app.perform(claim.clone(), admission, plan, render).await;
-    app.records().forget_tenant(who.tenant());
-    Ok(outcome)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 async fn plan_change(
@@ -187,7 +165,7 @@ async fn plan_change(
     (body, reason): (&TermsChangeBody, Option<&SentText>),
     claim: &Claim,
     cx: &Context,
-) -> Result<Planned<Requested<TermsReceipt>>, PlanError> {
+) -> Result<Planned<Approval>, PlanError> {
     let reason = request::text_of(reason)?;
     let (config, schedule) = config_of(app, who, claim).await?;
     let present = schedule.at(cx.now);
@@ -212,14 +190,8 @@ async fn plan_change(
     if let Some(next) = schedule.unsettled(cx.now) {
         return Err(unsettled(next, cx.now).into());
     }
-    if present.approvals.are_required() {
-        let command = Command::TermsChange { changes, from, seen: schedule.last() };
-        let items = [Some(config)];
-        return app.request_approval((claim, &who.member()), (command, reason.as_ref()), present, &items, cx).await;
-    }
-    let by = TermsBy { staff: who.staff_id(), actor: who.actor(), reason: reason.as_ref() };
-    let change = TermsChange { tenant: who.tenant(), config: &config, changes: &changes, from, by };
-    Ok(Requested::executed(tenants::plan_terms(&change, cx)?))
+    let command = Command::TermsChange { changes, from, seen: schedule.last() };
+    app.request_approval((claim, &who.member()), (command, reason.as_ref()), present, &[Some(config)], cx).await
 }
 
 pub(crate) const CANCEL: Keyed = Endpoint::post("/v1/admin/terms/cancellation")
@@ -227,7 +199,6 @@ pub(crate) const CANCEL: Keyed = Endpoint::post("/v1/admin/terms/cancellation")
     .about("Until ten minutes before its time. Its number is not given again.")
     .permission(Permission::TermsChange)
     .body::<TermsCancelBody>()
-    .ok::<TermsChangedView>("Cancelled")
     .approvable()
     .when(Code::WrongState, "the version is not scheduled, or begins within ten minutes")
     .keyed(Operation::TermsCancel);
@@ -243,11 +214,7 @@ pub(crate) async fn cancel(
     let fields = Fields::new().with("version", version).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = CANCEL.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx| plan_cancel(&app, &who, (version, reason.as_ref()), &claim, &cx).await;
-    let render =
-        |requested: &Requested<TermsReceipt>| requested.answer(&approvals::GET, |receipt| ok(&cancelled(receipt)));
-    let outcome = app.perform(claim.clone(), admission, plan, render).await;
-    app.records().forget_tenant(who.tenant());
-    Ok(outcome)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 async fn plan_cancel(
@@ -256,7 +223,7 @@ async fn plan_cancel(
     (version, reason): (TermsVersion, Option<&SentText>),
     claim: &Claim,
     cx: &Context,
-) -> Result<Planned<Requested<TermsReceipt>>, PlanError> {
+) -> Result<Planned<Approval>, PlanError> {
     let reason = request::text_of(reason)?;
     let (config, schedule) = config_of(app, who, claim).await?;
     let next = schedule.scheduled(cx.now).filter(|next| next.terms.version == version);
@@ -267,13 +234,8 @@ async fn plan_cancel(
         return Err(Problem::not_yet(why).into());
     }
     let present = schedule.at(cx.now);
-    if present.approvals.are_required() {
-        let command = Command::TermsCancel { version };
-        let items = [Some(config)];
-        return app.request_approval((claim, &who.member()), (command, reason.as_ref()), present, &items, cx).await;
-    }
-    let by = TermsBy { staff: who.staff_id(), actor: who.actor(), reason: reason.as_ref() };
-    Ok(Requested::executed(tenants::plan_cancel_terms(who.tenant(), &config, version, by, cx)?))
+    let of = (Command::TermsCancel { version }, reason.as_ref());
+    app.request_approval((claim, &who.member()), of, present, &[Some(config)], cx).await
 }
 
 /// What a key's fingerprint has of the changes.
@@ -305,14 +267,6 @@ fn wrong(field: &str, why: impl Into<String>) -> TermsFieldError {
     TermsFieldError { field: field.to_owned(), why: why.into() }
 }
 
-fn scheduled(receipt: &TermsReceipt) -> TermsChangedView {
-    changed(receipt, "scheduled")
-}
-
-fn cancelled(receipt: &TermsReceipt) -> TermsChangedView {
-    changed(receipt, "cancelled")
-}
-
 /// What the changes look like: field, value before and value after of each.
 pub(crate) fn field_views(changes: &[(String, Option<String>, Option<String>)]) -> Vec<TermsFieldView> {
     let view = |(field, old, new): &(String, Option<String>, Option<String>)| TermsFieldView {
@@ -321,16 +275,6 @@ pub(crate) fn field_views(changes: &[(String, Option<String>, Option<String>)]) 
         new: new.clone(),
     };
     changes.iter().map(view).collect()
-}
-
-fn changed(receipt: &TermsReceipt, status: &'static str) -> TermsChangedView {
-    TermsChangedView {
-        version: receipt.version.number(),
-        status,
-        from: receipt.from.to_string(),
-        changes: field_views(&receipt.changes),
-        updated_at: receipt.at.to_string(),
-    }
 }
 
 impl TermsVersionView {

@@ -11,11 +11,10 @@ use ledger_core::ids::JobId;
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
-use ledger_core::wind_downs::{self, LineState, WindDown, WindDownLine, WindDownStart, WindDownStop};
+use ledger_core::wind_downs::{self, LineState, WindDown, WindDownLine, WindDownStop};
 use ledger_runtime::app::App;
-use ledger_runtime::approvals::Requested;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Kind, Parameter, Permission};
-use ledger_runtime::execute::{Outcome, PlanError, created, ok};
+use ledger_runtime::execute::{Outcome, PlanError, ok};
 use ledger_runtime::identity::{Admin, Caller};
 use ledger_runtime::problem::{Code, Problem};
 use ledger_runtime::request::{self, KeyedJson, Params, PathId};
@@ -93,7 +92,6 @@ pub(crate) const START: Keyed = Endpoint::post("/v1/admin/wind-downs")
     )
     .permission(Permission::WindDownsRun)
     .body::<WindDownBody>()
-    .created::<WindDownView>("Started")
     .approvable()
     .when(Code::WrongState, "the tenant's customers are in a legacy model")
     .keyed(Operation::WindDown);
@@ -108,16 +106,10 @@ pub(crate) async fn start(
     let plan = async |cx: Context| {
         app.require_split(who.tenant()).await?;
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
-        if terms.approvals.are_required() {
-            let command = (Command::WindDown, Some(&reason));
-            return app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await;
-        }
-        let start = WindDownStart { tenant: who.tenant(), staff: who.staff_id(), reason: &reason };
-        Ok(Requested::executed(wind_downs::plan(&start, &terms, &cx)?))
+        let command = (Command::WindDown, Some(&reason));
+        app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await
     };
-    let started = |job: &WindDown| created(GET.path(&[&job.id]), &WindDownView::from(job));
-    let render = |requested: &Requested<WindDown>| requested.answer(&approvals::GET, started);
-    Ok(app.perform(claim.clone(), admission, plan, render).await)
+    Ok(app.perform(claim.clone(), admission, plan, approvals::pending).await)
 }
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/wind-downs")

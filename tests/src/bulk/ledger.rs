@@ -8,16 +8,17 @@ use ledger_core::adjustments::record::ReasonCode;
 use ledger_core::dynamo::{Attributes, Item, Value};
 use ledger_core::forms::RoomGuard;
 use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
-use ledger_core::ids::{Actor, AuditId, CustomerId, MerchantId, Principal, StaffId, Tenant, TransactionId};
-use ledger_core::keys::{Partition, Shards, attr, sk};
+use ledger_core::ids::{Actor, AuditId, CustomerId, Employer, MerchantId, Principal, StaffId, Tenant, TransactionId};
+use ledger_core::keys::{self, Partition, Shards, attr, sk};
 use ledger_core::money::{Amount, Asset, AssetSpec, Rate};
 use ledger_core::operation::Operation;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
+use ledger_core::staff::{FirstOwner, Founder, Founders, StaffMember, plan_first_owner, with_founders};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
+    RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction};
@@ -96,7 +97,10 @@ impl Ledger {
         }
         ledger.lookups = lookups;
         let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
-        ledger.execute(&configuration);
+        let founders = Founders::new([1, 2].map(founder).to_vec()).expect("two persons");
+        let cx = ledger.cx();
+        let opening = with_founders(configuration, &ledger.tenant, &founders, &cx).expect("a configuration");
+        ledger.execute(&opening);
         for number in 1..=merchants {
             let MerchantTerms { id, name, shards, .. } = ledger.add_merchant(number);
             let cx = ledger.cx();
@@ -105,7 +109,25 @@ impl Ledger {
             let plan = plan.expect("it can be registered");
             ledger.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOpen);
         }
+        ledger.set_owner_of_first();
         ledger
+    }
+
+    /// The id of an owner of the tenant opened, who is the first merchant's owner too.
+    #[must_use]
+    pub fn owner() -> StaffId {
+        staff(1)
+    }
+
+    /// Sets the first merchant's owner.
+    fn set_owner_of_first(&mut self) {
+        let Some(merchant) = self.merchants().next() else { return };
+        let by = self.model.get(&keys::staff_member(&self.tenant, Employer::Operator, staff(1))).expect("a record");
+        let by = StaffMember::read(Employer::Operator, by).expect("a record");
+        let (person, cx) = (founder(1), self.cx());
+        let owner = FirstOwner { tenant: &self.tenant, by: &by, merchant, id: person.id, email: &person.email };
+        let plan = plan_first_owner(owner, &cx);
+        self.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOwner);
     }
 
     fn empty(now: Timestamp) -> Self {
@@ -348,6 +370,11 @@ impl Ledger {
     }
 }
 
+fn founder(number: u128) -> Founder {
+    let email = FreeText::email(&format!("owner-{number}@example.jp")).expect("an address");
+    Founder { id: staff(number), email }
+}
+
 fn staff(number: u128) -> StaffId {
     StaffId::new(Uuid::from_u128(number))
 }
@@ -383,8 +410,7 @@ fn terms() -> TenantTerms {
         records: RecordVersion::V4,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms { refund: yen(1_000_000_000).as_balance(), ..CeilingTerms::zero() },
-        staff: StaffSource::Tokens,
-        approvals: ApprovalTerms::NotRequired,
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     }
 }

@@ -5,7 +5,7 @@ use super::kept::{BUSY, Left, LifeStep, SETTLEMENT, Storage};
 use super::parties::take_shards;
 use super::requests::{stored, units};
 use super::size::bytes_of;
-use super::subjects::Subject;
+use super::subjects::{Subject, points_alone};
 use super::units::Units;
 use super::workers::{Shop, Workers, is_credited};
 use crate::http::endpoints::Stage;
@@ -99,6 +99,7 @@ async fn live(
     let terms = |terms: &mut TenantTerms| {
         terms.due_shards = Shards::new(1).expect("a number of shards");
         terms.records = RecordVersion::V5;
+        terms.grant_limits = points_alone();
     };
     let world = World::with_terms(Arc::clone(host), slug, terms).await;
     world.hold_deliveries().await;

@@ -3,7 +3,9 @@
 use super::clock::even;
 use super::kept::RequestCost;
 use super::size::bytes_of;
+use super::subjects::points_alone;
 use super::units::Units;
+use crate::http::assets::with_spring;
 use crate::http::books::from_sdk;
 use crate::http::endpoints::{Endpoint, Stage};
 use crate::http::stripe::signed;
@@ -15,7 +17,7 @@ use aws_sdk_dynamodb::types::{AttributeValue, KeysAndAttributes};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{Shards, attr};
 use ledger_core::money::{Asset, Balance};
-use ledger_core::terms::{ApprovalTerms, CardPinTerms, TenantTerms};
+use ledger_core::terms::{CardPinTerms, TenantTerms};
 use ledger_runtime::clock::Clock;
 use serde_json::json;
 use std::collections::HashMap;
@@ -35,10 +37,9 @@ pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (St
             .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, even(Clock::system()), &backend.stripe)
             .await
     });
-    // Commands are measured as they are executed: what is stored and approved has lines of its own. Shards of one digit, so
-    // that each index key is as long as the others.
+    // Points are granted by one person. Shards of one digit, so that each index key is as long as the others.
     let terms = |terms: &mut TenantTerms| {
-        terms.approvals = ApprovalTerms::NotRequired;
+        terms.grant_limits = points_alone();
         terms.due_shards = Shards::MERCHANT_DEFAULT;
         change(terms);
     };
@@ -69,15 +70,15 @@ pub async fn measure() -> Vec<RequestCost> {
     // Operations that start the tenant's migration come last, since they change customers' writes.
     let (migrations, usual): (Vec<_>, Vec<_>) =
         Endpoint::ALL.into_iter().partition(|endpoint| endpoint.is_migrations());
-    for endpoint in usual {
-        let call = endpoint.prepare(&stage).await.call;
+    for endpoint in usual.into_iter().filter(|endpoint| *endpoint != Endpoint::AssetBudget) {
+        let call = effective(&stage, endpoint).await;
         // One version of the terms is scheduled at most.
         let is_alone = matches!(endpoint, Endpoint::TermsChange | Endpoint::TermsCancel);
-        let twin = if is_alone { None } else { Some(endpoint.prepare(&stage).await.call) };
+        let twin = if is_alone { None } else { Some(effective(&stage, endpoint).await) };
         let twin = async {
             match twin {
                 Some(twin) => twin,
-                None => endpoint.prepare(&stage).await.call,
+                None => effective(&stage, endpoint).await,
             }
         };
         measured.extend(costs_of(&stage, &tap, &names(endpoint), &call, twin).await);
@@ -92,7 +93,33 @@ pub async fn measure() -> Vec<RequestCost> {
     }
     measured.extend(within_limits().await);
     measured.extend(with_pins().await);
+    measured.extend(with_budget().await);
     measured
+}
+
+/// The request that has an endpoint's effect: of a command that takes two people, its approval. The move of a sign-in is
+/// measured as it is stored, for all commands that are.
+async fn effective(stage: &Stage, endpoint: Endpoint) -> Call {
+    let (world, call) = (&stage.world, endpoint.prepare(stage).await.call);
+    match endpoint {
+        Endpoint::Grant | Endpoint::SignInMove => call,
+        // After the approval a second request issues the code.
+        Endpoint::Enrolment => {
+            let _ = world.executes(&call).await.good();
+            call.key(new_key())
+        }
+        _ if endpoint.is_command() => world.approving(&call).await,
+        _ => call,
+    }
+}
+
+/// The budget of an asset, in a tenant that has the asset from its beginning.
+async fn with_budget() -> Vec<RequestCost> {
+    let (stage, tap) = tapped_with("costs-budget", with_spring).await;
+    tap.meter();
+    let budget = Endpoint::AssetBudget;
+    let (call, twin) = (effective(&stage, budget).await, effective(&stage, budget).await);
+    costs_of(&stage, &tap, &names(budget), &call, ready(twin)).await
 }
 
 /// A card's payment with its PIN.

@@ -5,7 +5,15 @@ use crate::http::endpoints::Stage;
 use crate::http::stripe::signed;
 use crate::http::world::new_key;
 use crate::http::{Call, Customer};
+use ledger_core::money::{Amount, Asset, AssetSpec};
+use ledger_core::terms::GrantLimits;
 use serde_json::json;
+
+/// The limit below which a subject's grant takes one person.
+pub(super) fn points_alone() -> GrantLimits {
+    let points = Amount::parse(&AssetSpec::POINT, "1000").expect("an amount");
+    GrantLimits([(Asset::Point, points)].into())
+}
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,14 +12,10 @@ use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, Claim};
 use ledger_core::ids::{ApprovalId, Employer, StaffId};
 use ledger_core::keys;
-use ledger_core::money::{Amount, Asset};
 use ledger_core::staff::StaffMember;
-use ledger_core::tenants;
-use ledger_core::terms::GrantLimits;
 use ledger_core::transaction::Transaction;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use std::collections::BTreeMap;
 
 /// A command. Members and approvals are named by their ids.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -48,10 +44,6 @@ pub enum ApprovalDoes {
     WithdrawOfDisabled {
         by: String,
         approval: String,
-    },
-    /// Requires approvals, except for grants up to these limits.
-    Require {
-        limits: BTreeMap<String, String>,
     },
 }
 
@@ -92,16 +84,6 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let requester = member(approval.requested_by);
             let planned = plan_withdraw_of_disabled(tenant, &approval, &requester, &named(by), cx)?;
             return Ok(Made::Whole(Transaction::unkeyed(planned.draft.items).unwrap()));
-        }
-        ApprovalDoes::Require { limits } => {
-            let terms = world.terms();
-            let limit = |(asset, most): (&String, &String)| {
-                let asset = Asset::parse(asset).unwrap();
-                let most = Amount::parse(terms.spec(&asset).unwrap(), most).unwrap();
-                (asset, most)
-            };
-            let limits = GrantLimits(limits.iter().map(limit).collect());
-            return Ok(Made::Whole(tenants::require_approvals(tenant, &limits, decode::actor("system"), cx).unwrap()));
         }
     };
     Ok(Made::Draft(draft))

@@ -110,7 +110,7 @@ pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
             let reason = decode::maybe_text(reason);
             let items: Vec<Option<Item>> = of.keys(tenant).iter().map(|key| world.get(key).cloned()).collect();
             let command = CardReplacement { tenant, actor: decode::actor(actor), of, reason: reason.as_ref() };
-            replace::plan(&command, &items, &terms, cx)?.draft
+            replace::plan(&command, &items, &terms, cx)?
         }
     };
     Ok(Made::Draft(draft))

@@ -90,7 +90,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             let seen = world.get(&cash_rooms::rooms_of(tenant, owner).cash_rooms());
             let seen = seen.map(|item| CashRooms::read(item).unwrap());
             let (of, by) = ((tenant, owner), (decode::actor(actor), None));
-            Ok(Made::Draft(cash_rooms::plan_ceiling(of, seen.as_ref(), &world.amount(ceiling)?, by, cx)?.draft))
+            Ok(Made::Draft(cash_rooms::plan_ceiling(of, seen.as_ref(), &world.amount(ceiling)?, by, cx)?))
         }
         CashDoes::Allot { merchant, terminal, amount, actor } => {
             room(merchant, terminal, RoomChange::Allot(world.amount(amount)?), actor)
@@ -102,7 +102,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             let merchant = MerchantId::parse(merchant).unwrap();
             let seen = RefundRoom::read(world.must(&Partition::merchant(tenant, merchant).refund_room())).unwrap();
             let (of, by) = ((tenant, merchant), (decode::actor(actor), None));
-            Ok(Made::Draft(refund_rooms::plan_ceiling(of, &seen, &world.amount(ceiling)?, by, cx)?.draft))
+            Ok(Made::Draft(refund_rooms::plan_ceiling(of, &seen, &world.amount(ceiling)?, by, cx)?))
         }
         CashDoes::Deposit { merchant, amount, reason, actor } => {
             let deposit = CashDeposit {
@@ -112,7 +112,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
                 amount: &world.amount(amount)?,
                 reason: &FreeText::parse(reason, 140).unwrap(),
             };
-            Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx).draft))
+            Ok(Made::Draft(cash_deposits::plan(&deposit, &world.terms(), cx)))
         }
         CashDoes::ReverseDeposit { merchant, deposit, reason, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
@@ -121,7 +121,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
             let reason = FreeText::parse(reason, 140).unwrap();
             let actor = decode::actor(actor);
             let reversal = CashDepositReversal { tenant, actor, merchant, deposit: &deposit, reason: &reason };
-            Ok(Made::Draft(cash_deposits::plan_reversal(&reversal, &world.terms(), cx)?.draft))
+            Ok(Made::Draft(cash_deposits::plan_reversal(&reversal, &world.terms(), cx)?))
         }
         CashDoes::OpenCounter { terminal, actor } => {
             let (terminal, actor) = (TerminalId::parse(terminal).unwrap(), decode::actor(actor));
@@ -135,7 +135,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
                 amount: &world.amount(amount)?,
                 reason: &FreeText::parse(reason, 140).unwrap(),
             };
-            Ok(Made::Draft(cash_collections::plan(&collection, cx).draft))
+            Ok(Made::Draft(cash_collections::plan(&collection, cx)))
         }
         CashDoes::GrantBonus { merchant, topup } => {
             let (merchant, topup) = (MerchantId::parse(merchant).unwrap(), TransactionId::parse(topup).unwrap());

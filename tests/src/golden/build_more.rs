@@ -44,7 +44,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 amount: world.amount(amount)?,
                 reason: decode::text(reason),
             };
-            grants::bulk::plan(&command, &world.terms(), cx)?.draft
+            grants::bulk::plan(&command, &world.terms(), cx)?
         }
         Does::JobAdvance(slice) => return Ok(Made::Whole(advanced(world, slice))),
         Does::AdjustmentRequest { staff: by, account, delta, reason, note } => {
@@ -145,16 +145,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             .draft
         }
         Does::EnrolmentCode { terminal: id, actor, permit } => {
-            let permit = permit.as_deref().map(staff);
-            terminals::plan_code(
-                tenant,
-                TerminalId::parse(id).unwrap(),
-                permit,
-                world.records(),
-                decode::actor(actor),
-                cx,
-            )?
-            .draft
+            let by = (staff(permit), decode::actor(actor));
+            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), by, world.records(), cx)?.draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();

@@ -1,4 +1,4 @@
-//! Builds what a tenant that requires approvals demands of requests with records of their own. Members and records are
+//! Builds what is demanded of requests with records of their own. Members and records are
 //! read from the state.
 
 use super::build::{self, Made, NoPlan};

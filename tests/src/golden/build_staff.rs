@@ -43,18 +43,11 @@ pub enum StaffDoes {
     Accept {
         member: String,
     },
-    /// Of a tenant that was open before there were records.
-    Add {
-        person: (String, String),
-        roles: Vec<String>,
-    },
     /// Opens a tenant with its first owners.
     Open {
         terms: Json,
         owners: Vec<(String, String)>,
     },
-    /// The records decide from then on.
-    Enforce {},
     Deny {
         member: String,
         permission: String,
@@ -130,17 +123,11 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             staff::plan_change(command, &by, cx)?.draft
         }
         StaffDoes::Accept { member: invited } => staff::plan_accept(tenant, &member(invited), cx)?.draft,
-        StaffDoes::Add { person, roles: names } => {
-            return Ok(Made::Whole(staff::add_member(tenant, operator, &founder(person), &roles(names), cx).unwrap()));
-        }
         StaffDoes::Open { terms, owners } => {
             let terms = TenantTerms::read(&wire::item_from_json(terms), world.cx.now).unwrap();
             let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();
             let opening = tenants::open(tenant, &terms, cx.now).unwrap();
             return Ok(Made::Whole(staff::with_founders(opening, tenant, &owners, cx).unwrap()));
-        }
-        StaffDoes::Enforce {} => {
-            return Ok(Made::Whole(staff::enforce_records(tenant, decode::actor("system"), cx).unwrap()));
         }
         StaffDoes::Deny { member, permission } => {
             let permission = *Permission::ALL.iter().find(|known| known.name() == permission).unwrap();

@@ -57,7 +57,7 @@ pub enum TermsDoes {
 pub(super) fn make(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let config = || world.must(&keys::config(tenant));
-    let planned = match does {
+    let draft = match does {
         TermsDoes::Preview { .. }
         | TermsDoes::PreviewTake { .. }
         | TermsDoes::PreviewProgress { .. }
@@ -76,7 +76,7 @@ pub(super) fn make(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {
             tenants::plan_cancel_terms(tenant, config(), version, by(staff, reason.as_ref()), cx)?
         }
     };
-    Ok(Made::Draft(planned.draft))
+    Ok(Made::Draft(draft))
 }
 
 fn preview(world: &World, does: &TermsDoes) -> Result<Made, NoPlan> {

@@ -240,8 +240,7 @@ pub enum Does {
         terminal: String,
         actor: String,
         /// The staff member whose permit is used up.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        permit: Option<String>,
+        permit: String,
     },
     Enrol {
         code: String,
@@ -374,7 +373,7 @@ pub enum Does {
     Shop(ShopDoes),
     Closing(ClosingDoes),
     Approval(ApprovalDoes),
-    // Requests with records of their own, in tenants that require approvals.
+    // Requests with records of their own.
     Recorded(RecordedDoes),
     Trail(TrailDoes),
     // The lanes of the audit trail.

@@ -49,10 +49,6 @@ pub(super) fn of_approvals(does: &str, role: Role, clause: &str) -> Option<Vec<(
             vec![(Old::Absent, stale), (Old::With("customer_id", s("another")), stale)]
         }
         ("lookup", "attribute_not_exists(#ended_at)") => vec![(Old::With("ended_at", s("x")), stale)],
-        ("config", "#staff = :records") => vec![(Old::Without("staff"), stale)],
-        ("config", "attribute_not_exists(#approvals)") => {
-            vec![(Old::With("approvals", s("required")), "rejected wrong_state")]
-        }
         _ => return None,
     })
 }

@@ -42,18 +42,14 @@ pub(super) fn of_staff(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
                 (Old::With("version", n("987")), "rejected stale_plan"),
             ]
         }
-        ("staff_counts", "#owners > :min" | "#owners >= :min") => {
+        ("staff_counts", "#owners > :min") => {
             vec![(Old::Absent, wrong), (Old::With("owners", n("0")), wrong)]
         }
-        ("staff_counts", "#deciders > :min" | "#deciders >= :min") => {
+        ("staff_counts", "#deciders > :min") => {
             vec![(Old::Absent, wrong), (Old::With("deciders", n("0")), wrong)]
         }
         ("denials", "(attribute_not_exists(#recorded) OR #recorded < :max)") => {
             vec![(Old::Having("recorded", n("10")), "rejected limit_exceeded")]
-        }
-        ("config", "(NOT #staff = :records)") => vec![(Old::With("staff", s("records")), wrong)],
-        ("config", "attribute_not_exists(#staff)") => {
-            vec![(Old::With("staff", s("records")), "rejected already_exists")]
         }
         _ => return None,
     })

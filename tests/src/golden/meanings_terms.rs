@@ -10,7 +10,6 @@ pub(super) fn of_terms(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
     if names::role(role) != "config" || !matches!(does, "terms" | "approval") {
         return None;
     }
-    let s = |text: &str| json!({ "S": text });
     let n = |number: &str| json!({ "N": number });
     let stale = "rejected stale_plan";
     Some(match clause {
@@ -32,8 +31,6 @@ pub(super) fn of_terms(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
         }
         "attribute_not_exists(#topup)" => vec![(Old::With("topup", json!({ "M": {} })), stale)],
         "#topup = :seen_topup" => vec![(Old::Without("topup"), stale), (Old::With("topup", json!({ "M": {} })), stale)],
-        "attribute_not_exists(#approvals)" if does == "terms" => vec![(Old::With("approvals", s("required")), stale)],
-        "#approvals = :seen_approvals" => vec![(Old::Without("approvals"), stale)],
         _ => return None,
     })
 }

@@ -1,9 +1,9 @@
-//! Commands that another person must approve: tenants that require it, and commands that are stored already.
+//! Commands that another person must approve: requests for them, approvals, and commands that are stored already.
 
 use super::endpoints::{Endpoint, Stage, rich};
 use super::prepared::{Prepared, prepared};
 use super::world::new_key;
-use super::{Answer, Call, Who, World, staff};
+use super::{Answer, Call, Who, World};
 use crate::cloud::gate;
 use futures::future::join_all;
 use ledger_core::approvals::{ApprovalRequest, Command, Seen, plan_request};
@@ -13,15 +13,8 @@ use ledger_core::money::{Amount, Asset};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::staff::StaffMember;
-use ledger_core::terms::{ApprovalTerms, GrantLimits, StaffSource, TenantTerms};
 use ledger_core::transaction::Transaction;
 use serde_json::json;
-
-/// Changes terms so that another person must approve the commands of the closed list.
-pub fn required(terms: &mut TenantTerms) {
-    terms.staff = StaffSource::Records;
-    terms.approvals = ApprovalTerms::Required(GrantLimits::default());
-}
 
 /// A decision on a command, under a fresh key.
 #[must_use]
@@ -62,11 +55,10 @@ impl Endpoint {
     /// nothing yet.
     pub async fn prepare(self, stage: &Stage) -> Prepared {
         let prepared = self.prepare_executed(stage).await;
-        let is_stored = stage.world.approves && self.is_command();
-        if is_stored { Prepared { status: 202, entries: 0, ..prepared } } else { prepared }
+        if self.is_command() { Prepared { status: 202, entries: 0, ..prepared } } else { prepared }
     }
 
-    /// Whether another person must approve what its prepared request asks for, in a tenant that requires approvals.
+    /// Whether another person must approve what its prepared request asks for.
     #[must_use]
     pub const fn is_command(self) -> bool {
         matches!(
@@ -116,13 +108,13 @@ pub(super) async fn approve(world: &World, answer: Answer) -> Answer {
     answer
 }
 
-/// Issues an enrolment code; where it needs approval, by a second request after that.
+/// Issues an enrolment code: the first request is stored, and the second one issues it once that is approved.
 pub async fn issued(world: &World, path: &str) -> Answer {
-    let first = world.operator(path, &json!({})).await;
-    if first.status == 202 { world.operator(path, &json!({})).await } else { first }
+    assert_eq!(world.operator(path, &json!({})).await.status, 202);
+    world.operator(path, &json!({})).await
 }
 
-/// Stores a grant of points to a customer that the first operator requests, whatever the tenant's terms; returns the
+/// Stores a grant of points to a customer that the first operator requests, whatever the tenant's grant limits; returns the
 /// approval's id.
 ///
 /// # Panics
@@ -151,7 +143,6 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
 
 /// The request of an endpoint that decides on a command; the other request decides on another one.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
-    staff::with_owners(world).await;
     let customer = world.customer().await.id;
     let [one, other] = [stored_grant(world, &customer, "300").await, stored_grant(world, &customer, "301").await];
     let (verb, who, entries) = match endpoint {

@@ -215,7 +215,7 @@ impl Endpoint {
     }
 
     /// Creates what the request needs, and returns the request, as it is executed.
-    pub(super) async fn prepare_executed(self, stage: &Stage) -> Prepared {
+    pub async fn prepare_executed(self, stage: &Stage) -> Prepared {
         let Stage { world, merchant, terminal } = stage;
         match self {
             Self::Pay => prepared(rich(world).await.pays(merchant, "300"), 201, 1).with_other("amount", "301"),

@@ -4,7 +4,7 @@
 use super::host::{self, Host};
 use super::topup_rig::TestClock;
 use super::world::{new_id, new_key};
-use super::{Answer, Call, Customer, Merchant, World, staff};
+use super::{Answer, Call, Customer, Merchant, World};
 use crate::audit::{Books, n, number, s, text};
 use ledger_core::dynamo::{self, Item};
 use ledger_core::ids::TransactionId;
@@ -49,20 +49,6 @@ impl World {
     pub async fn migrating(tenant: &str, phase: Phase) -> Self {
         let world = Self::legacy(host::shared(), tenant, phase.model()).await;
         world.set_phase(phase).await;
-        world
-    }
-
-    /// The same, of a tenant that requires approvals.
-    ///
-    /// # Panics
-    /// When the tenant has no configuration.
-    pub async fn migrating_by_two(tenant: &str, phase: Phase) -> Self {
-        let world = Self::migrating(tenant, phase).await;
-        staff::with_owners(&world).await;
-        let books = world.books().await;
-        let mut config = books.row(&format!("{tenant}#tenant#root"), "CONFIG").expect("a configuration").clone();
-        config.extend([("staff".to_owned(), s("records")), ("approvals".to_owned(), s("required"))]);
-        world.plant(config).await;
         world
     }
 

@@ -6,13 +6,11 @@ use super::world::{new_id, new_key};
 use super::{Call, Merchant, Who, World};
 use crate::cloud::gate;
 use ledger_core::failure::Failure;
-use ledger_core::ids::{Employer, StaffId};
+use ledger_core::ids::StaffId;
 use ledger_core::operation::Operation;
-use ledger_core::permission::Staff;
 use ledger_core::personal::FreeText;
-use ledger_core::staff::{Founder, Founders, Recovery, StaffRole, add_member, request_recovery};
+use ledger_core::staff::{Founder, Founders, Recovery, request_recovery};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 
 /// An e-mail address that belongs to an id alone. It has letters only, for digits may look like a card number.
 #[must_use]
@@ -33,29 +31,6 @@ pub fn founders(ids: [&str; 2]) -> Founders {
 
 fn founder(id: &str) -> Founder {
     Founder { id: StaffId::parse(id).expect("a UUID"), email: FreeText::email(&email_of(id)).expect("an address") }
-}
-
-/// Writes the records of a tenant's two operators as owners, if they have none.
-///
-/// # Panics
-/// When the store refuses.
-pub async fn with_owners(world: &World) {
-    for id in [&world.operator.id, &world.second.id] {
-        let failure = added_at_a_shell(world, id).await;
-        assert!(matches!(failure, None | Some(Failure::AlreadyExists)), "{failure:?}");
-    }
-}
-
-/// Writes the record of an owner as the command at a shell does; the failure, if it is refused.
-///
-/// # Panics
-/// When the store is not available.
-pub async fn added_at_a_shell(world: &World, id: &str) -> Option<Failure> {
-    let cx = world.app.ledger().context(world.app.now()).expect("a context");
-    let roles = BTreeSet::from([StaffRole::owner(Staff::Operator)]);
-    let added = add_member(&world.slug(), Employer::Operator, &founder(id), &roles, &cx).expect("a transaction");
-    let applied = gate::as_test(world.app.ledger().apply(&world.slug(), Operation::StaffInvite, &added)).await;
-    applied.err().map(|error| error.failure().expect("the store is available"))
 }
 
 /// Requests a recovery of the tenant's owners at a shell, unless one is pending; returns it.
@@ -129,7 +104,6 @@ pub async fn shop_member(world: &World, owned: &Merchant, role: &str) -> (String
 
 /// The request of an endpoint of staff.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
-    with_owners(world).await;
     match endpoint {
         Endpoint::MerchantOwner => {
             let merchant = world.operator("/v1/admin/merchants", &json!({"name": "Baker"})).await;

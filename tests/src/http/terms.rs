@@ -95,9 +95,9 @@ pub async fn schedule(world: &World, field: &str, to: &str, from: Timestamp) -> 
     let wanted = BTreeMap::from([(field.to_owned(), Some(to.to_owned()))]);
     let changes = TermsChanges::plan(schedule.at(cx.now), &wanted).expect("changes");
     let change = TermsChange { tenant: &tenant, config: &config, changes: &changes, from, by: by() };
-    let planned = tenants::plan_terms(&change, &cx).expect("a plan");
-    apply(world, Transaction::unkeyed(planned.draft.items).expect("a transaction")).await;
-    planned.receipt.version
+    let draft = tenants::plan_terms(&change, &cx).expect("a plan");
+    apply(world, Transaction::unkeyed(draft.items).expect("a transaction")).await;
+    TermsVersion::new(schedule.last().number() + 1).expect("a number")
 }
 
 async fn cancel_scheduled(world: &World) {
@@ -105,8 +105,8 @@ async fn cancel_scheduled(world: &World) {
     let config = world.app.dynamo().get(&keys::config(&tenant)).await.expect("the table").expect("a tenant");
     let schedule = TermsSchedule::read(&config).expect("terms");
     if let Some(next) = schedule.scheduled(cx.now) {
-        let planned = tenants::plan_cancel_terms(&tenant, &config, next.terms.version, by(), &cx).expect("a plan");
-        apply(world, Transaction::unkeyed(planned.draft.items).expect("a transaction")).await;
+        let draft = tenants::plan_cancel_terms(&tenant, &config, next.terms.version, by(), &cx).expect("a plan");
+        apply(world, Transaction::unkeyed(draft.items).expect("a transaction")).await;
     }
 }
 

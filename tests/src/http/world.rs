@@ -13,7 +13,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{ApprovalTerms, RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -50,10 +50,6 @@ pub struct World {
     /// Another member of staff, for approvals.
     pub second: Operator,
     pub(super) tokens: Tokens,
-    /// Whether the records of the staff decide what it may do.
-    has_staff_records: bool,
-    /// Whether another person must approve commands.
-    pub(super) approves: bool,
     dynamodb: Client,
     table: String,
 }
@@ -67,15 +63,12 @@ pub(super) enum Tokens {
     Dev,
 }
 
-/// The terms of a test's tenant: the demo's, changed. Of terms with earlier records, before the change, the staff is that of
-/// tokens.
+/// The terms of a test's tenant: the demo's, changed.
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
     change(&mut terms);
     if terms.records != RecordVersion::NEWEST {
-        let (staff, approvals) = (StaffSource::Tokens, ApprovalTerms::NotRequired);
-        let demo = seed::terms().expect("the demo's terms");
-        terms = TenantTerms { records: RecordVersion::V5, staff, approvals, ..demo };
+        terms = TenantTerms { records: RecordVersion::V5, ..seed::terms().expect("the demo's terms") };
         change(&mut terms);
     }
     terms
@@ -121,18 +114,11 @@ impl World {
         let cx = app.ledger().context(app.now()).expect("a context");
         let config = migration::open_tenant(&slug, terms, model, cx.now).expect("a configuration");
         let owners = [new_id(), new_id()];
-        let config = match terms.staff {
-            StaffSource::Tokens => config,
-            StaffSource::Records => {
-                let founders = staff::founders([&owners[0], &owners[1]]);
-                with_founders(config, &slug, &founders, &cx).expect("a configuration")
-            }
-        };
+        let founders = staff::founders([&owners[0], &owners[1]]);
+        let config = with_founders(config, &slug, &founders, &cx).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
-        let world = Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await;
-        let approves = matches!(terms.approvals, ApprovalTerms::Required(_));
-        Self { has_staff_records: terms.staff == StaffSource::Records, approves, ..world }
+        Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await
     }
 
     /// The demo tenant of a stack in another process.
@@ -163,8 +149,6 @@ impl World {
             counting,
             operator: one,
             second: two,
-            has_staff_records: matches!(tokens, Tokens::Dev),
-            approves: matches!(tokens, Tokens::Dev),
             tokens,
             dynamodb,
             table: table.to_owned(),
@@ -234,11 +218,7 @@ impl World {
 
     /// Registers a merchant.
     pub async fn merchant(&self) -> Merchant {
-        if self.has_staff_records {
-            return staff::owned_merchant(self).await;
-        }
-        let id = self.make("/v1/admin/merchants", &json!({"name": "Aoba Coffee"}), "/merchant_id").await;
-        Merchant { who: self.token("merchant", &new_id(), Some(&id)).await, id }
+        staff::owned_merchant(self).await
     }
 
     /// The demo's merchant with this id, whose owner is the operator's first owner.

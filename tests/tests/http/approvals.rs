@@ -2,13 +2,13 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World, host, settling, staff};
+use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World, settling, staff};
 use serde_json::{Value, json};
 
 async fn world(tenant: &str) -> World {
-    World::with_terms(host::shared(), tenant, required).await
+    World::new(tenant).await
 }
 
 fn grant(customer: &Customer, points: &str) -> Value {

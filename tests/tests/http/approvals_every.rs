@@ -8,7 +8,7 @@ use ledger_core::migration::{Model, Phase};
 use ledger_core::terms::RecordVersion;
 use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, World, account_limits, assets, host, settling, sign_ins, staff, terms};
 use ledger_tests::limits::overridable;
@@ -119,7 +119,6 @@ pub(super) async fn requests(world: &World) -> Vec<Call> {
 async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
     let rules = overridable(&[("customer", "pay_day=1000")]);
     let world = World::with_terms(host::shared(), "approvals-every", |terms| {
-        required(terms);
         terms.records = RecordVersion::V7;
         terms.limits = Some(rules.clone());
     })
@@ -159,7 +158,7 @@ async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
 async fn approvals_in_every_phase_of_a_migration_execute_once() {
     let phases = [Model::GodRecord, Model::HalfWay].into_iter().flat_map(Phase::all).enumerate();
     for (at, phase) in share::of_family(phases) {
-        let world = World::migrating_by_two(&format!("approvals-phase-{at}"), phase).await;
+        let world = World::migrating(&format!("approvals-phase-{at}"), phase).await;
         let customer = world.customer().await;
         let owner = &world.operator.who;
         let requested = json!({

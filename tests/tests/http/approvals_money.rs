@@ -3,14 +3,13 @@
 
 use futures::future::join_all;
 use ledger_core::terms::CeilingTerms;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Merchant, Terminal, Who, World, host, staff};
 use serde_json::{Value, json};
 
 async fn world(tenant: &str) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
-        required(terms);
         terms.ceilings = CeilingTerms::zero();
     })
     .await

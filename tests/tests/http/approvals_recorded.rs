@@ -14,13 +14,12 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
-use ledger_core::terms::{ApprovalTerms, TenantTerms};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_tests::audit::s;
 use ledger_tests::cloud::gate;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Customer, Host, Who, World, host, parked, settling, staff};
+use ledger_tests::http::{Answer, Call, Customer, Who, World, parked, settling, staff};
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,12 +45,12 @@ struct Pending {
 }
 
 async fn world(tenant: &str) -> World {
-    World::with_terms(host::shared(), tenant, required).await
+    World::new(tenant).await
 }
 
 /// A tenant on a stack of its own, where a test decides which events Stripe delivers.
 async fn alone(tenant: &str) -> World {
-    let world = World::with_terms(Host::fresh(), tenant, required).await;
+    let world = World::alone(tenant).await;
     world.hold_deliveries().await;
     world
 }
@@ -431,20 +430,4 @@ async fn inbox_pages_commands_and_requests_in_one_order() {
         }
     }
     assert_eq!(json!(seen), json!(made));
-}
-
-/// In a tenant that does not require approvals, an adjustment is not addressed by the inbox.
-#[tokio::test]
-async fn inbox_of_a_tenant_without_approvals_has_no_adjustments() {
-    let without = |terms: &mut TenantTerms| terms.approvals = ApprovalTerms::NotRequired;
-    let world = World::with_terms(host::shared(), "recorded-open", without).await;
-    let customer = world.customer().await;
-    staff::with_owners(&world).await;
-    let pending = Pending::adjustment(&world, &customer, ("credit", "300"), &world.operator.who).await;
-    let get = Call::get(&format!("/v1/admin/approvals/{}", pending.id), &world.operator.who);
-    let _ = world.api.send(&get).await.problem(404, "not_found");
-    let _ = decided(&world, "approve", &pending.id, &world.second.who).await.problem(404, "not_found");
-    assert_eq!(inbox(&world, "pending").await, Vec::<Value>::new());
-    let _ = world.api.settle(&pending.approve_there(&world.second.who)).await.good();
-    let _ = world.check_books().await;
 }

@@ -33,7 +33,6 @@ async fn books() -> Books {
     let (_, captured) = stage.held("500").await;
     let _ = stage.world.api.settle(&stage.merchant.captures(&captured, Some("300"))).await.good();
     add_topups(&stage.world).await;
-    ledger_tests::http::staff::with_owners(&stage.world).await;
     stage.world.check_books().await
 }
 

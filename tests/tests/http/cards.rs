@@ -3,7 +3,7 @@
 
 use futures::future::join_all;
 use ledger_core::terms::{RecordVersion, TenantTerms};
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Customer, Merchant, Terminal, World, host};
 use ledger_tests::limits::overridable;
@@ -287,7 +287,7 @@ async fn card_is_replaced_by_a_fresh_one_only_and_its_use_of_limits_goes_with_it
 
 #[tokio::test]
 async fn replacement_takes_two_people_and_neither_is_a_holder() {
-    let rig = Rig::over(listing("cards-by-two", required).await, "0").await;
+    let rig = Rig::over(listing("cards-by-two", |_| {}).await, "0").await;
     let world = &rig.world;
     let fresh = world.card(None, "0").await;
     let stored = rig.settle(&rig.replaces(&rig.card, &fresh)).await.good();

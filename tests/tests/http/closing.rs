@@ -3,7 +3,7 @@
 
 use futures::future::{join, join_all};
 use ledger_core::terms::RecordVersion;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::host::Host;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World, host};
@@ -162,7 +162,6 @@ async fn closed_card_neither_pays_nor_loads_and_its_reversal_is_unclaimed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differs() {
     let world = World::with_terms(host::shared(), "closing-two-people", |terms| {
-        required(terms);
         terms.records = RecordVersion::V7;
     })
     .await;
@@ -332,7 +331,6 @@ async fn payout_sent_again_is_recorded_once_and_an_open_account_is_refused() {
 async fn payout_where_approvals_are_required_moves_nothing_until_another_person_approves() {
     let world = World::with_terms(host::shared(), "closing-payout-approval", |terms| {
         terms.records = RecordVersion::V7;
-        required(terms);
     })
     .await;
     let account = world.unclaimed("300").await;

@@ -1,7 +1,7 @@
 //! A customer's file: the customer at present, and a timeline of everything that happened.
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::audit::text as stored;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, Host, Who, World, host, staff};
@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 
 fn with_lists(terms: &mut TenantTerms) {
     terms.records = RecordVersion::V7;
-    terms.staff = StaffSource::Records;
 }
 
 async fn world(slug: &str) -> World {

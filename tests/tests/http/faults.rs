@@ -1,13 +1,13 @@
 //! Faults of the store on the wire: down, throttled, in conflict, and answers lost after the effect.
 //! The client gets an error that claims no more than is known, and its retry finds the outcome.
 use futures::future::join_all;
-use ledger_core::terms::{ApprovalTerms, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_runtime::clock::Clock;
 use ledger_runtime::metrics::{Counting, Metric};
 use ledger_tests::http::assets::with_spring;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::tap::{Attempts, Fault, Tap};
-use ledger_tests::http::{Answer, Host, World};
+use ledger_tests::http::{Answer, Call, Host, World};
 use ledger_tests::share;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -25,11 +25,6 @@ struct Rig {
 impl Rig {
     async fn new(tenant: &str, attempts: Attempts) -> Self {
         Self::with_terms(tenant, attempts, |_| {}).await
-    }
-
-    /// In a tenant that requires no approvals, the request of a command executes it.
-    async fn without_approvals(tenant: &str) -> Self {
-        Self::with_terms(tenant, Attempts::One, |terms| terms.approvals = ApprovalTerms::NotRequired).await
     }
 
     async fn with_terms(tenant: &str, attempts: Attempts, change: impl Fn(&mut TenantTerms)) -> Self {
@@ -68,14 +63,8 @@ fn assert_unknown(answer: Answer, code: &str) -> Answer {
 #[tokio::test]
 async fn retry_after_lost_answer_gets_the_stored_response() {
     let rig = Rig::new("lost", Attempts::One).await;
-    check_lost_answers(&rig, Endpoint::wallet()).await;
-    let rig = Rig::without_approvals("lost-at-once").await;
-    check_lost_answers(&rig, Endpoint::wallet().filter(|endpoint| endpoint.is_command())).await;
-}
-
-async fn check_lost_answers(rig: &Rig, endpoints: impl Iterator<Item = Endpoint>) {
     let world = &rig.stage.world;
-    let endpoints = share::of_family(endpoints);
+    let endpoints = share::of_family(Endpoint::wallet());
     for endpoint in &endpoints {
         let prepared = endpoint.prepare(&rig.stage).await;
         let before = world.books().await;
@@ -100,10 +89,14 @@ async fn retry_of_an_approval_after_lost_answer_gets_the_stored_response() {
     let world = &rig.stage.world;
     let commands = share::of_family(Endpoint::wallet().filter(|endpoint| endpoint.is_command()));
     for endpoint in &commands {
-        let approve = world.approving(&endpoint.prepare(&rig.stage).await.call).await;
+        let prepared = endpoint.prepare_executed(&rig.stage).await;
+        let approve = world.approving(&prepared.call).await;
+        let before = world.books().await;
         rig.tap.next_writes([Some(Fault::AnswerCut)]);
         let _ = assert_unknown(world.api.send(&approve).await, "outcome_unknown");
         let after = world.check_books().await;
+        let entries = after.under("TXN#").count() - before.under("TXN#").count();
+        assert_eq!(entries, prepared.entries, "{endpoint:?}: the effect");
         let found = world.api.settle(&approve).await;
         assert_eq!((found.status, found.replayed()), (200, true), "{endpoint:?}: {found:?}");
         assert_eq!(found.text("/status"), "approved", "{endpoint:?}");
@@ -117,26 +110,39 @@ async fn retry_of_an_approval_after_lost_answer_gets_the_stored_response() {
 #[tokio::test]
 async fn retry_after_failed_write_is_executed() {
     let rig = Rig::new("refused", Attempts::One).await;
-    check_failed_writes(&rig, Endpoint::wallet()).await;
-    let rig = Rig::without_approvals("refused-at-once").await;
-    check_failed_writes(&rig, Endpoint::wallet().filter(|endpoint| endpoint.is_command())).await;
+    for endpoint in share::of_family(Endpoint::wallet()) {
+        let prepared = endpoint.prepare(&rig.stage).await;
+        check_failed_writes(&rig, endpoint, &prepared.call, prepared.status).await;
+    }
+    rig.stage.world.check_books().await;
 }
 
-async fn check_failed_writes(rig: &Rig, endpoints: impl Iterator<Item = Endpoint>) {
+/// On every endpoint of commands: the approval is not written, and its retry executes the command.
+#[tokio::test]
+async fn retry_of_an_approval_after_failed_write_is_executed() {
+    let rig = Rig::with_terms("refused-approval", Attempts::One, with_spring).await;
     let world = &rig.stage.world;
-    for endpoint in share::of_family(endpoints) {
-        let prepared = endpoint.prepare(&rig.stage).await;
+    for endpoint in share::of_family(Endpoint::wallet().filter(|endpoint| endpoint.is_command())) {
+        let prepared = endpoint.prepare_executed(&rig.stage).await;
+        let approve = world.approving(&prepared.call).await;
         let before = world.books().await;
-        for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")]
-        {
-            rig.tap.next_writes([Some(fault)]);
-            let _ = assert_unknown(world.api.send(&prepared.call).await, "outcome_unknown");
-        }
-        world.books().await.unchanged_since(&before, "a write that never arrived moved something");
-        let done = world.api.settle(&prepared.call).await;
-        assert_eq!((done.status, done.replayed()), (prepared.status, false), "{endpoint:?}: {done:?}");
+        check_failed_writes(&rig, endpoint, &approve, 200).await;
+        let entries = world.books().await.under("TXN#").count() - before.under("TXN#").count();
+        assert_eq!(entries, prepared.entries, "{endpoint:?}: the effect");
     }
     world.check_books().await;
+}
+
+async fn check_failed_writes(rig: &Rig, endpoint: Endpoint, call: &Call, status: u16) {
+    let world = &rig.stage.world;
+    let before = world.books().await;
+    for fault in [Fault::Refused, Fault::Error(500, "InternalServerError"), Fault::Error(503, "ServiceUnavailable")] {
+        rig.tap.next_writes([Some(fault)]);
+        let _ = assert_unknown(world.api.send(call).await, "outcome_unknown");
+    }
+    world.books().await.unchanged_since(&before, "a write that never arrived moved something");
+    let done = world.api.settle(call).await;
+    assert_eq!((done.status, done.replayed()), (status, false), "{endpoint:?}: {done:?}");
 }
 
 /// After three retries the client gets `busy`.

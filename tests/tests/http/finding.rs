@@ -8,7 +8,7 @@ use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{Actor, StaffId};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
-use ledger_core::terms::{RecordVersion, StaffSource, TenantTerms};
+use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::marker_keys;
 use ledger_tests::audit::text;
@@ -20,7 +20,6 @@ use std::collections::BTreeSet;
 
 fn with_lists(terms: &mut TenantTerms) {
     terms.records = RecordVersion::V7;
-    terms.staff = StaffSource::Records;
 }
 
 async fn world(slug: &str) -> World {

@@ -7,13 +7,13 @@ mod rollout;
 
 use futures::future::join_all;
 use ledger_core::ids::least_born_at;
-use ledger_core::terms::{ApprovalTerms, KeyPhase, TenantTerms};
+use ledger_core::terms::KeyPhase;
+use ledger_tests::http::assets::with_spring;
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, Host, World, contract};
 use ledger_tests::share;
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::time::Duration;
 
 const PARALLEL: usize = 32;
@@ -142,7 +142,7 @@ endpoints! {
 
 async fn check_every_promise(endpoint: Endpoint) {
     let host = Host::fresh();
-    let stage = Stage::new(World::with_terms(host.clone(), "mandatory", |_| {}).await).await;
+    let stage = Stage::new(World::with_terms(host.clone(), "mandatory", with_spring).await).await;
     // Stripe's events arrive at any time, and would count as an effect.
     stage.world.hold_deliveries().await;
     check_repeated_requests(endpoint, &stage).await;
@@ -153,19 +153,45 @@ async fn check_every_promise(endpoint: Endpoint) {
     bodies::check_repeated_names(endpoint, &stage).await;
     stage.world.check_books().await;
     if endpoint.is_command() {
-        check_command_without_approvals(endpoint, host.clone()).await;
+        check_approval(endpoint, &stage).await;
     }
     let world = World::with_terms(host, "optional", |terms| terms.key_phase = KeyPhase::Optional).await;
     check_optional_key(endpoint, &Stage::new(world).await).await;
 }
 
-/// In a tenant that requires no approvals, the request of a command executes it.
-async fn check_command_without_approvals(endpoint: Endpoint, host: Arc<Host>) {
-    let without = |terms: &mut TenantTerms| terms.approvals = ApprovalTerms::NotRequired;
-    let stage = Stage::new(World::with_terms(host, "at-once", without).await).await;
-    check_repeated_requests(endpoint, &stage).await;
-    check_concurrent_requests(endpoint, &stage).await;
-    stage.world.check_books().await;
+/// The approval of a command executes it once, however often it is sent, in turn or at once.
+async fn check_approval(endpoint: Endpoint, stage: &Stage) {
+    let world = &stage.world;
+    let executed = endpoint.prepare_executed(stage).await;
+    let approve = world.approving(&executed.call).await;
+    let before = world.books().await;
+    let first = world.api.settle(&approve).await.good();
+    assert!(!first.replayed(), "{endpoint:?}: {first:?}");
+    let after = world.check_books().await;
+    assert_eq!(entries(&after) - entries(&before), executed.entries, "{endpoint:?}");
+    let again = world.api.send(&approve).await;
+    assert_eq!((again.stored(), again.replayed()), (first.stored(), true), "{endpoint:?}");
+    world.books().await.unchanged_since(&after, "a repetition moved something");
+
+    // The first of its kind makes items that a later one updates.
+    let approve = world.approving(&endpoint.prepare(stage).await.call).await;
+    let before = world.books().await;
+    let _ = world.api.settle(&approve).await.good();
+    let effect_of_one = world.books().await.changes_since(&before);
+
+    let approve = world.approving(&endpoint.prepare(stage).await.call).await;
+    let before = world.books().await;
+    let answers = join_all((0..PARALLEL).map(|_| world.api.settle(&approve))).await;
+    let mut fresh = answers.iter().filter(|answer| !answer.replayed());
+    let (Some(first), None) = (fresh.next(), fresh.next()) else {
+        panic!("{endpoint:?}: exactly one answer must not be a replay: {answers:?}")
+    };
+    assert_eq!(first.status, 200, "{endpoint:?}: {first:?}");
+    for answer in &answers {
+        assert_eq!(answer.stored(), first.stored(), "{endpoint:?}");
+    }
+    let effect_of_many = world.check_books().await.changes_since(&before);
+    assert_eq!(effect_of_many, effect_of_one, "{endpoint:?}");
 }
 
 /// A retry gets the same bytes, another request under the key is refused, and nothing moves.

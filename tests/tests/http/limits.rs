@@ -5,7 +5,7 @@ use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_runtime::clock::Clock;
 use ledger_tests::audit::number;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Customer, Host, Merchant, World, account_limits, host};
@@ -207,7 +207,6 @@ async fn account_of_a_migrating_tenant_gets_no_limits() {
 async fn limits_of_an_account_are_raised_by_two_and_lowered_by_one() {
     let rules = overridable(&[("customer", "pay_day=150")]);
     let terms = |terms: &mut TenantTerms| {
-        required(terms);
         terms.limits = Some(rules.clone());
     };
     let stage = Stage::new(World::with_terms(host::shared(), "limits-own-two", terms).await).await;

@@ -2,6 +2,7 @@
 
 mod abuse;
 mod approvals;
+mod approvals_effects;
 mod approvals_every;
 mod approvals_money;
 mod approvals_recorded;
@@ -58,4 +59,3 @@ mod webhook;
 mod webhook_signatures;
 mod wind_downs;
 mod wire;
-mod without_approvals;

@@ -34,13 +34,21 @@ async fn payment_and_its_replay_are_one_round_trip_each() {
         Endpoint::CardPay,
         Endpoint::CardTopup,
         Endpoint::Grant,
-        Endpoint::AdjustmentRequest,
         Endpoint::PaymentCode,
     ] {
-        let Prepared { call, status, .. } = endpoint.prepare(&stage).await;
+        // One person grants what is granted here.
+        let Prepared { call, status, .. } = endpoint.prepare_executed(&stage).await;
         assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}");
         assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}: replay");
     }
+}
+
+#[tokio::test]
+async fn request_that_the_inbox_lists_reads_the_requester_then_writes_and_its_replay_only_reads() {
+    let (stage, tap) = tapped("round-trips-request").await;
+    let Prepared { call, status, .. } = Endpoint::AdjustmentRequest.prepare(&stage).await;
+    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY, WRITE]);
+    assert_eq!(calls(&stage, &tap, &call, status).await, [MANY]);
 }
 
 #[tokio::test]
@@ -111,7 +119,8 @@ async fn limits_add_no_call() {
         Endpoint::CardPay,
         Endpoint::CardTopup,
     ] {
-        let Prepared { call, status, .. } = endpoint.prepare(&stage).await;
+        // One person grants what is granted here.
+        let Prepared { call, status, .. } = endpoint.prepare_executed(&stage).await;
         assert_eq!(calls(&stage, &tap, &call, status).await, [WRITE], "{endpoint:?}");
     }
     let customer = stage.world.customer_with("2000").await;

@@ -1,11 +1,10 @@
 //! Lists of the payments, refunds and top-ups of a whole tenant: each once, whatever is paid and sealed meanwhile, and to those
 //! alone who may see them.
 use futures::future::join;
-use ledger_core::terms::StaffSource;
 use ledger_tests::audit::text as stored;
 use ledger_tests::costs::requests::tapped;
 use ledger_tests::http::world::new_id;
-use ledger_tests::http::{Call, Host, Who, World, host, staff};
+use ledger_tests::http::{Call, Host, Who, World, staff};
 use serde_json::{Value, json};
 
 const PAYMENTS: &str = "/v1/admin/payments";
@@ -227,8 +226,7 @@ async fn staff_of_another_tenant_sees_nothing() {
 
 #[tokio::test]
 async fn payments_of_a_customer_are_shown_with_a_record_on_the_trail() {
-    let records = |terms: &mut ledger_core::terms::TenantTerms| terms.staff = StaffSource::Records;
-    let world = World::with_terms(host::shared(), "sealed-trail", records).await;
+    let world = World::new("sealed-trail").await;
     let (shop, customer) = (world.merchant().await, world.customer_with("100").await);
     let _ = world.api.settle(&customer.pays(&shop, "1")).await.good();
     let (auditor, who) = staff::member(&world, "auditor").await;

@@ -44,6 +44,13 @@ impl Issuing {
         &self.scene.world
     }
 
+    /// A request of each operation, which answers with a secret: the operator may issue one enrolment code.
+    async fn permitted_secrets(&self) -> Vec<Secret> {
+        let path = format!("/v1/admin/terminals/{}/enrolment", self.terminal);
+        assert_eq!(self.world().operator(&path, &json!({})).await.status, 202);
+        self.secrets()
+    }
+
     /// A request of each operation that answers with a secret.
     fn secrets(&self) -> Vec<Secret> {
         let (customer, operator) = (&self.scene.customer.who, &self.world().operator.who);
@@ -122,7 +129,7 @@ async fn no_row_has_a_one_time_secret_and_it_is_replayed() {
         for operation in Operation::ANSWERING_WITH_SECRET {
             assert!(covered.contains(&operation.name()), "{operation} has a case here");
         }
-        for Secret { call, member, operation } in issuing.secrets() {
+        for Secret { call, member, operation } in issuing.permitted_secrets().await {
             let first = api.settle(&call).await.good();
             let secret = first.text(member);
             assert!(secret.len() > 20, "{secret}");
@@ -143,12 +150,12 @@ async fn no_row_has_a_one_time_secret_and_it_is_replayed() {
 async fn rotated_keys_replay_what_was_written_before() {
     let issuing = issuing("secrets-rotated", RecordVersion::V6).await;
     let (before, after) = (issuing.rig.actor().await, issuing.rig.actor_with_marker_keys(&rotated()).await);
-    for Secret { call, .. } in issuing.secrets() {
+    for Secret { call, .. } in issuing.permitted_secrets().await {
         let first = before.settle(&call).await.good();
         assert_replayed(&first, &after.settle(&call).await);
         assert_eq!(issuing.marker(&call).await.get("fp_key"), Some(&Stored::s("in-memory")));
     }
-    for Secret { call, .. } in issuing.secrets() {
+    for Secret { call, .. } in issuing.permitted_secrets().await {
         let first = after.settle(&call).await.good();
         assert_eq!(issuing.marker(&call).await.get("fp_key"), Some(&Stored::s("k9")));
         assert_replayed(&first, &after.settle(&call).await);
@@ -165,7 +172,7 @@ async fn without_keys_nothing_is_written_and_nothing_keyed_is_replayed() {
     let (world, customer) = (issuing.world(), &issuing.scene.customer);
     let holder = issuing.rig.actor().await;
     let merchant = world.merchant().await;
-    let secrets: Vec<_> = issuing.secrets();
+    let secrets = issuing.permitted_secrets().await;
     let firsts = join_all(secrets.iter().map(|secret| holder.settle(&secret.call))).await;
     let refused = customer.pays(&merchant, "1");
     let _ = holder.settle(&refused).await.problem(400, "insufficient_balance");
@@ -305,7 +312,7 @@ async fn writers_of_versions_5_and_6_replay_each_other() {
     let merchant = world.merchant().await;
     world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
     for [(first, written), (second, _)] in scene.orders() {
-        let calls = issuing.secrets().into_iter().map(|secret| secret.call);
+        let calls = issuing.permitted_secrets().await.into_iter().map(|secret| secret.call);
         for call in calls.chain([customer.pays(&merchant, "10"), customer.pays(&merchant, "100000")]) {
             let answer = first.settle(&call).await;
             assert_eq!(version(&issuing.marker(&call).await), Some(&Stored::int(written)), "{}", call.path);
@@ -330,7 +337,7 @@ async fn writers_of_versions_5_and_6_at_once_make_one_effect() {
     let mut paid = 0;
     for [(first, _), (second, _)] in scene.orders() {
         for _ in 0..4 {
-            let calls = issuing.secrets().into_iter().map(|secret| secret.call);
+            let calls = issuing.permitted_secrets().await.into_iter().map(|secret| secret.call);
             for call in calls.chain([customer.pays(&merchant, "10")]) {
                 let actors = [first, second, first, second];
                 let answers = join_all(actors.map(|actor| actor.settle(&call))).await;

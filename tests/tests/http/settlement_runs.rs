@@ -1,7 +1,7 @@
 //! Runs that close merchants' periods, by hand, and the schedules of merchants.
 
 use ledger_core::terms::RecordVersion;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::settling::payable;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, World, host, staff};
@@ -108,7 +108,6 @@ async fn run_refuses_bad_requests_and_names_what_is_wrong() {
 async fn run_and_schedule_are_approved_by_another_person() {
     let world = World::with_terms(host::shared(), "runs-approval", |terms| {
         terms.records = RecordVersion::V7;
-        required(terms);
     })
     .await;
     let merchant = payable(&world).await;

@@ -4,7 +4,7 @@
 use futures::future::{join, join_all};
 use ledger_core::dynamo;
 use ledger_core::terms::RecordVersion;
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Call, Customer, World, host, staff};
 use serde_json::{Value, json};
@@ -182,7 +182,6 @@ async fn stopped_wind_down_closes_nothing_more() {
 async fn wind_down_is_started_by_an_owner_and_approved_by_another_person() {
     let world = World::with_terms(host::shared(), "wind-down-approval", |terms| {
         terms.records = RecordVersion::V7;
-        required(terms);
     })
     .await;
     let customer = world.customer().await;

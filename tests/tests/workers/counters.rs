@@ -4,7 +4,7 @@ use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
 use ledger_core::money::Rate;
 use ledger_tests::audit::{n, s, text};
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Terminal, World, host};
@@ -238,10 +238,7 @@ async fn collection_survives_a_fault_at_every_write() {
 
 #[tokio::test]
 async fn counter_takes_two_people_at_every_step() {
-    let world = World::with_terms(host::shared(), "counter-approved", |terms| {
-        required(terms);
-    })
-    .await;
+    let world = World::new("counter-approved").await;
     let stored = async |path: &str, body: &Value| {
         let answer = world.api.settle(&posts(&world, path, body)).await.good();
         assert_eq!(answer.status, 202, "{path}: {answer:?}");

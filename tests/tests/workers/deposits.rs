@@ -5,11 +5,11 @@ use crate::reconciliation::planted::{roots, with};
 use futures::future::join_all;
 use ledger_runtime::settlement::Ended;
 use ledger_tests::audit::{n, opt_text, s};
-use ledger_tests::http::approvals::{decides, required};
+use ledger_tests::http::approvals::decides;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Merchant, World, host};
+use ledger_tests::http::{Answer, Call, Merchant, World};
 use ledger_tests::share;
 use serde_json::{Value, json};
 
@@ -215,7 +215,7 @@ async fn planted_breaks_of_deposits_are_found() {
 
 #[tokio::test]
 async fn reversal_takes_two_people() {
-    let world = World::with_terms(host::shared(), "deposit-approved", required).await;
+    let world = World::new("deposit-approved").await;
     let merchant = world.merchant().await;
     let path = format!("/v1/admin/merchants/{}/cash-deposits", merchant.id);
     let body = json!({"amount": "700", "reason": "receipt 7"});

@@ -3,7 +3,7 @@
 use super::figures::{Town, today};
 use futures::future::join;
 use ledger_core::dynamo::Value as Stored;
-use ledger_core::terms::{RecordVersion, StaffSource};
+use ledger_core::terms::RecordVersion;
 use ledger_tests::http::settling::{Settling, payable};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World, host, staff};
@@ -167,10 +167,7 @@ async fn file_is_made_once_and_its_link_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_is_refused_without_the_permission_to_read_it_and_of_malformed_content() {
-    let world = World::with_terms(host::shared(), "files-refused", |terms| {
-        (terms.records, terms.staff) = (RecordVersion::V7, StaffSource::Records);
-    })
-    .await;
+    let world = World::with_terms(host::shared(), "files-refused", |terms| terms.records = RecordVersion::V7).await;
     let customer = world.customer().await.id;
     let (_, support) = staff::member(&world, "support").await;
     let asks = |content: Value| world.asks_for(&content);

@@ -212,7 +212,7 @@ fn first_payments(ledger: &mut Ledger, customer: CustomerId) -> Result<Facts, St
         tenant: ledger.tenant().to_string(),
         customer: customer.to_string(),
         merchant: merchant.to_string(),
-        staff: "00000000-0000-7000-8000-000000000001".to_owned(),
+        staff: Ledger::owner().to_string(),
         payment,
         entry: entry.to_string(),
         payments: 0,

@@ -131,7 +131,7 @@ impl Command {
                 let Some(amount) = in_terms(seen.terms, amount) else { return Ok(Drafted::Stale) };
                 let (customers, reason) = (customers.clone(), stated(reason)?);
                 let grant = BulkGrant { tenant: tenant.clone(), staff: by.id, customers, amount, reason };
-                ready(bulk::plan(&grant, seen.terms, cx)?.draft)
+                ready(bulk::plan(&grant, seen.terms, cx)?)
             }
             Self::CashCeiling { owner, ceiling, seen: before } => {
                 let rooms = seen.item(0).map(CashRooms::read).transpose()?;
@@ -139,14 +139,14 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let of = (tenant, *owner);
-                ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?.draft)
+                ready(cash_rooms::plan_ceiling(of, rooms.as_ref(), ceiling, (actor, reason), cx)?)
             }
             Self::RefundCeiling { merchant, ceiling, seen: before } => {
                 let room = RefundRoom::read(seen.must(0)?)?;
                 if room.ceiling != *before {
                     return Ok(Drafted::Stale);
                 }
-                ready(refund_rooms::plan_ceiling((tenant, *merchant), &room, ceiling, (actor, reason), cx)?.draft)
+                ready(refund_rooms::plan_ceiling((tenant, *merchant), &room, ceiling, (actor, reason), cx)?)
             }
             Self::AssetBudget { budget, seen: before } => {
                 let found = AssetBudget::read(budget.asset(), seen.item(0))?;
@@ -154,12 +154,12 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let by = (actor, reason);
-                ready(asset_budgets::plan_budget(tenant, &found, budget, seen.terms, by, cx)?.draft)
+                ready(asset_budgets::plan_budget(tenant, &found, budget, seen.terms, by, cx)?)
             }
             Self::CashDeposit { merchant, amount } => {
                 let reason = stated(reason)?;
                 let deposit = CashDeposit { tenant, actor, merchant: *merchant, amount, reason: &reason };
-                ready(cash_deposits::plan(&deposit, seen.terms, cx).draft)
+                ready(cash_deposits::plan(&deposit, seen.terms, cx))
             }
             Self::CashDepositReversal { merchant, deposit: _, amount } => {
                 let (deposit, reason) = (JournalEntry::read(seen.must(0)?)?, stated(reason)?);
@@ -168,7 +168,7 @@ impl Command {
                 }
                 let reversal =
                     CashDepositReversal { tenant, actor, merchant: *merchant, deposit: &deposit, reason: &reason };
-                ready(cash_deposits::plan_reversal(&reversal, seen.terms, cx)?.draft)
+                ready(cash_deposits::plan_reversal(&reversal, seen.terms, cx)?)
             }
             Self::Refund(order) => {
                 let reason = stated(reason)?;
@@ -178,7 +178,7 @@ impl Command {
             Self::CashReversal(topup) => {
                 let reason = stated(reason)?;
                 let reversal = CashReversal { tenant, actor, topup, reason: &reason };
-                ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?.draft)
+                ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?)
             }
             Self::CounterOpen { terminal } => {
                 ready(terminals::plan_counter(tenant, *terminal, seen.terms.records, actor, cx).draft)
@@ -186,7 +186,7 @@ impl Command {
             Self::CashCollection { terminal, amount } => {
                 let reason = stated(reason)?;
                 let collection = CashCollection { tenant, actor, terminal: *terminal, amount, reason: &reason };
-                ready(cash_collections::plan(&collection, cx).draft)
+                ready(cash_collections::plan(&collection, cx))
             }
             Self::CashRoom { terminal, owner, room } => {
                 let change = RoomChange::Allot(room.clone());
@@ -235,7 +235,7 @@ impl Command {
                 }
                 let (merchant, to, reason) = (*merchant, *schedule, &reason);
                 let change = MerchantSchedule { tenant, merchant, to, actor, reason };
-                ready(settlement_runs::plan_schedule(&change, profile, cx)?.draft)
+                ready(settlement_runs::plan_schedule(&change, profile, cx)?)
             }
             Self::EnrolmentCode { terminal, owner } => ready(terminals::permit_code(
                 tenant,
@@ -270,7 +270,7 @@ impl Command {
                 }
                 let by = TermsBy { staff: by.id, actor, reason };
                 let change = TermsChange { tenant, config, changes, from: *from, by };
-                ready(tenants::plan_terms(&change, cx)?.draft)
+                ready(tenants::plan_terms(&change, cx)?)
             }
             Self::TermsCancel { version } => {
                 let config = seen.must(0)?;
@@ -280,7 +280,7 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let by = TermsBy { staff: by.id, actor, reason };
-                ready(tenants::plan_cancel_terms(tenant, config, *version, by, cx)?.draft)
+                ready(tenants::plan_cancel_terms(tenant, config, *version, by, cx)?)
             }
             Self::AccountLimits { account, asset, changes, seen: before } => {
                 let own = OwnLimits::read(seen.must(0)?, asset)?;
@@ -296,7 +296,7 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let replacement = CardReplacement { tenant, actor, of: *of, reason };
-                ready(replace::plan(&replacement, seen.items, seen.terms, cx)?.draft)
+                ready(replace::plan(&replacement, seen.items, seen.terms, cx)?)
             }
             Self::SignInMove(of) => {
                 if CurrentSignIn::read(seen.must(0)?, of.customer)?.subject != of.seen {
@@ -321,12 +321,12 @@ impl Command {
             Self::UnclaimedClaim(of) => {
                 let reason = stated(reason)?;
                 let claim = UnclaimedClaim { tenant, actor, of, reason: &reason };
-                ready(unclaimed::plan_claim(&claim, seen.item(0), seen.terms, cx)?.draft)
+                ready(unclaimed::plan_claim(&claim, seen.item(0), seen.terms, cx)?)
             }
             Self::UnclaimedPayout(of) => {
                 let reason = stated(reason)?;
                 let payout = UnclaimedPayout { tenant, actor, of, reason: &reason };
-                ready(unclaimed::plan_payout(&payout, seen.item(0), seen.terms, cx)?.draft)
+                ready(unclaimed::plan_payout(&payout, seen.item(0), seen.terms, cx)?)
             }
             Self::WindDown => {
                 let reason = stated(reason)?;

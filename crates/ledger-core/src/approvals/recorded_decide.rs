@@ -1,4 +1,4 @@
-//! What a tenant that requires approvals demands of a request with a record of its own, and of the decision on it.
+//! What is demanded of a request with a record of its own, and of the decision on it.
 
 use super::decide::{is_outside, is_pending_at, may_decide, merged};
 use super::record::{ApprovalState, DECIDED_AT, DECIDED_BY, STATE};

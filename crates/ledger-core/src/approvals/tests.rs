@@ -25,8 +25,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase,
-    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsChanges, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -75,8 +75,7 @@ fn terms() -> TenantTerms {
         records: RecordVersion::V4,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
-        staff: StaffSource::Records,
-        approvals: ApprovalTerms::Required(GrantLimits::default()),
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     }
 }

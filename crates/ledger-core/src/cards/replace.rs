@@ -8,7 +8,7 @@ use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
-use crate::ids::{Actor, CardId, CustomerId, Tenant, TransactionId};
+use crate::ids::{Actor, CardId, CustomerId, Tenant};
 use crate::keys::{self, Key, Partition, attr};
 use crate::limits;
 use crate::money::Amount;
@@ -17,8 +17,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::terms::TenantTerms;
-use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Entry, Reference, Role, TransactItem, exists};
 
 /// The attribute of a card with the card that it replaced.
 const REPLACES: &str = "replaces";
@@ -47,19 +46,6 @@ pub struct CardReplacement<'a> {
     pub of: ReplacedCard,
     /// Why.
     pub reason: Option<&'a FreeText>,
-}
-
-/// What a response says about a card that was replaced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CardReplacementReceipt {
-    /// The cards.
-    pub of: ReplacedCard,
-    /// The journal entry that moved the balance; `None` if there was none.
-    pub transaction_id: Option<TransactionId>,
-    /// The balance that was moved, in yen.
-    pub amount: Option<Amount>,
-    /// When it was replaced.
-    pub created_at: Timestamp,
 }
 
 /// The card that the card of an item replaced; `None` if it replaced none.
@@ -98,7 +84,7 @@ pub fn plan(
     items: &[Option<Item>],
     terms: &TenantTerms,
     cx: &Context,
-) -> Result<Planned<CardReplacementReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let CardReplacement { tenant, actor, of, reason } = command;
     must_have_listings(terms)?;
     let (missing, wrong) = (PlanRefusal::Refused(Failure::AccountMissing), PlanRefusal::Refused(Failure::WrongState));
@@ -152,13 +138,7 @@ pub fn plan(
             terms: terms.of_entry(),
         }
     });
-    let receipt = CardReplacementReceipt {
-        of: *of,
-        transaction_id: entry.as_ref().map(|entry| entry.id),
-        amount,
-        created_at: cx.now,
-    };
-    Ok(Planned { draft: Draft { entry, items: changed }, receipt })
+    Ok(Draft { entry, items: changed })
 }
 
 /// The card that is replaced, guarded on what was read of it.

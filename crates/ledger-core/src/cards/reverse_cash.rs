@@ -16,7 +16,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::Planned;
+use crate::transaction::Draft;
 
 /// A cash top-up of a terminal. What is here of it never changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,23 +46,6 @@ pub struct CashReversal<'a> {
     pub topup: &'a CashTopup,
     /// Why.
     pub reason: &'a FreeText,
-}
-
-/// What a response says about a top-up that the operator reversed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CashReversalReceipt {
-    /// The journal entry.
-    pub transaction_id: TransactionId,
-    /// The entry of the top-up.
-    pub original: TransactionId,
-    /// The terminal.
-    pub terminal: TerminalId,
-    /// The card.
-    pub card: CardId,
-    /// The cash, in yen.
-    pub amount: Amount,
-    /// When it was reversed.
-    pub created_at: Timestamp,
 }
 
 impl CashTopup {
@@ -135,7 +118,7 @@ pub fn plan(
     items: &[Option<Item>],
     terms: &TenantTerms,
     cx: &Context,
-) -> Result<Planned<CashReversalReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let CashReversal { tenant, actor, topup, reason } = command;
     let missing = || PlanRefusal::Refused(Failure::AccountMissing);
     let [Some(marker), Some(entry), card, of_till @ ..] = items else { return Err(missing()) };
@@ -167,13 +150,5 @@ pub fn plan(
     let act = Act::new(*actor, Operation::CardReverse, format!("terminal:{}", topup.terminal)).because(Some(reason));
     let act = act.with("original_transaction_id", topup.transaction).with("amount", topup.amount.text());
     draft.items.push(act.record(tenant, cx));
-    let receipt = CashReversalReceipt {
-        transaction_id: cx.transaction_id,
-        original: topup.transaction,
-        terminal: topup.terminal,
-        card: topup.card,
-        amount: topup.amount.clone(),
-        created_at: cx.now,
-    };
-    Ok(Planned { draft, receipt })
+    Ok(draft)
 }

@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError, Window};
 use crate::ids::{Actor, CustomerId, JobId, StaffId, Tenant};
 use crate::keys::{self, Work, attr};
-use crate::money::{Amount, Asset, MoneyError, stored_text};
+use crate::money::{Amount, Asset, stored_text};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::{CLOCK_SKEW, Timestamp};
-use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Draft, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
 
 /// The most customers in one job, because they are stored in one item.
@@ -37,20 +37,6 @@ pub struct BulkGrant {
     pub amount: Amount,
     /// The reason.
     pub reason: FreeText,
-}
-
-impl BulkGrant {
-    /// What all recipients get together; `None` if there are none.
-    ///
-    /// # Errors
-    /// [`MoneyError`] if the sum does not fit.
-    pub fn total(&self) -> Result<Option<Amount>, MoneyError> {
-        let add = |sum: Option<Amount>, _| match sum {
-            Some(sum) => sum.checked_add(&self.amount).map(Some),
-            None => Ok(Some(self.amount.clone())),
-        };
-        self.customers.iter().try_fold(None, add)
-    }
 }
 
 /// A stored job.
@@ -107,22 +93,11 @@ pub enum JobStatus {
     CompletedWithFailures,
 }
 
-/// What a response says about a new job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobReceipt {
-    /// The job.
-    pub job_id: JobId,
-    /// The number of customers.
-    pub customers: usize,
-    /// When it was created.
-    pub created_at: Timestamp,
-}
-
 /// Stores the job, due at once.
 ///
 /// # Errors
 /// [`PlanRefusal`] for no, too many or repeated customers, or an asset that cannot be granted.
-pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Planned<JobReceipt>, PlanRefusal> {
+pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Draft, PlanRefusal> {
     let invalid = |why| PlanRefusal::Invalid { field: "customer_ids", why };
     grant::check_issued(command.amount.asset(), terms)?;
     if command.customers.is_empty() || command.customers.len() > MAX_CUSTOMERS {
@@ -159,8 +134,7 @@ pub fn plan(command: &BulkGrant, terms: &TenantTerms, cx: &Context) -> Result<Pl
         TransactItem::put_new(Role::Job, keys::job(&command.tenant, id), item, Failure::AlreadyExists),
         act.record(&command.tenant, cx),
     ];
-    let receipt = JobReceipt { job_id: id, customers: count, created_at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }
 
 impl GrantJob {

@@ -17,5 +17,5 @@ pub use calendar::{ClosingCalendar, EndedDays};
 pub use line::{LineKind, LineStatus, SettlementRunLine};
 pub use merchant::{SeenMerchant, Verdict, is_covered, plan_opening, verdict};
 pub use record::{RunStart, SettlementRun, SettlementRunStatus, Slice, SliceOutcome, plan};
-pub use schedule::{MerchantSchedule, ScheduleReceipt, plan_schedule};
+pub use schedule::{MerchantSchedule, plan_schedule};
 pub use sums::{RunSums, ToReview};

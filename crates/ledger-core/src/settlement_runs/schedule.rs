@@ -11,8 +11,7 @@ use crate::merchants::{self, SCHEDULE};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Role, TransactItem, exists};
 
 /// A change of a merchant's schedule.
 #[derive(Clone, Debug)]
@@ -29,26 +28,11 @@ pub struct MerchantSchedule<'a> {
     pub reason: &'a FreeText,
 }
 
-/// What a response says of the change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ScheduleReceipt {
-    /// The merchant.
-    pub merchant: MerchantId,
-    /// The schedule; `None`: the tenant's.
-    pub schedule: Option<OwnSchedule>,
-    /// When it was set.
-    pub at: Timestamp,
-}
-
 /// Sets a merchant's schedule. Runs that see the merchant later go by it.
 ///
 /// # Errors
 /// [`PlanRefusal`] if the merchant's record cannot be read.
-pub fn plan_schedule(
-    command: &MerchantSchedule<'_>,
-    profile: &Item,
-    cx: &Context,
-) -> Result<Planned<ScheduleReceipt>, PlanRefusal> {
+pub fn plan_schedule(command: &MerchantSchedule<'_>, profile: &Item, cx: &Context) -> Result<Draft, PlanRefusal> {
     let MerchantSchedule { tenant, merchant, to, actor, reason } = command;
     let seen = merchants::own_schedule(profile)?;
     let update = match to {
@@ -70,6 +54,5 @@ pub fn plan_schedule(
     let mut items =
         vec![TransactItem::update(Role::Profile, key, update, vec![exists(), as_read]), act.record(tenant, cx)];
     items.extend(to.and_then(OwnSchedule::days).map(|days| calendar::with_own(tenant, days, cx.now)));
-    let receipt = ScheduleReceipt { merchant: *merchant, schedule: *to, at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }

@@ -104,7 +104,7 @@ pub fn plan_change(
     let act = if is_other_shop { act.with(attr::SHOP, shop_name(shop)) } else { act };
     let mut items = vec![replacing(tenant, member, &after)];
     items.extend(shops::assigning(tenant, member.employer, (member.shop, shop), cx.now));
-    items.extend(counts::counting(tenant, Some(member), &after, cx.now));
+    items.extend(counts::counting(tenant, member, &after, cx.now));
     if !is_own {
         items.push(acting(tenant, by));
     }
@@ -130,7 +130,7 @@ pub fn plan_accept(tenant: &Tenant, member: &StaffMember, cx: &Context) -> Resul
     let act = Act::new(member.actor(), Operation::StaffAccept, member.employer.subject(member.id))
         .with("roles", member.role_names());
     let mut items = vec![replacing(tenant, member, &after)];
-    items.extend(counts::counting(tenant, Some(member), &after, cx.now));
+    items.extend(counts::counting(tenant, member, &after, cx.now));
     items.push(act.record(tenant, cx));
     Ok(Planned { draft: Draft { entry: None, items }, receipt: after })
 }

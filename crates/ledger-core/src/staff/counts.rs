@@ -47,11 +47,11 @@ impl Counted {
 /// Fails with `WrongState` if too few would remain.
 pub(super) fn counting(
     tenant: &Tenant,
-    before: Option<&StaffMember>,
+    before: &StaffMember,
     after: &StaffMember,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let (from, to) = (before.map(Counted::of).unwrap_or_default(), Counted::of(after));
+    let (from, to) = (Counted::of(before), Counted::of(after));
     let min = minimum(after.employer);
     let (mut update, mut clauses) = (Update::new(), Vec::new());
     for (name, by) in
@@ -105,16 +105,6 @@ pub(super) fn first<'a>(
         (attr::UPDATED_AT.to_owned(), Value::s(now)),
     ]);
     TransactItem::put_new(Role::StaffCounts, keys::staff_counts(tenant, employer), item, Failure::AlreadyExists)
-}
-
-/// Checks that the operator's staff has as many owners and deciders as it must keep.
-pub(super) fn enough(tenant: &Tenant) -> TransactItem {
-    let enough = |name: &'static str| Clause {
-        condition: Condition::compare(name, Cmp::Ge, "min", Value::int(OPERATOR_MIN)),
-        failure: Failure::WrongState,
-    };
-    let key = keys::staff_counts(tenant, Employer::Operator);
-    TransactItem::check(Role::StaffCounts, key, vec![enough(OWNERS), enough(DECIDERS)])
 }
 
 fn minimum(employer: Employer) -> i64 {

@@ -1,20 +1,16 @@
-//! The staff of a tenant that is opened, and of one that was open before there were records.
+//! The first owners of a tenant.
 
 use super::counts;
 use super::record::{MemberState, StaffMember};
 use super::role::StaffRole;
 use crate::audit::Act;
-use crate::dynamo::{Condition, Update, Value};
-use crate::failure::Failure;
 use crate::ids::{Actor, Employer, StaffId, Tenant};
-use crate::keys::{self, Partition, attr};
 use crate::operation::Operation;
 use crate::permission::Staff;
 use crate::personal::FreeText;
 use crate::plan::Context;
-use crate::terms::StaffSource;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
+use crate::transaction::{BuildError, Transaction};
 use std::collections::BTreeSet;
 
 /// A person who is an owner from the tenant's beginning.
@@ -91,64 +87,4 @@ pub fn with_founders(
         transaction = transaction.and(item)?;
     }
     transaction.and(act.record(tenant, cx))
-}
-
-/// Writes the record of an active member, for a tenant that was open before there were records. Fails with
-/// `AlreadyExists` if the person has a record, and with `WrongState` once the records decide: owners invite from then on.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn add_member(
-    tenant: &Tenant,
-    employer: Employer,
-    founder: &Founder,
-    roles: &BTreeSet<StaffRole>,
-    cx: &Context,
-) -> Result<Transaction, BuildError> {
-    let whose = (employer, founder.id);
-    let member = StaffMember::new(whose, &founder.email, roles.clone(), MemberState::Active, cx.now);
-    let act = Act::new(Actor::System, Operation::StaffInvite, employer.subject(founder.id))
-        .with("roles", member.role_names())
-        .with("state", member.state.name());
-    let decide = Value::s(StaffSource::Records.name());
-    let not_yet = Clause {
-        condition: Condition::is_not(StaffSource::ATTRIBUTE, "records", decide),
-        failure: Failure::WrongState,
-    };
-    let mut items = vec![TransactItem::check(Role::Config, keys::config(tenant), vec![exists(), not_yet])];
-    items.extend(employed(tenant, employer));
-    items.extend(member.puts(tenant));
-    items.extend(counts::counting(tenant, None, &member, cx.now));
-    items.push(act.record(tenant, cx));
-    Transaction::unkeyed(items)
-}
-
-/// Lets the records decide what the staff may do, from then on and within a minute. Fails with `WrongState` unless two
-/// active owners and two active members who can decide have records, and with `AlreadyExists` if records decide already.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn enforce_records(tenant: &Tenant, actor: Actor, cx: &Context) -> Result<Transaction, BuildError> {
-    let update = Update::new().set(StaffSource::ATTRIBUTE, "staff", Value::s(StaffSource::Records.name())).set(
-        attr::UPDATED_AT,
-        "now",
-        Value::s(cx.now),
-    );
-    let not_yet = Clause { condition: Condition::absent(StaffSource::ATTRIBUTE), failure: Failure::AlreadyExists };
-    let act = Act::new(actor, Operation::TenantConfigure, "tenant").with("staff", StaffSource::Records.name());
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), not_yet]),
-        counts::enough(tenant),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Requires that a merchant exists.
-fn employed(tenant: &Tenant, employer: Employer) -> Option<TransactItem> {
-    match employer {
-        Employer::Operator => None,
-        Employer::Merchant(id) => {
-            Some(TransactItem::check(Role::Profile, Partition::merchant(tenant, id).profile(), vec![exists()]))
-        }
-    }
 }

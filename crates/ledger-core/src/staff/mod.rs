@@ -16,7 +16,7 @@ pub use amounts::{StaffAmount, count_amount};
 pub(crate) use change::acting;
 pub use change::{StaffChange, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
-pub use founding::{Founder, Founders, FoundersError, add_member, enforce_records, with_founders};
+pub use founding::{Founder, Founders, FoundersError, with_founders};
 pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
 pub use record::{MemberState, StaffMember};
 pub use recovery::{

@@ -14,7 +14,7 @@ use crate::terms::{
     folded, is_ahead, split_alone,
 };
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Role, TransactItem, exists};
 
 const REQUESTED_BY: &str = "requested_by";
 const APPROVED_BY: &str = "approved_by";
@@ -51,19 +51,6 @@ pub struct TermsChange<'a> {
     pub by: TermsBy<'a>,
 }
 
-/// What a change or a cancellation reports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TermsReceipt {
-    /// The version.
-    pub version: TermsVersion,
-    /// The time from which it holds, or would have.
-    pub from: Timestamp,
-    /// What differs from the version before it; empty for a cancellation.
-    pub changes: Vec<(String, Option<String>, Option<String>)>,
-    /// The time of the change or the cancellation.
-    pub at: Timestamp,
-}
-
 /// Stores a version of a tenant's terms. A version whose time has come is written into the attributes of `CONFIG` with it,
 /// so that `CONFIG` has two versions at most.
 ///
@@ -73,7 +60,7 @@ pub struct TermsReceipt {
 /// `wrong_state` while another version is scheduled, or has begun within the last [`TERMS_LEAD`](crate::terms::TERMS_LEAD),
 /// and while the tenant migrates from a legacy model; `stale_plan` if a field differs from what the change was made for, or
 /// `from` is not far enough ahead.
-pub fn plan_terms(change: &TermsChange<'_>, cx: &Context) -> Result<Planned<TermsReceipt>, PlanRefusal> {
+pub fn plan_terms(change: &TermsChange<'_>, cx: &Context) -> Result<Draft, PlanRefusal> {
     let TermsChange { tenant, config, changes, from, by } = change;
     let schedule = TermsSchedule::read(config)?;
     if schedule.unsettled(cx.now).is_some() || !is_split(config)? {
@@ -112,9 +99,7 @@ pub fn plan_terms(change: &TermsChange<'_>, cx: &Context) -> Result<Planned<Term
     }
     items.push(stored(tenant, Stored { version, from: Some(*from), terms: &after, by: Some(*by) }, cx));
     items.push(act.record(tenant, cx));
-    let changes = changes.iter().map(|change| (change.field.to_string(), change.from.clone(), change.to.clone()));
-    let receipt = TermsReceipt { version, from: *from, changes: changes.collect(), at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }
 
 /// Cancels a version whose time has not come. Its number is not given again.
@@ -128,7 +113,7 @@ pub fn plan_cancel_terms(
     version: TermsVersion,
     by: TermsBy<'_>,
     cx: &Context,
-) -> Result<Planned<TermsReceipt>, PlanRefusal> {
+) -> Result<Draft, PlanRefusal> {
     let schedule = TermsSchedule::read(config)?;
     let next = schedule.scheduled(cx.now).filter(|next| next.terms.version == version);
     let next = next.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
@@ -149,8 +134,7 @@ pub fn plan_cancel_terms(
         TransactItem::update(Role::Terms, keys::terms(tenant, version), cancelled, vec![exists()]),
         act.record(tenant, cx),
     ];
-    let receipt = TermsReceipt { version, from: next.from, changes: Vec::new(), at: cx.now };
-    Ok(Planned { draft: Draft { entry: None, items }, receipt })
+    Ok(Draft { entry: None, items })
 }
 
 /// A version that was stored.
@@ -164,7 +148,7 @@ pub struct TermsRecord {
     pub terms: TenantTerms,
     /// Who requested it; `None` for the first.
     pub requested_by: Option<StaffId>,
-    /// Who approved it; `None` if it needed no approval.
+    /// Who approved it; `None` for the first.
     pub approved_by: Option<StaffId>,
     /// The reason, if one was given.
     pub reason: Option<FreeText>,
@@ -264,7 +248,6 @@ fn as_read(config: &Item) -> Result<Vec<Clause>, ItemError> {
         },
         same("card_pin_above".to_owned(), "seen_card_pin", config.get("card_pin_above").cloned()),
         same("topup".to_owned(), "seen_topup", config.get("topup").cloned()),
-        same("approvals".to_owned(), "seen_approvals", config.get("approvals").cloned()),
     ];
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     Ok([exists()].into_iter().chain(conditions.map(stale)).collect())

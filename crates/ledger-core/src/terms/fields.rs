@@ -127,7 +127,7 @@ impl TermsField {
             Self::Co2Rate => Some(terms.co2.rate.text()),
             Self::Co2Source => Some(terms.co2.source.clone()),
             Self::Co2Version => Some(terms.co2.version.clone()),
-            Self::GrantLimit(asset) => terms.approvals.grant_limits()?.0.get(asset).map(Amount::text),
+            Self::GrantLimit(asset) => terms.grant_limits.0.get(asset).map(Amount::text),
             Self::HoldHours => terms.hold_hours.map(|hold| hold.hours().to_string()),
             Self::Limit(holder, asset, rule) => terms.limits.as_ref()?.rule(*holder, asset, *rule).map(Balance::text),
             Self::LimitsSuspend => terms.limits.as_ref().map(|limits| limits.suspends().to_string()),
@@ -182,11 +182,9 @@ impl TermsField {
             Self::GrantLimit(asset) => {
                 let spec = terms.spec(asset).ok_or(NOT_ENABLED)?;
                 let limit = to.map(|text| amount(spec, text)).transpose()?;
-                let limits = terms.approvals.grant_limits_mut();
-                let limits = limits.ok_or("has no effect: the tenant does not require approvals")?;
                 drop(match limit {
-                    Some(limit) => limits.0.insert(asset.clone(), limit),
-                    None => limits.0.remove(asset),
+                    Some(limit) => terms.grant_limits.0.insert(asset.clone(), limit),
+                    None => terms.grant_limits.0.remove(asset),
                 });
             }
             Self::HoldHours => {

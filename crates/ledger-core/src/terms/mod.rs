@@ -1,6 +1,5 @@
 //! The terms of tenants and merchants, read from their records through a cache.
 
-mod approvals;
 mod asset;
 mod card_pin;
 mod cash_bonus;
@@ -8,10 +7,10 @@ mod ceilings;
 mod field_names;
 mod field_values;
 mod fields;
+mod grant_limits;
 mod schedule;
 mod settlement;
 mod sign_ins;
-mod staff;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -19,17 +18,16 @@ mod tests;
 pub use crate::records::RecordVersion;
 pub use crate::terms_version::TermsVersion;
 pub use crate::transaction::EntryTerms;
-pub use approvals::{ApprovalTerms, GrantLimits};
 pub use asset::{AssetState, AssetTerms};
 pub use card_pin::CardPinTerms;
 pub use cash_bonus::CashBonusTerms;
 pub use ceilings::CeilingTerms;
 pub use fields::{TermsChanges, TermsField, TermsFieldChange, TermsFieldError};
+pub use grant_limits::GrantLimits;
 pub(crate) use schedule::{FROM, LAST, NEXT, TERMS, TERMS_FROM, VERSION, folded};
 pub use schedule::{NextTerms, TERMS_LEAD, TermsSchedule, is_ahead};
 pub use settlement::{Charged, RegistrationNumber, SettlementTerms};
 pub use sign_ins::SignInTerms;
-pub use staff::StaffSource;
 pub use terminal::TerminalTerms;
 
 use crate::calendar::SettlementSchedule;
@@ -97,10 +95,8 @@ pub struct TenantTerms {
     pub cash_bonus: CashBonusTerms,
     /// The ceilings that a merchant begins with.
     pub ceilings: CeilingTerms,
-    /// What decides which permissions the staff has.
-    pub staff: StaffSource,
-    /// Which commands another person must approve.
-    pub approvals: ApprovalTerms,
+    /// The most that one person grants alone.
+    pub grant_limits: GrantLimits,
     /// What says which customer the subject of a token is.
     pub sign_ins: SignInTerms,
 }
@@ -240,7 +236,6 @@ impl TenantTerms {
             let asset = Asset::parse(name).map_err(|_| ItemError::invalid("assets"))?;
             assets.insert(asset.clone(), AssetTerms::read(asset, terms)?);
         }
-        let staff = StaffSource::read(item)?;
         Ok(Self {
             version: TermsVersion::read(item)?,
             key_phase: item.named("key_phase", KeyPhase::parse)?,
@@ -265,8 +260,7 @@ impl TenantTerms {
             records: RecordVersion::read(item)?,
             cash_bonus: CashBonusTerms::read(item)?,
             ceilings: CeilingTerms::read(item)?,
-            staff,
-            approvals: ApprovalTerms::read(item, staff)?,
+            grant_limits: GrantLimits::read(item)?,
             sign_ins: SignInTerms::read(item)?,
         })
     }
@@ -310,8 +304,7 @@ impl TenantTerms {
         item.extend(self.records.item());
         item.extend([self.cash_bonus.attribute()]);
         item.extend(self.ceilings.attributes());
-        item.extend(self.staff.item());
-        item.extend(self.approvals.item());
+        item.extend(self.grant_limits.attribute());
         item.extend(self.sign_ins.item());
         item
     }

@@ -15,7 +15,7 @@ use std::time::Duration;
 pub const TERMS_LEAD: Duration = Duration::from_secs(10 * 60);
 
 /// The attributes of `CONFIG` that are terms of the programme. A version has all of them; the others are switches, which
-/// hold at once. `grant_limits` belongs to the switch `approvals` until a version has it.
+/// hold at once.
 const PROGRAMME: [&str; 19] = [
     "assets",
     "co2_rate",
@@ -178,9 +178,6 @@ impl TenantTerms {
         if let Some(Value::M(limits)) = item.get_mut(limits::ATTRIBUTE) {
             limits.retain(|name, _| !OF_ACCOUNTS.contains(&name.as_str()));
         }
-        if let Some(limits) = self.approvals.grant_limits() {
-            item.insert(super::GrantLimits::ATTRIBUTE.to_owned(), limits.value());
-        }
         item
     }
 }
@@ -190,7 +187,7 @@ const OF_ACCOUNTS: [&str; 2] = [limits::ACCOUNTS, limits::VERSION];
 
 /// A `CONFIG` item with the terms of a version in place of its own.
 fn with_programme(config: &Item, terms: &Item) -> Item {
-    let is_kept = |name: &str| !PROGRAMME.contains(&name) || name == super::GrantLimits::ATTRIBUTE;
+    let is_kept = |name: &str| !PROGRAMME.contains(&name);
     let mut whole: Item =
         config.iter().filter(|(name, _)| is_kept(name)).map(|(name, value)| (name.clone(), value.clone())).collect();
     whole.extend(programme_of(config, terms));
@@ -220,9 +217,6 @@ pub(crate) fn folded(config: &Item, terms: &TenantTerms) -> BTreeMap<&'static st
     }
     let of = |name: &'static str| (name, attributes.remove(name));
     let mut all: BTreeMap<_, _> = PROGRAMME.into_iter().map(of).collect();
-    if all.get(super::GrantLimits::ATTRIBUTE).is_some_and(Option::is_none) {
-        all.remove(super::GrantLimits::ATTRIBUTE);
-    }
     // A tenant that never had a schedule has nothing to remove.
     if all.get(super::SCHEDULE).is_some_and(Option::is_none) && !config.contains_key(super::SCHEDULE) {
         all.remove(super::SCHEDULE);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The attributes of `CONFIG` that are no terms of the programme: they hold at once.
-const SWITCHES: [&str; 6] = ["approvals", "due_shards", "key_phase", "records", "staff", TermsVersion::ATTRIBUTE];
+const SWITCHES: [&str; 4] = ["due_shards", "key_phase", "records", TermsVersion::ATTRIBUTE];
 
 fn regional() -> Asset {
     Asset::Regional(RegionalKey::parse("yama").unwrap())
@@ -46,8 +46,7 @@ fn whole() -> TenantTerms {
         records: RecordVersion::known(5).unwrap(),
         cash_bonus: CashBonusTerms::WhenCovered,
         ceilings: CeilingTerms { refund: yen("100000").as_balance(), cash: CeilingTerms::zero().cash },
-        staff: StaffSource::Records,
-        approvals: ApprovalTerms::Required(GrantLimits(BTreeMap::from([(Asset::Point, points)]))),
+        grant_limits: GrantLimits(BTreeMap::from([(Asset::Point, points)])),
         sign_ins: SignInTerms::OwnIds,
     }
 }
@@ -425,4 +424,21 @@ fn asset_that_runs_without_a_budget_is_stored_as_by_earlier_releases() {
     let Value::M(assets) = whole().item().remove("assets").unwrap() else { panic!("a map") };
     let Some(Value::M(yama)) = assets.get("REGIONAL#yama") else { panic!("a map") };
     assert_eq!(yama.keys().collect::<Vec<_>>(), ["scale", "spendable", "transferable"]);
+}
+
+#[test]
+fn grants_above_the_limit_and_of_assets_without_one_need_approval() {
+    let points = |text| Amount::parse(&AssetSpec::POINT, text).unwrap();
+    let limits = whole().grant_limits;
+    assert!(!limits.need_approval(&points("1000")) && limits.need_approval(&points("1001")));
+    assert!(limits.need_approval(&Amount::parse(&AssetSpec::JCREDIT, "0.001").unwrap()));
+    assert!(GrantLimits::default().need_approval(&points("1")));
+}
+
+#[test]
+fn version_without_grant_limits_removes_those_before_it() {
+    let next = TenantTerms { grant_limits: GrantLimits::default(), ..whole() };
+    let (from, config) = (at("2026-12-01T00:00:00Z"), config(at("2026-12-01T00:00:00Z"), &next));
+    assert_eq!(TenantTerms::read(&config, from).unwrap().grant_limits, GrantLimits::default());
+    assert_eq!(folded(&config, &next).get(GrantLimits::ATTRIBUTE), Some(&None));
 }

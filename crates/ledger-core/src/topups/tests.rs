@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -69,8 +69,7 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
-        staff: StaffSource::Tokens,
-        approvals: ApprovalTerms::NotRequired,
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     }
 }

@@ -3,9 +3,8 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
-use crate::staff_command::StaffCommand;
 use crate::tenant_command::{
-    ApprovalsCommand, CardPinCommand, LimitsCommand, OpenCommand, RecordsCommand, ReindexCommand, ShardsCommand,
+    CardPinCommand, LimitsCommand, OpenCommand, RecordsCommand, ReindexCommand, ShardsCommand,
 };
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -113,45 +112,6 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
-    /// Require another person's approval of grants, destinations, settlements, cash rooms and roles: for example `tenant
-    /// approvals aoba --grant-limit POINT=1000 --table ledger`. It is never taken back. Waits until every function uses it.
-    Approvals {
-        /// Slug of the tenant.
-        slug: String,
-        /// Most that one request grants without approval; an asset without a limit always needs it.
-        #[arg(long = "grant-limit", value_name = "ASSET=AMOUNT")]
-        grant_limits: Vec<String>,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Write the records of the staff of an open tenant, and let them decide what the staff may do: for example
-    /// `tenant staff aoba --member <id>:<e-mail>:owner --enforce --table ledger`. A member with a record is not changed.
-    Staff {
-        /// Slug of the tenant.
-        slug: String,
-        /// Merchant whose staff is written (default: the operator's staff).
-        #[arg(long, value_name = "ID")]
-        merchant: Option<String>,
-        /// Member with the roles, joined by +; may be given again.
-        #[arg(long = "member", value_name = "ID:EMAIL:ROLES")]
-        members: Vec<String>,
-        /// File with a member on each line.
-        #[arg(long, value_name = "FILE")]
-        file: Option<PathBuf>,
-        /// Let the records decide. Needs two active owners and two active members who can decide.
-        #[arg(long)]
-        enforce: bool,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
     /// Name two owners for a tenant whose owners are lost: for example `tenant recover aoba --owner <id>:<e-mail> --owner
     /// <id>:<e-mail> --table ledger`; 72 hours later `tenant recover aoba --finish --table ledger` makes them owners. An
     /// alarm rings, and an owner can cancel it.
@@ -202,12 +162,8 @@ pub enum TenantCommand {
     Reindex(ReindexCommand),
     /// Set which payments of a tenant's cards need the PIN.
     CardPin(CardPinCommand),
-    /// Require approvals of a tenant's staff.
-    Approvals(ApprovalsCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
-    /// Write the records of a tenant's staff.
-    Staff(StaffCommand),
     /// Recover a tenant whose owners are lost.
     Recover(RecoverCommand),
 }
@@ -219,9 +175,6 @@ impl TenantSub {
             Self::Terms => TenantCommand::Terms,
             Self::Open { slug, terms, legacy, owners, table, endpoint_url } => {
                 TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, table, endpoint_url })
-            }
-            Self::Staff { slug, merchant, members, file, enforce, table, endpoint_url } => {
-                TenantCommand::Staff(StaffCommand { slug, merchant, members, file, enforce, table, endpoint_url })
             }
             Self::Recover { slug, owners, finish, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
@@ -244,9 +197,6 @@ impl TenantSub {
             }
             Self::CardPin { slug, above, table, endpoint_url } => {
                 TenantCommand::CardPin(CardPinCommand { slug, above, table, endpoint_url })
-            }
-            Self::Approvals { slug, grant_limits, table, endpoint_url } => {
-                TenantCommand::Approvals(ApprovalsCommand { slug, grant_limits, table, endpoint_url })
             }
             Self::Shards { slug, due, table, endpoint_url } => {
                 TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })

@@ -99,9 +99,6 @@ fn tenant_commands_that_write_require_a_table() {
     assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
     assert!(parse("tenant open aoba --terms t.json").is_err());
     assert!(parse("tenant open aoba --terms t.json --table ledger --owner hanako@example.jp").is_err());
-    let line = "tenant staff aoba --member 1:a@b.jp:owner --enforce --table ledger";
-    let TenantCommand::Staff(staff) = tenant(line) else { panic!("staff") };
-    assert_eq!((staff.members.len(), staff.enforce, staff.merchant), (1, true, None));
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());

@@ -63,8 +63,8 @@ pub(super) mod tests {
         let staff = StaffId::parse("01890a5d-ac96-774b-bcce-b302099a8041").unwrap();
         let by = TermsBy { staff, actor: Actor::Staff(staff), reason: None };
         let change = TermsChange { tenant, config: &config, changes, from: cx.now.plus(TERMS_LEAD), by };
-        let planned = tenants::plan_terms(&change, &cx).unwrap();
-        let items = Transaction::unkeyed(planned.draft.items).unwrap();
+        let draft = tenants::plan_terms(&change, &cx).unwrap();
+        let items = Transaction::unkeyed(draft.items).unwrap();
         ledger.apply(tenant, Operation::TermsChange, &items).await.unwrap();
     }
 }

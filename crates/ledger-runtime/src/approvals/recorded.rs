@@ -1,5 +1,5 @@
-//! Requests that have records of their own, in tenants that require approvals: listing them in the inbox, and deciding
-//! on them there and at their own endpoints.
+//! Requests that have records of their own: listing them in the inbox, and deciding on them there and at their own
+//! endpoints.
 
 use super::{Inboxed, member};
 use crate::app::App;
@@ -22,7 +22,7 @@ use ledger_core::staff::StaffMember;
 use ledger_core::transaction::{Draft, Planned, Provenance};
 
 impl App {
-    /// Lists a planned request in the inbox, if the tenant requires approvals.
+    /// Lists a planned request in the inbox.
     ///
     /// # Errors
     /// [`PlanError`] if the caller's record does not permit the request.
@@ -32,15 +32,12 @@ impl App {
         summary: &RequestSummary,
         planned: Planned<R>,
     ) -> Result<Planned<R>, PlanError> {
-        if !self.terms(who.tenant()).await?.approvals.are_required() {
-            return Ok(planned);
-        }
         let own = self.ledger().read_for(claim, &[staff_key(who, who.id())]).await?;
         let by = member(own.first().and_then(Option::as_ref), summary.record.permission())?;
         Ok(plan_listed(who.tenant(), &by, summary, planned)?)
     }
 
-    /// Adds to an approval that a request's own endpoint has planned what the tenant demands, if it requires approvals.
+    /// Adds to an approval that a request's own endpoint has planned who may decide, and the state of the request.
     ///
     /// # Errors
     /// [`PlanError`] if the caller may not decide on it, or its state does not allow it.
@@ -52,9 +49,6 @@ impl App {
         cx: &Context,
     ) -> Result<Planned<R>, PlanError> {
         let tenant = who.tenant();
-        if !self.terms(tenant).await?.approvals.are_required() {
-            return Ok(planned);
-        }
         let staff = [staff_key(who, who.id()), staff_key(who, request.summary.requested_by)];
         let staff = self.ledger().read_for(claim, &staff).await?;
         let mut staff = staff.iter().map(Option::as_ref);
@@ -76,9 +70,6 @@ impl App {
         cx: &Context,
     ) -> Result<Planned<R>, PlanError> {
         let tenant = who.tenant();
-        if !self.terms(tenant).await?.approvals.are_required() {
-            return Ok(planned);
-        }
         let own = self.ledger().read_for(claim, &[staff_key(who, who.id())]).await?;
         let decider = member(own.first().and_then(Option::as_ref), Permission::ApprovalsDecide)?;
         Ok(guard_rejection(&RequestDecision { tenant, request, decider: &decider }, planned, cx)?)

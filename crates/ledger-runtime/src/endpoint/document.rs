@@ -1,10 +1,9 @@
 //! Builds the OpenAPI operation of an endpoint.
 
 use super::answers::{self, header};
-use super::{Access, Endpoint, Face, Method, Shape, Success};
+use super::{Access, Endpoint, Face, Method, Success};
 use crate::parameter::{KEY_PATTERN, TERMINAL_KEY_PATTERN};
 use crate::problem::Code;
-use crate::views::PendingApprovalView;
 use ledger_core::operation::Operation;
 use std::collections::{BTreeMap, BTreeSet};
 use utoipa::openapi::content::ContentBuilder;
@@ -12,13 +11,11 @@ use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Operation as Documented, OperationBuilder, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::SecurityRequirement;
 use utoipa::openapi::{RefOr, Required};
 
 const OK: u16 = 200;
-/// The status of what is accepted and not executed yet.
-const ACCEPTED: u16 = 202;
 
 /// What the document says of an endpoint that members of one shop may call.
 const OF_SHOPS: &str = "A member of one shop may call it for that shop; the payments of others are treated as missing.";
@@ -64,9 +61,6 @@ impl Endpoint {
             }
             documented = documented.response(success.status.to_string(), response);
         }
-        if self.is_approvable {
-            documented = documented.response(ACCEPTED.to_string(), self.awaiting_approval());
-        }
         for (status, refusals) in self.refusals(operation.is_some()) {
             let terms = answers::HeaderTerms { is_keyed: operation.is_some(), waits: self.waits };
             documented = documented.response(status.to_string(), answers::response(&refusals, terms));
@@ -78,32 +72,10 @@ impl Endpoint {
     pub(super) fn schemas(&self) -> Vec<(String, RefOr<Schema>)> {
         let mut schemas = Vec::new();
         let successes = self.successes.iter().flatten().map(|success| success.shape);
-        let pending = self.is_approvable.then(Shape::of::<PendingApprovalView>);
-        for shape in self.body.into_iter().chain(successes).chain(pending) {
+        for shape in self.body.into_iter().chain(successes) {
             shape.collect(&mut schemas);
         }
         schemas
-    }
-
-    /// Returns the response 202 of a command that awaits approval, beside that of work in the background if the endpoint
-    /// has one.
-    fn awaiting_approval(&self) -> Response {
-        let pending = Shape::of::<PendingApprovalView>();
-        let description =
-            "Stored; executed once another staff member approves it. Only of tenants that require approvals.";
-        let stored = Success { status: ACCEPTED, description, shape: pending, has_location: true };
-        match self.successes.iter().flatten().find(|success| success.status == ACCEPTED) {
-            None => stored.document(true),
-            Some(work) => {
-                let either = OneOfBuilder::new().item(work.shape.schema()).item(pending.schema()).build();
-                let content = ContentBuilder::new().schema(Some(Schema::OneOf(either))).build();
-                let mut response = work.document(true);
-                response.description =
-                    format!("{}; or stored until another staff member approves it", work.description);
-                response.content.insert("application/json".to_owned(), RefOr::T(content));
-                response
-            }
-        }
     }
 
     /// Returns the method and path as words, without the version. Handlers' names are not unique.

@@ -13,6 +13,36 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { name: "a vector is added", lines: &["vector added: *"] },
     Rule {
+        name: "staff and approvals are always required, and grant limits are a term like the others",
+        lines: &[
+            "Put tenant CONFIG without attribute staff S",
+            "Update tenant CONFIG with update REMOVE #grant_limits",
+            "Update tenant CONFIG without clause #approvals = :seen_approvals",
+            "Update tenant CONFIG without clause attribute_not_exists(#approvals)",
+            "Update tenant CONFIG without value :seen_approvals S",
+            "row removed: tenant CONFIG given but approvals: rejected stale_plan by config",
+            "vector removed: notice",
+            "vector removed: staff",
+        ],
+    },
+    Rule {
+        name: "an enrolment code uses up a permit",
+        lines: &[
+            "Update terminal PROFILE with clause #code_for = :me",
+            "Update terminal PROFILE with clause #code_until > :now",
+            "Update terminal PROFILE with update REMOVE #code_for",
+            "Update terminal PROFILE with update REMOVE #code_until",
+            "Update terminal PROFILE with update SET #updated_at = :ua",
+            "Update terminal PROFILE with value :me S",
+            "Update terminal PROFILE with value :now S",
+            "Update terminal PROFILE with value :ua S",
+            "action changed: Update terminal PROFILE was ConditionCheck",
+            "row added: terminal PROFILE given but code_for: rejected stale_plan by profile",
+            "row added: terminal PROFILE given but code_until: rejected stale_plan by profile",
+            "vector removed: enrolment_code",
+        ],
+    },
+    Rule {
         name: "an entry is in the compact form",
         lines: &[
             "Put * TXN with attribute ac B",

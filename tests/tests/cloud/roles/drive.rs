@@ -216,7 +216,6 @@ async fn views(stage: &Stage) {
     view("/v1/admin/cash-room".to_owned(), staff).await;
     view(format!("/v1/admin/notices/{}", changed_contact(world, &customer).await), staff).await;
     view(format!("/v1/admin/topups/{}/refunds/{refund}", topup.id), staff).await;
-    ledger_tests::http::staff::with_owners(world).await;
     view("/v1/admin/staff".to_owned(), staff).await;
     view(format!("/v1/admin/staff/{}", world.operator.id), staff).await;
     let approval = ledger_tests::http::approvals::stored_grant(world, &customer.id, "300").await;

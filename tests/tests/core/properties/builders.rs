@@ -255,7 +255,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
-        sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap().draft, Operation::BulkGrant),
+        sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap(), Operation::BulkGrant),
         sealed(customers::open::plan(&open, terms, lookups, &cx_).unwrap().draft, Operation::CustomerOpen),
         sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
         sealed(reject, Operation::AdjustmentReject),
@@ -288,7 +288,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             Operation::TerminalPatch,
         ),
         sealed(
-            terminals::plan_code(&t, terminal(), None, terms.records, actor, &cx_).unwrap().draft,
+            terminals::plan_code(&t, terminal(), (staff(1), actor), terms.records, &cx_).unwrap().draft,
             Operation::EnrolmentCode,
         ),
     ]

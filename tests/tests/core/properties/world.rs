@@ -12,8 +12,8 @@ use ledger_core::operation::Operation;
 use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, MerchantTerms,
-    RecordVersion, SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
+    RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
@@ -110,8 +110,7 @@ pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
                 records,
                 cash_bonus: CashBonusTerms::Never,
                 ceilings: CeilingTerms { refund: yen(REFUND_CEILING).as_balance(), ..CeilingTerms::zero() },
-                staff: StaffSource::Tokens,
-                approvals: ApprovalTerms::NotRequired,
+                grant_limits: GrantLimits::default(),
                 sign_ins: SignInTerms::OwnIds,
             }
         },

@@ -18,8 +18,8 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, StaffSource, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
@@ -107,8 +107,7 @@ impl Handler {
                 records: RecordVersion::NEWEST,
                 cash_bonus: CashBonusTerms::Never,
                 ceilings: CeilingTerms::zero(),
-                staff: StaffSource::Tokens,
-                approvals: ApprovalTerms::NotRequired,
+                grant_limits: GrantLimits::default(),
                 sign_ins: SignInTerms::OwnIds,
             },
             psp: PspTerms { ledger: "test".to_owned(), livemode: false, account: None },

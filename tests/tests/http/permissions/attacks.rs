@@ -1,19 +1,14 @@
 //! The attacks by insiders that permissions refuse.
 
-use ledger_core::terms::{StaffSource, TenantTerms};
 use ledger_tests::audit::text;
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Call, World, host, staff};
+use ledger_tests::http::{Call, World, staff};
 use serde_json::json;
-
-fn records(terms: &mut TenantTerms) {
-    terms.staff = StaffSource::Records;
-}
 
 /// One auditor granted points to a wallet, paid a merchant and had it settled.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn auditor_grants_pays_and_settles_nothing() {
-    let world = World::with_terms(host::shared(), "attack", records).await;
+    let world = World::new("attack").await;
     let (merchant, customer) = (world.merchant().await, world.customer().await);
     let (auditor, who) = staff::member(&world, "auditor").await;
     let grant = json!({"customer_id": customer.id, "asset": "POINT", "amount": "983991751", "reason": "mine"});
@@ -64,7 +59,7 @@ async fn auditor_grants_pays_and_settles_nothing() {
 /// A treasurer changes where a merchant is paid; an operator who may change merchants does not.
 #[tokio::test]
 async fn destination_needs_its_own_permission() {
-    let world = World::with_terms(host::shared(), "destination", records).await;
+    let world = World::new("destination").await;
     let merchant = world.merchant().await;
     let (_, operator) = staff::member(&world, "operator").await;
     let (_, treasurer) = staff::member(&world, "treasurer").await;
@@ -84,7 +79,7 @@ async fn destination_needs_its_own_permission() {
 /// A cashier refunds nothing, and gives no role.
 #[tokio::test]
 async fn cashier_charges_only() {
-    let world = World::with_terms(host::shared(), "cashier", records).await;
+    let world = World::new("cashier").await;
     let merchant = world.merchant().await;
     let (id, who) = staff::shop_member(&world, &merchant, "cashier").await;
     let customer = world.customer_with("1000").await;

@@ -3,10 +3,9 @@
 use http::Method;
 use ledger_core::permission::{Permission, Staff};
 use ledger_core::staff::StaffRole;
-use ledger_core::terms::StaffSource;
 use ledger_tests::http::contract::document;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Who, World, host, staff};
+use ledger_tests::http::{Call, Who, World, staff};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -68,8 +67,7 @@ async fn check(world: &World, role: StaffRole, who: &Who) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_role_may_call_exactly_what_it_permits() {
-    let records = |terms: &mut ledger_core::terms::TenantTerms| terms.staff = StaffSource::Records;
-    let world = World::with_terms(host::shared(), "matrix", records).await;
+    let world = World::new("matrix").await;
     for role in StaffRole::all(Staff::Operator) {
         let (_, who) = staff::member(&world, role.name()).await;
         check(&world, role, &who).await;

@@ -4,18 +4,13 @@ use futures::future::join;
 use ledger_core::failure::Failure;
 use ledger_core::operation::Operation;
 use ledger_core::staff::{RECOVERY_DELAY, Recovery, finish_recovery};
-use ledger_core::terms::{StaffSource, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_runtime::metrics::Metric;
 use ledger_tests::audit::text;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Who, World, host, staff};
+use ledger_tests::http::{Answer, Call, Who, World, staff};
 use serde_json::json;
-
-fn records(terms: &mut TenantTerms) {
-    terms.staff = StaffSource::Records;
-}
 
 /// Finishes a recovery at an instant; the failure, if it is refused.
 async fn finished(world: &World, recovery: &Recovery, now: Timestamp) -> Option<Failure> {
@@ -36,7 +31,7 @@ fn later(recovery: &Recovery) -> Timestamp {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_persons_are_owners_after_the_delay() {
-    let world = World::with_terms(host::shared(), "recovery", records).await;
+    let world = World::new("recovery").await;
     let [first, second] = [new_id(), new_id()];
     let none = Call::get("/v1/admin/owner-recovery", &world.operator.who);
     let _ = world.api.send(&none).await.problem(404, "not_found");
@@ -62,7 +57,7 @@ async fn two_persons_are_owners_after_the_delay() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owner_who_is_not_lost_cancels() {
-    let world = World::with_terms(host::shared(), "recovery-cancel", records).await;
+    let world = World::new("recovery-cancel").await;
     let recovery = staff::requested_recovery(&world, [&new_id(), &new_id()]).await;
     let (_, viewer) = staff::member(&world, "viewer").await;
     let refused = cancelled(&world, &viewer).await.problem(403, "permission_missing");
@@ -76,13 +71,5 @@ async fn owner_who_is_not_lost_cancels() {
     // Of a cancellation and the end one takes effect.
     let (answer, failure) = join(cancelled(&world, &world.operator.who), finished(&world, &next, later(&next))).await;
     assert_eq!(answer.status == 200, failure == Some(Failure::WrongState), "{answer:?} {failure:?}");
-    let _ = world.check_books().await;
-}
-
-#[tokio::test]
-async fn shell_adds_no_member_once_the_records_decide() {
-    let world = World::with_terms(host::shared(), "recovery-shell", records).await;
-    let added = staff::added_at_a_shell(&world, &new_id()).await;
-    assert_eq!(added, Some(Failure::WrongState));
     let _ = world.check_books().await;
 }

@@ -3,18 +3,13 @@
 
 use futures::future::join_all;
 use ledger_core::staff::DENIALS_PER_HOUR_MAX;
-use ledger_core::terms::{ApprovalTerms, StaffSource, TenantTerms};
 use ledger_runtime::metrics::Metric;
 use ledger_tests::audit::{number, text};
 use ledger_tests::http::topup_rig::Rig;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Host, Who, World, host, staff};
+use ledger_tests::http::{Call, Who, World, staff};
 use serde_json::{Value, json};
 use std::time::Duration;
-
-fn records(terms: &mut TenantTerms) {
-    terms.staff = StaffSource::Records;
-}
 
 fn patch(world: &World, id: &str, body: &Value) -> Call {
     Call::patch(&format!("/v1/admin/staff/{id}"), &world.operator.who, body).key(new_key())
@@ -34,7 +29,7 @@ async fn counts(world: &World) -> (String, String) {
 
 #[tokio::test]
 async fn demoted_members_retry_is_refused_and_its_answer_stays() {
-    let world = World::with_terms(host::shared(), "demoted", records).await;
+    let world = World::new("demoted").await;
     let customer = world.customer().await;
     let (id, who) = staff::member(&world, "treasurer").await;
     let call = grant(&customer.id, &who);
@@ -52,7 +47,7 @@ async fn demoted_members_retry_is_refused_and_its_answer_stays() {
 
 #[tokio::test]
 async fn reads_of_a_customer_are_on_the_trail() {
-    let world = World::with_terms(host::shared(), "reads", records).await;
+    let world = World::new("reads").await;
     let (customer, card) = (world.customer().await, world.card(None, "0").await);
     let (id, who) = staff::member(&world, "viewer").await;
     for part in ["", "/transactions"] {
@@ -80,7 +75,7 @@ async fn reads_of_a_customer_are_on_the_trail() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn disabled_member_is_locked_out_of_every_process_within_a_minute() {
     let rig = Rig::new().await;
-    let scene = rig.scene_with("lockout", records).await;
+    let scene = rig.scene("lockout").await;
     let world = &scene.world;
     let (id, who) = staff::member(world, "operator").await;
     let process = rig.actor().await;
@@ -97,7 +92,7 @@ async fn disabled_member_is_locked_out_of_every_process_within_a_minute() {
 
 #[tokio::test]
 async fn two_owners_and_two_deciders_remain_whatever_runs_in_parallel() {
-    let world = World::with_terms(Host::fresh(), "remain", records).await;
+    let world = World::alone("remain").await;
     assert_eq!(counts(&world).await, ("2".to_owned(), "2".to_owned()));
     let (third, _) = staff::member(&world, "owner").await;
     assert_eq!(counts(&world).await, ("3".to_owned(), "3".to_owned()));
@@ -122,7 +117,7 @@ async fn two_owners_and_two_deciders_remain_whatever_runs_in_parallel() {
 
 #[tokio::test]
 async fn person_has_one_record_and_adds_no_role_to_it() {
-    let world = World::with_terms(host::shared(), "one-record", records).await;
+    let world = World::new("one-record").await;
     let (id, _) = staff::member(&world, "viewer").await;
     let invite = |body: &Value| Call::post("/v1/admin/staff", &world.operator.who, body).key(new_key());
     let same_id = json!({"staff_id": id, "email": staff::email_of(&new_id()), "roles": ["owner"]});
@@ -157,7 +152,7 @@ async fn person_has_one_record_and_adds_no_role_to_it() {
 
 #[tokio::test]
 async fn merchant_keeps_an_owner_and_gets_its_first_one_once() {
-    let world = World::with_terms(host::shared(), "shop-owner", records).await;
+    let world = World::new("shop-owner").await;
     let merchant = world.merchant().await;
     let again = Call::post(
         &format!("/v1/admin/merchants/{}/staff", merchant.id),
@@ -176,7 +171,7 @@ async fn merchant_keeps_an_owner_and_gets_its_first_one_once() {
 
 #[tokio::test]
 async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
-    let world = World::with_terms(Host::fresh(), "storm", records).await;
+    let world = World::alone("storm").await;
     let (id, who) = staff::member(&world, "viewer").await;
     let before = world.books().await;
     let calls: Vec<Call> = (0..40).map(|_| Call::get("/v1/admin/audit", &who)).collect();
@@ -193,18 +188,4 @@ async fn storm_of_denials_is_counted_and_recorded_a_few_times() {
     let counters: Vec<_> = after.under("DENIED#").collect();
     assert!(counters.iter().all(|(_, _, row)| row.contains_key("ttl")), "{counters:?}");
     assert!(after.rows.len() - before.rows.len() <= denied.len() + 2);
-}
-
-/// A tenant that was open before there were records is as before until its records decide.
-#[tokio::test]
-async fn token_permits_everything_until_the_records_decide() {
-    let world = World::with_terms(host::shared(), "before-records", |terms| {
-        (terms.staff, terms.approvals) = (StaffSource::Tokens, ApprovalTerms::NotRequired);
-    })
-    .await;
-    let stranger = world.token("admin", &new_id(), None).await;
-    let _ = world.api.send(&Call::get("/v1/admin/audit", &stranger)).await.good();
-    // Without a record the person manages no staff even then.
-    let invite = Call::post("/v1/admin/staff", &stranger, &staff::invitation(&new_id(), "owner")).key(new_key());
-    let _ = world.api.settle(&invite).await.problem(403, "permission_missing");
 }

@@ -10,8 +10,8 @@ use crate::idempotency::{Answer, Claim};
 use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
-    ApprovalTerms, AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, HoldHours, KeyPhase,
-    MerchantTerms, RecordVersion, SignInTerms, SpentPoints, StaffSource, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase, MerchantTerms,
+    RecordVersion, SignInTerms, SpentPoints, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -48,8 +48,7 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
-        staff: StaffSource::Tokens,
-        approvals: ApprovalTerms::NotRequired,
+        grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
     }
 }
