@@ -93,10 +93,10 @@ pub async fn assemble(backend: Backend) -> Result<(Mounted, Workers), MountError
     let (faces, declarations) = served(&app, &metrics);
     let demo = Demo::fixed();
     seeded(&backend).await?;
-    let mut tenants = vec![demo.tenant.clone()];
-    tenants.extend(backend.legacy.map(|_| legacy::TENANT.to_owned()));
-    let tenants = tenants.iter().filter_map(|tenant| Tenant::parse(tenant).ok()).collect();
-    let workers = Workers::new(&app, &backend, tenants);
+    let mut seeded = vec![demo.tenant.clone()];
+    seeded.extend(backend.legacy.map(|_| legacy::TENANT.to_owned()));
+    let seeded = seeded.iter().filter_map(|tenant| Tenant::parse(tenant).ok());
+    let workers = Workers::new(&app, &backend, seeded.chain(backend.tenants.clone()).collect());
     let beside = settlement::dev_router(workers.settler(), backend.kyc);
     Ok((Mounted { faces, declarations, demo, beside }, workers))
 }
@@ -182,6 +182,7 @@ pub fn openapi_json() -> String {
         reports: LocalReports::default(),
         downloads: LocalDownloads::default(),
         legacy: None,
+        tenants: Vec::new(),
         activity: None,
         clock: Clock::system(),
     };

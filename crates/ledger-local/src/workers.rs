@@ -31,6 +31,8 @@ const RECOVER_EVERY: Duration = Duration::from_secs(5);
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 /// How often passes of a migration are run.
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
+/// How often it is looked whether a tenant is open.
+const OPEN_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// The most rounds in which [`Workers::finish`] waits for an end of the work.
 const ROUNDS_MAX: u32 = 50;
@@ -97,10 +99,16 @@ impl Workers {
         self.settler.clone()
     }
 
-    /// Runs the workers in the background, each at its pace.
+    /// Runs the workers of each tenant in the background, each at its pace, once the tenant is open.
     pub fn start(&self) {
-        for tenant in &self.tenants {
-            self.start_for(tenant);
+        for tenant in self.tenants.clone() {
+            let workers = self.clone();
+            tokio::spawn(async move {
+                while workers.app.terms(&tenant).await.is_err() {
+                    tokio::time::sleep(OPEN_CHECK_EVERY).await;
+                }
+                workers.start_for(&tenant);
+            });
         }
     }
 
