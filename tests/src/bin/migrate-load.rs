@@ -166,6 +166,8 @@ impl Seen {
 enum Then {
     /// Refunds a part of the payment.
     Refund,
+    /// Approves the grant as the second owner, and spends it.
+    ApproveAndSpend(Call),
     /// Spends what was granted.
     Spend(Call),
     /// A new request.
@@ -176,10 +178,10 @@ enum Then {
 /// transfers, grants and spending, profile changes, reads. No request should fail: each customer has enough money.
 async fn client(migrating: Arc<Migrating>, seen: Arc<Seen>, number: u64, pause: Duration) {
     let mut dice = Dice::new(number);
-    let mut next: Option<Call> = None;
+    let mut next: Option<(Call, Then)> = None;
     while !seen.over.load(Ordering::SeqCst) {
         let (call, then) = match next.take() {
-            Some(call) => (call, Then::Nothing),
+            Some(next) => next,
             None => anything(&migrating, &mut dice).await,
         };
         let at = Instant::now();
@@ -198,8 +200,13 @@ async fn client(migrating: Arc<Migrating>, seen: Arc<Seen>, number: u64, pause: 
             eprintln!("{} {}: {whole}", call.method, call.path);
         }
         next = done.and_then(|answer| match then {
-            Then::Refund => Some(migrating.merchant.refunds(&answer.text("/payment_id"), "1")),
-            Then::Spend(call) => Some(call),
+            Then::Refund => Some((migrating.merchant.refunds(&answer.text("/payment_id"), "1"), Then::Nothing)),
+            Then::ApproveAndSpend(call) => {
+                let path = format!("/v1/admin/approvals/{}/approve", answer.text("/approval_id"));
+                let approval = Call::post(&path, &migrating.world.second.who, &json!({})).key(new_key());
+                Some((approval, Then::Spend(call)))
+            }
+            Then::Spend(call) => Some((call, Then::Nothing)),
             Then::Nothing => None,
         });
         tokio::time::sleep(pause).await;
@@ -227,7 +234,7 @@ async fn anything(migrating: &Migrating, dice: &mut Dice) -> (Call, Then) {
             pay.as_object_mut().expect("a map").extend(spent.as_object().expect("a map").clone());
             let grant = json!({"customer_id": one.id, "asset": asset, "amount": "5", "reason": "for a test"});
             let given = Call::post("/v1/admin/grants", &world.operator.who, &grant).key(new_key());
-            (given, Then::Spend(one.pays(merchant, "20").json(&pay)))
+            (given, Then::ApproveAndSpend(one.pays(merchant, "20").json(&pay)))
         }
         3 => (Call::get("/v1/me/balances", &one.who), Then::Nothing),
         4 => (Call::get("/v1/me/transactions?limit=20", &one.who), Then::Nothing),
