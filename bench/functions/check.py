@@ -46,7 +46,7 @@ BESIDE_THE_TRANSACTION = {
 }
 IDS = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TIMES = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
-SHARDS = re.compile(r"(#due#publish_credit|#merchant#ID)#\d+$")
+SHARDS = re.compile(r"(#due#publish|#merchant#ID)#\d+$")
 
 
 class Checks:

@@ -105,7 +105,7 @@ pub enum Kind {
     Tenant,
     /// A shard of `by_owner`.
     OwnerList,
-    /// A shard of `due` for journal entries to be published and sealed: `publish_credit` in our design.
+    /// A shard of `due` for journal entries to be published and sealed.
     DuePublish,
 }
 

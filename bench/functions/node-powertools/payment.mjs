@@ -127,7 +127,7 @@ export async function plan({ tenant, customer, key, request }) {
     co2_version: terms.co2_version,
     postings: { L: postings },
     credited_by: text('seal'),
-    due_pk: text(`${tenant}#due#publish_credit#${shardOf(transactionId, terms.due_shards.N)}`),
+    due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
     due_sk: text(transactionId),
   };
   // The payment counts in the customer's totals beside the first balance that it changes.

@@ -66,7 +66,7 @@ pub use staff::{
     staff_member,
 };
 pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
-pub use trail::{Recorded, binding, lane_head, lane_segment, publish_mark, seal_head, trail, unsealed_mark};
+pub use trail::{Recorded, binding, lane_head, lane_segment, publish_mark, seal_head, seal_mark, trail};
 pub use wind_down::{WIND_DOWN, wind_down, wind_down_line, wind_down_lines};
 
 /// Names of attributes that more than one file uses.

@@ -28,7 +28,7 @@ use futures::future::try_join_all;
 use futures::stream::{self, StreamExt};
 use home::{DueEntry, Home};
 use ledger_core::dynamo::{Attributes, Item};
-use ledger_core::events::{DeadLetter, Event, MARKS_MAX, PublishedEntry, Unpublishable, published};
+use ledger_core::events::{DeadLetter, Event, MARKS_MAX, Unpublishable, published};
 use ledger_core::ids::{Tenant, TransactionId, least_born_at, parse_uuid};
 use ledger_core::keys::{self, Key, Shards, attr};
 use ledger_core::operation::Operation;
@@ -311,10 +311,7 @@ impl Publisher {
         }
         match self.keep(tenant, key, Unpublishable::NoEntry.to_string()).await {
             // It is no entry: its due index entry is removed.
-            Ok(()) => {
-                let entry = PublishedEntry { key: key.clone(), mark: String::new() };
-                move_to_sealing(&self.ledger, tenant, shards, &[entry]).await?;
-            }
+            Ok(()) => move_to_sealing(&self.ledger, tenant, shards, std::slice::from_ref(key)).await?,
             Err(SinkError(code)) => {
                 let _ = self.not_taken(tenant, &code);
                 return Ok(Published { waiting: 1, ..Published::default() });
@@ -356,7 +353,7 @@ pub(crate) async fn move_to_sealing(
     ledger: &Ledger,
     tenant: &Tenant,
     shards: Shards,
-    entries: &[PublishedEntry],
+    entries: &[Key],
 ) -> Result<(), Problem> {
     let broken = |what: &str| ledger.broken(tenant, Operation::Publish, what);
     for entries in entries.chunks(MARKS_MAX) {

@@ -166,8 +166,8 @@ pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
         }
         ensure_eq!(parts, [false; 3], "{row}: whether it is sealed, credited and in a period");
         let due = row.opt_text("due_pk").unwrap_or_default();
-        let [publish, seal] = ["publish_credit#", "seal_credit#0"].map(|work| format!("{}#due#{work}", audit.tenant));
-        ensure!(due.starts_with(&publish) || due == seal, "{row} is not credited: `due_pk` is {due:?}");
+        let [publish, seal] = ["publish#", "seal#"].map(|work| format!("{}#due#{work}", audit.tenant));
+        ensure!(due.starts_with(&publish) || due.starts_with(&seal), "{row} is not credited: `due_pk` is {due:?}");
     }
     for entry in audit.entries.iter().filter(|entry| !entry.row.has("credited_by")) {
         let is_credited = entry.row.has("credited_at") || entry.row.has("lane_period");

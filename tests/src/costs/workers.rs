@@ -67,8 +67,7 @@ impl Workers {
 
     /// Publishes the entries that wait, as the stream delivers them; returns their number.
     pub(super) async fn publish(&self, shop: &Shop<'_>) -> usize {
-        let mut changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
-        changed.extend(rows(shop, |shard| reads::entries_to_publish_and_credit(shop.tenant, shard), 1).await);
+        let changed = rows(shop, |shard| reads::entries_to_publish(shop.tenant, shard), 1).await;
         let (waiting, due) = (changed.len(), Due { changed, ..Due::everything(shop.tenant.clone()) });
         let publish = outbox::publish_due(&self.app, Some(&self.publisher), &due);
         assert_eq!(gate::as_function("outbox", publish).await.expect("published").published, waiting);

@@ -7,7 +7,7 @@ use super::decode::World;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
-use ledger_core::keys::{self, Key, Shards, attr};
+use ledger_core::keys::{self, Shards, attr};
 use ledger_core::psp::{EventId, PspId};
 use ledger_core::sealing::unmark;
 use ledger_core::topups::claim as topup_claim;
@@ -125,12 +125,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
         }
         TrailDoes::Published {} => {
             let due = |item: &Item| mark(item).is_some_and(|mark| keys::publish_mark(tenant, mark));
-            let entry = |key: Key| {
-                let mark = mark(world.must(&key)).unwrap_or_default().to_owned();
-                events::PublishedEntry { key, mark }
-            };
-            let entries: Vec<_> = world.keys_of(due).into_iter().map(entry).collect();
-            events::published(tenant, &entries, Shards::new(2).unwrap())
+            events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
         }
         TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
     };

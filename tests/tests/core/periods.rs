@@ -103,7 +103,7 @@ impl World {
             "actor": { "S": payer }, "idempotency_key": { "S": id }, "created_at": { "S": self.now.to_string() },
             "postings": { "L": [posting(&payer, -delta), posting(&format!("merchant:{MERCHANT}"), delta)] },
             "credited_by": { "S": "seal" }, "due_sk": { "S": id },
-            "due_pk": { "S": format!("{TENANT}#due#publish_credit#0") },
+            "due_pk": { "S": format!("{TENANT}#due#publish#0") },
         });
         self.put("customer", CUSTOMER, &format!("TXN#{id}"), &entry);
     }

@@ -116,7 +116,7 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "co2_version": terms["co2_version"],
         "postings": {"L": postings},
         "credited_by": {"S": "seal"},
-        "due_pk": {"S": f"{tenant}#due#publish_credit#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
+        "due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
         "due_sk": {"S": transaction_id},
     }
     items += [put_new(payment), put_new(entry)]

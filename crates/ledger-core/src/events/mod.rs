@@ -12,7 +12,7 @@ pub use announcement::{
     RECONCILIATION_BREAK, RECONCILIATION_BREAK_SCHEMA, SIGN_IN_CHANGED, SIGN_IN_CHANGED_SCHEMA, SOURCE,
 };
 pub use letter::DeadLetter;
-pub use marks::{MARKS_MAX, PublishedEntry, published};
+pub use marks::{MARKS_MAX, published};
 
 use crate::account::{self, Account, Posting};
 use crate::dynamo::{Attributes, Item, ItemError};

@@ -6,10 +6,8 @@ use crate::time::Timestamp;
 /// A kind of work in the index `due`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// A journal entry to publish.
+    /// A journal entry to publish and to seal.
     Publish,
-    /// A journal entry to publish, whose seal also credits its merchant.
-    PublishAndCredit,
     /// A sealed journal entry to publish, whose event was not taken in time.
     PublishLate,
     /// A bulk grant to continue.
@@ -30,8 +28,6 @@ pub enum Work {
     Settlement,
     /// A record of the audit trail to be sealed.
     Seal,
-    /// A published journal entry to be sealed, whose seal also credits its merchant.
-    SealAndCredit,
     /// A reconciliation to run, again if it failed.
     Reconciliation,
     /// A preview of a change of terms to run.
@@ -57,7 +53,6 @@ pub enum Work {
 pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
     match work {
         Work::Publish => format!("{tenant}#due#publish#{shard}"),
-        Work::PublishAndCredit => format!("{tenant}#due#publish_credit#{shard}"),
         Work::PublishLate => format!("{tenant}#due#publish_late#{shard}"),
         Work::Job => format!("{tenant}#due#job#{shard}"),
         Work::Flight => format!("{tenant}#due#flight#{shard}"),
@@ -68,7 +63,6 @@ pub fn due_partition(tenant: &Tenant, work: Work, shard: u32) -> String {
         Work::Hold => format!("{tenant}#due#hold#{shard}"),
         Work::Settlement => format!("{tenant}#due#settlement#{shard}"),
         Work::Seal => format!("{tenant}#due#seal#{shard}"),
-        Work::SealAndCredit => format!("{tenant}#due#seal_credit#{shard}"),
         Work::Reconciliation => format!("{tenant}#due#reconciliation#{shard}"),
         Work::TermsPreview => format!("{tenant}#due#terms_preview#{shard}"),
         Work::Notice => format!("{tenant}#due#notice#{shard}"),

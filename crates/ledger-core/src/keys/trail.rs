@@ -41,19 +41,13 @@ pub fn binding(tenant: &Tenant, day: UtcDay, number: u32) -> Key {
 /// Whether a due index partition is that of entries to publish, sealed or not.
 #[must_use]
 pub fn publish_mark(tenant: &Tenant, mark: &str) -> bool {
-    [Work::Publish, Work::PublishAndCredit, Work::PublishLate].into_iter().any(|work| is_of(tenant, work, mark))
+    [Work::Publish, Work::PublishLate].into_iter().any(|work| is_of(tenant, work, mark))
 }
 
-/// The partition of the due index for an entry in `mark` that is published and cannot be sealed. `shard` is its shard.
-///
-/// Entries that credit their merchants have one shard: there are few, and each tick lists them.
+/// Whether a due index partition is that of records that are not sealed, entries that are to be published too among them.
 #[must_use]
-pub fn unsealed_mark(tenant: &Tenant, mark: &str, shard: u32) -> String {
-    if [Work::PublishAndCredit, Work::SealAndCredit].into_iter().any(|work| is_of(tenant, work, mark)) {
-        due_partition(tenant, Work::SealAndCredit, 0)
-    } else {
-        due_partition(tenant, Work::Seal, shard)
-    }
+pub fn seal_mark(tenant: &Tenant, mark: &str) -> bool {
+    [Work::Publish, Work::Seal].into_iter().any(|work| is_of(tenant, work, mark))
 }
 
 /// Whether a due index partition is one of this work, of any shard.
@@ -162,27 +156,24 @@ mod tests {
     }
 
     #[test]
-    fn unsealed_entry_keeps_who_credits_its_merchant() {
+    fn partition_of_unsealed_records_is_recognized() {
         let tenant = Tenant::parse("demo").unwrap();
-        let unsealed = |work| unsealed_mark(&tenant, &due_partition(&tenant, work, 7), 7);
-        for work in [Work::Publish, Work::PublishLate, Work::Seal] {
-            assert_eq!(unsealed(work), "demo#due#seal#7");
-        }
-        for work in [Work::PublishAndCredit, Work::SealAndCredit] {
-            assert_eq!(unsealed(work), "demo#due#seal_credit#0");
+        for (work, is_unsealed) in
+            [(Work::Publish, true), (Work::Seal, true), (Work::PublishLate, false), (Work::Job, false)]
+        {
+            assert_eq!(seal_mark(&tenant, &due_partition(&tenant, work, 7)), is_unsealed, "{work:?}");
         }
     }
 
     #[test]
     fn publish_partition_is_recognized_in_canonical_form_only() {
         let tenant = Tenant::parse("demo").unwrap();
-        for work in [Work::Publish, Work::PublishAndCredit, Work::PublishLate] {
+        for work in [Work::Publish, Work::PublishLate] {
             assert!(publish_mark(&tenant, &due_partition(&tenant, work, 63)));
         }
         let other = Tenant::parse("demo2").unwrap();
         for mark in [
             due_partition(&tenant, Work::Seal, 0),
-            due_partition(&tenant, Work::SealAndCredit, 0),
             due_partition(&other, Work::Publish, 0),
             "demo#due#publish#".into(),
             "demo#due#publish#+1".into(),

@@ -23,18 +23,6 @@ pub fn entries_to_publish(tenant: &Tenant, shard: u32) -> Query {
     all(tenant, Work::Publish, shard)
 }
 
-/// Journal entries of a shard whose event was not taken, or that are not sealed, and whose seal credits a merchant.
-#[must_use]
-pub fn entries_to_publish_and_credit(tenant: &Tenant, shard: u32) -> Query {
-    all(tenant, Work::PublishAndCredit, shard)
-}
-
-/// Published journal entries that could not be sealed, and whose seal credits a merchant. They have one shard.
-#[must_use]
-pub fn entries_to_seal_and_credit(tenant: &Tenant) -> Query {
-    all(tenant, Work::SealAndCredit, 0)
-}
-
 /// Sealed journal entries of a shard that are not published.
 #[must_use]
 pub fn entries_to_publish_late(tenant: &Tenant, shard: u32) -> Query {
@@ -125,7 +113,7 @@ pub fn settlements_due(tenant: &Tenant, shard: u32, now: Timestamp) -> Query {
     until(tenant, Work::Settlement, shard, now)
 }
 
-/// Records of the audit trail that are not sealed.
+/// Records of the audit trail of a shard that are not sealed; of entries those that are published.
 #[must_use]
 pub fn records_to_seal(tenant: &Tenant, shard: u32) -> Query {
     all(tenant, Work::Seal, shard)

@@ -25,10 +25,9 @@ pub use accounts::{
 };
 pub use due::{
     card_batches_to_continue, cash_bonuses_due, claims_due, claims_waiting, covered_cash, entries_to_publish,
-    entries_to_publish_and_credit, entries_to_publish_late, entries_to_seal_and_credit, files_to_make,
-    grant_jobs_to_continue, holds_due, needs_review, notices_to_announce, open_holds, periods_to_settle,
-    provider_checks_due, reconciliations_to_run, records_to_seal, returned_to_settle, settlement_runs_to_continue,
-    settlements_due, terms_previews_to_run, wind_downs_to_continue,
+    entries_to_publish_late, files_to_make, grant_jobs_to_continue, holds_due, needs_review, notices_to_announce,
+    open_holds, periods_to_settle, provider_checks_due, reconciliations_to_run, records_to_seal, returned_to_settle,
+    settlement_runs_to_continue, settlements_due, terms_previews_to_run, wind_downs_to_continue,
 };
 pub use figures::{active_accounts, closed_days, day_totals, next_with_totals};
 pub use finding::{

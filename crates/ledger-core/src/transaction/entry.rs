@@ -101,13 +101,10 @@ impl Entry {
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.terms.due_shards);
-        let work = if self.credits_when_sealed(from.operation) {
+        if self.credits_when_sealed(from.operation) {
             entry.insert(CREDITED_BY.to_owned(), Value::s(self.credited_by()));
-            Work::PublishAndCredit
-        } else {
-            Work::Publish
-        };
-        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, work, shard)));
+        }
+        entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
         let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
         for reference in &self.references {

@@ -130,8 +130,8 @@ impl App {
         merchant: MerchantId,
         shards: Shards,
     ) -> Result<Candidates, Problem> {
-        let queries = (0..shards.count()).map(|shard| reads::entries_to_publish_and_credit(tenant, shard));
-        let queries = queries.chain([reads::entries_to_seal_and_credit(tenant)]);
+        let queries = (0..shards.count())
+            .flat_map(|shard| [reads::entries_to_publish(tenant, shard), reads::records_to_seal(tenant, shard)]);
         let read = |item: &Item| {
             let Some(key) = Key::stored(tenant, item.text(attr::PK)?, item.text(attr::SK)?) else { return Ok(None) };
             let credit = EntryCredit::read(item)?.filter(|credit| credit.merchant == merchant);

@@ -6,7 +6,6 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Attributes;
-use ledger_core::events::PublishedEntry;
 use ledger_core::ids::{Tenant, parse_uuid};
 use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
@@ -129,13 +128,6 @@ impl Sweep {
 }
 
 impl SweptEntry {
-    /// The same as an entry that was published.
-    #[must_use]
-    pub fn published(&self) -> PublishedEntry {
-        let mark = self.row.item.key_text(attr::DUE_PK).unwrap_or_default().to_owned();
-        PublishedEntry { key: self.key.clone(), mark }
-    }
-
     fn of(entry: DueEntry) -> Self {
         let is_published = entry.is_sent();
         Self { key: entry.key, row: entry.row, is_published }
@@ -164,11 +156,7 @@ impl Marks {
             Shard { query, is_late, after: None, is_read: false, is_skipped: false }
         };
         let works = |shard| {
-            [
-                (reads::entries_to_publish_late(tenant, shard), true),
-                (reads::entries_to_publish(tenant, shard), false),
-                (reads::entries_to_publish_and_credit(tenant, shard), false),
-            ]
+            [(reads::entries_to_publish_late(tenant, shard), true), (reads::entries_to_publish(tenant, shard), false)]
         };
         Self((0..shards.count()).flat_map(works).map(shard).collect())
     }

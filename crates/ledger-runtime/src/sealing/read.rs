@@ -9,7 +9,6 @@ use crate::problem::Problem;
 use crate::publishing::{Published, Sweep, SweptEntry, move_to_sealing};
 use futures::future::try_join_all;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
-use ledger_core::events::PublishedEntry;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Key, Shards, attr};
 use ledger_core::operation::Operation;
@@ -18,7 +17,7 @@ use ledger_core::sealing::{Sealable, is_sealed, unmark};
 use ledger_core::staff::is_act_of_recovery;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::MAX_ITEMS;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// The number of records per page.
 const PAGE_ITEMS: usize = 100;
@@ -52,7 +51,7 @@ struct Page {
 pub(super) struct Found {
     pub(super) waiting: Vec<Sealable>,
     /// The waiting entries that this run has published.
-    pub(super) published: Vec<PublishedEntry>,
+    pub(super) published: Vec<Key>,
     /// Sealed records that still have a due index entry.
     pub(super) sealed: Vec<Key>,
     /// The times in the ids of sealed acts.
@@ -67,7 +66,7 @@ impl Listed {
     pub(super) fn of(tenant: &Tenant, pass: Pass, acts_from: Timestamp) -> Self {
         let page = |query| Page { query, after: None };
         let shards = (0..pass.shards.count()).map(|shard| reads::records_to_seal(tenant, shard));
-        let shards = shards.chain([reads::entries_to_seal_and_credit(tenant)]).map(page).collect();
+        let shards = shards.map(page).collect();
         Self {
             tenant: tenant.clone(),
             shards_count: pass.shards,
@@ -157,24 +156,23 @@ impl Listed {
     ) -> Result<(), Problem> {
         let mut not_to_be_sealed = Vec::new();
         for entry in swept {
-            let published = entry.published();
             let SweptEntry { key, row, is_published } = entry;
             match row.whole().and_then(|item| Sealable::read(&self.tenant, item)) {
                 Ok(Some(record)) if is_published => {
-                    found.published.push(published);
+                    found.published.push(key);
                     found.waiting.push(record);
                 }
                 // It is younger: the next run may publish it in time.
                 Ok(Some(record)) if app.now().since(record.at()) < LATE_AFTER => {}
                 Ok(Some(record)) => found.waiting.push(record.unpublished(&self.tenant, self.shards_count)),
                 // It was put aside: it is no entry.
-                Ok(None) if is_published && key.entry().is_none() => not_to_be_sealed.push(published),
+                Ok(None) if is_published && key.entry().is_none() => not_to_be_sealed.push(key),
                 Ok(None) if is_published => found.sealed.push(key),
                 // It is sealed, and published by a later run.
                 Ok(None) => {}
                 Err(_) => {
                     self.cannot_be_sealed(&key, fault);
-                    not_to_be_sealed.extend(is_published.then_some(published));
+                    not_to_be_sealed.extend(is_published.then_some(key));
                 }
             }
         }
@@ -227,11 +225,11 @@ pub(super) fn drop_first(records: &mut Vec<Sealable>, count: usize) -> Vec<Key> 
 
 /// Entries that this run has published and not sealed yet.
 #[derive(Default)]
-pub(super) struct Unsealed(BTreeMap<Key, PublishedEntry>);
+pub(super) struct Unsealed(BTreeSet<Key>);
 
 impl Unsealed {
-    pub(super) fn add(&mut self, published: Vec<PublishedEntry>) {
-        self.0.extend(published.into_iter().map(|entry| (entry.key.clone(), entry)));
+    pub(super) fn add(&mut self, published: Vec<Key>) {
+        self.0.extend(published);
     }
 
     pub(super) fn remove(&mut self, sealed: &[Key]) {
@@ -249,7 +247,7 @@ impl Unsealed {
         shards: Shards,
         cannot_be_sealed: impl Fn(&Key) -> bool,
     ) -> Result<(), Problem> {
-        let entries = self.0.values().filter(|entry| cannot_be_sealed(&entry.key)).cloned();
+        let entries = self.0.iter().filter(|key| cannot_be_sealed(key)).cloned();
         move_to_sealing(app.ledger(), tenant, shards, &entries.collect::<Vec<_>>()).await
     }
 }

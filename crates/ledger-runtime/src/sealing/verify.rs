@@ -212,8 +212,6 @@ impl Reader<'_> {
             let marked = reads::records_to_seal(&self.of.tenant, shard).limit(LIST);
             listed.extend(self.dynamo.query_readable(&marked).await?);
         }
-        let crediting = reads::entries_to_seal_and_credit(&self.of.tenant).limit(LIST);
-        listed.extend(self.dynamo.query_readable(&crediting).await?);
         let named: Vec<Key> = listed.iter().filter_map(|row| key_of(&self.of.tenant, &row.item)).collect();
         for (key, item) in named.iter().zip(records(self.dynamo, &named).await?) {
             let Ok(Some(item)) = item else { continue };

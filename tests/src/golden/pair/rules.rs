@@ -13,6 +13,14 @@ pub struct Rule {
 pub const RULES: &[Rule] = &[
     Rule { name: "a vector is added", lines: &["vector added: *"] },
     Rule {
+        name: "an entry is due in one way, whoever is credited by its seal",
+        lines: &[
+            "vector removed: reads/entries_to_publish_and_credit",
+            "vector removed: reads/entries_to_seal_and_credit",
+            "vector removed: trail",
+        ],
+    },
+    Rule {
         name: "staff and approvals are always required, and grant limits are a term like the others",
         lines: &[
             "Put tenant CONFIG without attribute staff S",

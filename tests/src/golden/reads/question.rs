@@ -108,13 +108,6 @@ pub enum Question {
         tenant: String,
         shard: u32,
     },
-    EntriesToPublishAndCredit {
-        tenant: String,
-        shard: u32,
-    },
-    EntriesToSealAndCredit {
-        tenant: String,
-    },
     LaneCredits {
         tenant: String,
         merchant: String,

@@ -174,7 +174,7 @@ async fn each_error_planted_in_periods_is_found() {
         (credited, with(&sealed, "lane_period", s("L5/1"))),
         (credited, with(&other, "lane_period", s("L0/1"))),
         (credited, without(&waiting, "due_pk")),
-        (credited, with(&waiting, "due_pk", s("audited-lanes#due#publish#0"))),
+        (credited, with(&waiting, "due_pk", s("audited-lanes#due#publish_late#0"))),
         (credited, with(&waiting, "lane_period", s("L0/1"))),
         (credited, with(&refund, "credited_at", s("2026-11-21T03:00:00.000Z"))),
         (credited, with(&payment, "due_pk", s("audited-lanes#due#credit#0"))),

@@ -5,7 +5,7 @@ use crate::account::Account;
 use crate::crediting::EntryCredit;
 use crate::dynamo::{Attributes, ItemError};
 use crate::journal::JournalEntry;
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, attr};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{GroupFact, PeriodFact, PeriodTotals};
 use crate::reconcile::num::Num;
@@ -78,10 +78,8 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
 
 /// Why an entry that is not sealed is a break: it was not credited for too long, or is not due for it.
 fn outstanding(at: &StoredItem<'_>, since: Timestamp) -> Result<Option<String>, ItemError> {
-    // Published or not, an entry that is due for its merchant's credit remains so.
-    let to_credit = keys::due_partition(&at.tenant, Work::SealAndCredit, 0);
-    let is_to_credit = |mark: &str| keys::unsealed_mark(&at.tenant, mark, 0) == to_credit;
-    if !at.item.opt_text(attr::DUE_PK)?.is_some_and(is_to_credit) {
+    // Published or not, an entry is due until it is sealed.
+    if !at.item.opt_text(attr::DUE_PK)?.is_some_and(|mark| keys::seal_mark(&at.tenant, mark)) {
         return Ok(Some("neither credited nor due".to_owned()));
     }
     Ok(at.is_late(since, at.limits.credit).then(|| format!("due since {since}")))

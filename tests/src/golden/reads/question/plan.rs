@@ -96,10 +96,6 @@ impl Question {
             Self::TopupMarkers { account } => reads::topup_markers(&partition(account)),
             Self::EntriesToPublish { tenant, shard } => reads::entries_to_publish(&slug(tenant), *shard),
             Self::EntriesToPublishLate { tenant, shard } => reads::entries_to_publish_late(&slug(tenant), *shard),
-            Self::EntriesToPublishAndCredit { tenant, shard } => {
-                reads::entries_to_publish_and_credit(&slug(tenant), *shard)
-            }
-            Self::EntriesToSealAndCredit { tenant } => reads::entries_to_seal_and_credit(&slug(tenant)),
             Self::LaneCredits { tenant, merchant: of } => reads::lane_credits(&slug(tenant), merchant(of)),
             Self::ReturnedToSettle { tenant, merchant: of, shard } => {
                 reads::returned_to_settle(&slug(tenant), merchant(of), *shard)
