@@ -1,8 +1,7 @@
 //! Responses of operations, declared as the functions declare them, and the keys of markers in vectors.
 
-use ledger_core::idempotency::{Answer, AnyAnswer, Flight, MarkerForm, MarkerKeys, SecretAnswer, StoredAnswer};
+use ledger_core::idempotency::{Answer, AnyAnswer, Flight, MarkerKeys, SecretAnswer, StoredAnswer};
 use ledger_core::operation::Operation;
-use std::sync::Arc;
 
 /// The secret of vectors, whose current key is `k2`.
 pub const SECRET: &str = r#"{
@@ -18,12 +17,6 @@ pub const SECRET: &str = r#"{
 #[must_use]
 pub fn keys() -> MarkerKeys {
     MarkerKeys::parse(SECRET).expect("keys")
-}
-
-/// The keyed form with the keys of vectors.
-#[must_use]
-pub fn keyed_form() -> MarkerForm {
-    MarkerForm::Keyed(Arc::new(keys()))
 }
 
 /// The response of an operation: with a one-time secret if the operation answers with one.

@@ -1,6 +1,6 @@
 //! What a payment writes in each design, and the keys of all items.
 //!
-//! Ours is version 4 of the records (`docs/architecture/records.md`): a payment in money has 5 items of up to 1 KB and
+//! Ours is that of `docs/architecture/records.md`: a payment in money has 5 items of up to 1 KB and
 //! an entry in each index, 12 write units. The customer's aggregates are beside the balance, in its action.
 
 use crate::model::table::{Action, Change, Condition, Entry, Index, Key, Transaction, Writer};
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn our_payment_has_the_items_and_index_entries_of_the_golden_vector() {
-        let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/v1/pay/records-4-money.json");
+        let vector = concat!(env!("CARGO_MANIFEST_DIR"), "/../../golden/v1/pay/money.json");
         let vector: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(vector).unwrap()).unwrap();
         let actions = vector["request"].as_array().unwrap();
         let set = |attribute| actions.iter().filter(|action| !action["Put"]["Item"][attribute].is_null()).count();

@@ -48,8 +48,7 @@ impl<'a> Act<'a> {
 
     /// Builds the record's action.
     pub(crate) fn record(self, tenant: &Tenant, cx: &Context) -> TransactItem {
-        let index_keys =
-            if cx.lists_acts { listing(tenant, cx.audit_id, (self.action, &self.subject)) } else { Item::new() };
+        let index_keys = listing(tenant, cx.audit_id, (self.action, &self.subject));
         let mut item = Item::from([
             ("audit_id".to_owned(), Value::s(cx.audit_id)),
             ("actor".to_owned(), Value::s(self.actor)),

@@ -15,7 +15,6 @@ use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::records::RecordVersion;
 use crate::terminals;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
@@ -191,7 +190,7 @@ pub fn plan_ceiling(
 pub fn plan_room(
     tenant: &Tenant,
     (terminal, owner): (TerminalId, TerminalOwner),
-    (change, records): (&RoomChange, RecordVersion),
+    change: &RoomChange,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<RoomReceipt>, PlanRefusal> {
@@ -215,7 +214,7 @@ pub fn plan_room(
         guards.push(at_least(forms::CASH_ROOM, amount));
     } else {
         // What a late reversal gave back to a closed terminal can still be withdrawn.
-        guards.extend(terminals::not_closed(records));
+        guards.push(terminals::not_closed());
     }
     let profile = Partition::terminal(tenant, terminal).profile();
     let act = Act::new(actor, Operation::CashRoom, format!("terminal:{terminal}")).because(reason);

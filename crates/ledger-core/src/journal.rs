@@ -70,7 +70,7 @@ pub struct HistoryLine {
 }
 
 impl JournalEntry {
-    /// Reads a stored entry, in either form.
+    /// Reads a stored entry, or one that was expanded.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
@@ -90,7 +90,7 @@ impl JournalEntry {
 }
 
 impl HistoryLine {
-    /// Reads an entry, or a reference to one, in either form, as `party` sees it.
+    /// Reads an entry, or a reference to one, stored or expanded, as `party` sees it.
     ///
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.

@@ -7,7 +7,7 @@
 //!
 //! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
-//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `records`, `terms_version`, `keys`,
+//! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `journal`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
@@ -66,7 +66,6 @@ pub mod psp;
 pub mod rate;
 pub mod reads;
 pub mod reconcile;
-pub mod records;
 pub mod refund_rooms;
 pub mod refused_payment;
 pub mod retry;

@@ -13,7 +13,6 @@ use crate::notices::{Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::records::RecordVersion;
 use crate::refund_rooms;
 use crate::settlements::Destination;
 use crate::terms::{CeilingTerms, TenantTerms};
@@ -184,15 +183,13 @@ pub fn plan_open(
     let act = Act::new(actor, Operation::MerchantOpen, format!("merchant:{merchant}"))
         .with("refund_ceiling", refund.text())
         .with("cash_ceiling", cash.text());
-    let mut items = vec![
+    let items = vec![
         TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists),
         act.record(tenant, cx),
+        finding::write_merchant(tenant, merchant, name.expose()),
+        refund_rooms::begun(&partition, refund, cx.now),
+        cash_rooms::begun(&partition, cash, cx.now),
     ];
-    if terms.records.has_listings() {
-        items.push(finding::write_merchant(tenant, merchant, name.expose()));
-    }
-    items.push(refund_rooms::begun(&partition, refund, cx.now));
-    items.push(cash_rooms::begun(&partition, cash, cx.now));
     Ok(planned(merchant, items, cx))
 }
 
@@ -206,7 +203,6 @@ pub fn plan_patch(
     tenant: &Tenant,
     merchant: MerchantId,
     change: MerchantChange<'_>,
-    records: RecordVersion,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<MerchantReceipt>, PlanRefusal> {
@@ -219,7 +215,7 @@ pub fn plan_patch(
     if let Some(status) = status {
         update = update.set("status", "status", Value::s(status.name()));
         act = act.with("status", status.name());
-        if status == MerchantStatus::Active && records.has_listings() {
+        if status == MerchantStatus::Active {
             // A close that has begun is given up; one that is finished is final.
             guard.push(Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState });
             update = update.remove(CLOSING_AT);
@@ -240,7 +236,7 @@ pub fn plan_patch(
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let key = Partition::merchant(tenant, merchant).profile();
     let mut items = vec![TransactItem::update(Role::Profile, key, update, guard), act.record(tenant, cx)];
-    if let Some(name) = name.filter(|_| records.has_listings()) {
+    if let Some(name) = name {
         items.push(finding::write_merchant(tenant, merchant, name.expose()));
     }
     Ok(planned(merchant, items, cx))

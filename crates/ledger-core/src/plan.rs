@@ -10,7 +10,6 @@ use crate::money::MoneyError;
 use crate::payment_state::{PaymentState, WrongState};
 use crate::permission::Permission;
 use crate::personal::FreeText;
-use crate::records::RecordVersion;
 use crate::refused_payment::RefusedPayment;
 use crate::time::Timestamp;
 use uuid::Uuid;
@@ -28,8 +27,6 @@ pub struct Context {
     pub audit_id: AuditId,
     /// Randomness for a one-time code.
     pub secret: [u8; 16],
-    /// Whether the tenant's records list the staff's acts about a customer.
-    pub lists_acts: bool,
 }
 
 /// Why a request could not be planned.
@@ -80,12 +77,9 @@ pub enum PlanRefusal {
 }
 
 impl PlanRefusal {
-    /// Adds the payment that would have been made, if the tenant's records have it.
-    pub(crate) fn of_payment(self, records: RecordVersion, payment: impl FnOnce() -> RefusedPayment) -> Self {
-        match records.has_listings() {
-            true => Self::OfPayment { refusal: Box::new(self), payment: Box::new(payment()) },
-            false => self,
-        }
+    /// Adds the payment that would have been made.
+    pub(crate) fn of_payment(self, payment: RefusedPayment) -> Self {
+        Self::OfPayment { refusal: Box::new(self), payment: Box::new(payment) }
     }
 }
 

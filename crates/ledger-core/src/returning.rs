@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, Tenant};
 use crate::plan::PlanRefusal;
-use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft};
 use crate::unclaimed::{self, CLOSED_AT};
@@ -57,7 +56,6 @@ pub(crate) struct ReturnAccount {
     account: Account,
     /// The account that it would be without a replacement.
     named: Account,
-    records: RecordVersion,
     /// Whether it is closed, so that what is returned to it is unclaimed.
     is_closed: bool,
 }
@@ -75,11 +73,10 @@ impl ReturnAccount {
     ///
     /// # Errors
     /// [`PlanRefusal`] if it is a card that was not read, or one that was replaced since.
-    pub(crate) fn of(named: Account, card: Option<&Item>, records: RecordVersion) -> Result<Self, PlanRefusal> {
+    pub(crate) fn of(named: Account, card: Option<&Item>) -> Result<Self, PlanRefusal> {
         let mut is_closed = false;
         let account = match named {
-            // No card of records without lists is replaced.
-            Account::Card(_) if records.has_listings() => {
+            Account::Card(_) => {
                 let card = card.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
                 match card.named("state", CardState::parse)? {
                     CardState::Active | CardState::Blocked => Account::Card(card.parsed("card_id", CardId::parse)?),
@@ -90,9 +87,9 @@ impl ReturnAccount {
                     CardState::Replaced => return Err(PlanRefusal::Refused(Failure::StalePlan)),
                 }
             }
-            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => named,
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => named,
         };
-        Ok(Self { account, named, records, is_closed })
+        Ok(Self { account, named, is_closed })
     }
 
     /// The account.
@@ -108,8 +105,8 @@ impl ReturnAccount {
     /// Requires that a card has not been replaced since.
     pub(crate) fn guard(&self) -> Option<Clause> {
         match self.account {
-            Account::Card(_) if self.records.has_listings() => Some(forms::card_not_replaced(Failure::StalePlan)),
-            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+            Account::Card(_) => Some(forms::card_not_replaced(Failure::StalePlan)),
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         }
     }
 

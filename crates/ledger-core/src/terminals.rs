@@ -12,7 +12,6 @@ use crate::keys::{self, Key, Partition, attr};
 use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
-use crate::records::RecordVersion;
 use crate::shops;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
@@ -184,47 +183,33 @@ pub fn plan_open(
     tenant: &Tenant,
     terminal: Option<TerminalId>,
     merchant: MerchantId,
-    records: RecordVersion,
     actor: Actor,
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let terminal = terminal.unwrap_or(TerminalId::new(cx.resource_id));
     let owner = Partition::merchant(tenant, merchant).profile();
-    let mut items = vec![
+    let items = vec![
         TransactItem::check(Role::Profile, owner, vec![exists()]),
-        opened((tenant, records), terminal, ("merchant_id", Value::s(merchant)), cx),
+        opened(tenant, terminal, ("merchant_id", Value::s(merchant)), cx),
         Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}")).record(tenant, cx),
+        finding::write_terminal(tenant, terminal, merchant, cx.now),
     ];
-    if records.has_listings() {
-        items.push(finding::write_terminal(tenant, terminal, merchant, cx.now));
-    }
     Ok(planned(terminal, items, cx))
 }
 
 /// Registers a counter of the operator.
 #[must_use]
-pub fn plan_counter(
-    tenant: &Tenant,
-    terminal: TerminalId,
-    records: RecordVersion,
-    actor: Actor,
-    cx: &Context,
-) -> Planned<TerminalReceipt> {
+pub fn plan_counter(tenant: &Tenant, terminal: TerminalId, actor: Actor, cx: &Context) -> Planned<TerminalReceipt> {
     let act = Act::new(actor, Operation::TerminalOpen, format!("terminal:{terminal}"));
     let items = vec![
-        opened((tenant, records), terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
+        opened(tenant, terminal, (forms::TERMINAL_KIND, Value::s(forms::COUNTER)), cx),
         act.with(forms::TERMINAL_KIND, forms::COUNTER).record(tenant, cx),
     ];
     planned(terminal, items, cx)
 }
 
 /// A terminal's `PROFILE`. The attribute with its owner is written here alone.
-fn opened(
-    (tenant, records): (&Tenant, RecordVersion),
-    terminal: TerminalId,
-    owner: (&str, Value),
-    cx: &Context,
-) -> TransactItem {
+fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Context) -> TransactItem {
     let (name, owner) = owner;
     let mut item = Item::from([
         ("terminal_id".to_owned(), Value::s(terminal)),
@@ -234,9 +219,7 @@ fn opened(
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
     ]);
-    if records.has_listings() {
-        item.extend(finding::terminal(tenant, terminal, cx.now));
-    }
+    item.extend(finding::terminal(tenant, terminal, cx.now));
     let key = Partition::terminal(tenant, terminal).profile();
     TransactItem::put_new(Role::Profile, key, item, Failure::AlreadyExists)
 }
@@ -249,7 +232,6 @@ pub fn plan_status(
     tenant: &Tenant,
     terminal: TerminalId,
     status: Status,
-    records: RecordVersion,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
@@ -259,15 +241,14 @@ pub fn plan_status(
     let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
         .because(reason)
         .with("status", status.name());
-    let clauses = [exists()].into_iter().chain(not_closed(records)).collect();
+    let clauses = vec![exists(), not_closed()];
     let items = vec![TransactItem::update(Role::Profile, key, update, clauses), act.record(tenant, cx)];
     Ok(planned(terminal, items, cx))
 }
 
-/// Requires that a terminal is not closed, in tenants whose records have that. Fails with `WrongState`.
-pub(crate) fn not_closed(records: RecordVersion) -> Option<Clause> {
-    let clause = || Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState };
-    records.has_listings().then(clause)
+/// Requires that a terminal is not closed. Fails with `WrongState`.
+pub(crate) fn not_closed() -> Clause {
+    Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState }
 }
 
 /// Assigns a terminal of a merchant, as it was read, to a shop, or to none. Caches see it within a minute. Fails with
@@ -303,7 +284,7 @@ pub(crate) fn permit_code(
     tenant: &Tenant,
     (terminal, owner): (TerminalId, TerminalOwner),
     (staff, actor): (StaffId, Actor),
-    (records, reason): (RecordVersion, Option<&FreeText>),
+    reason: Option<&FreeText>,
     cx: &Context,
 ) -> Draft {
     let until = cx.now.plus(ENROLMENT_LIFETIME);
@@ -318,7 +299,7 @@ pub(crate) fn permit_code(
         },
         TerminalOwner::Operator => forms::owned_by(owner, Failure::StalePlan),
     };
-    let guards = [exists(), of_owner].into_iter().chain(not_closed(records)).collect();
+    let guards = vec![exists(), of_owner, not_closed()];
     let act =
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).because(reason).with(CODE_FOR, staff);
     let profile = Partition::terminal(tenant, terminal).profile();
@@ -335,7 +316,6 @@ pub fn plan_code(
     tenant: &Tenant,
     terminal: TerminalId,
     (staff, actor): (StaffId, Actor),
-    records: RecordVersion,
     cx: &Context,
 ) -> Result<Planned<EnrolmentReceipt>, PlanRefusal> {
     let text = format!("{tenant}.{terminal}.{}", URL_SAFE_NO_PAD.encode(cx.secret));
@@ -345,10 +325,10 @@ pub fn plan_code(
     let own = Condition::compare(CODE_FOR, Cmp::Eq, "me", Value::s(staff));
     let in_time = Condition::compare(CODE_UNTIL, Cmp::Gt, "now", Value::s(cx.now));
     let guard = |condition| Clause { condition, failure: Failure::StalePlan };
-    let guards = [exists()].into_iter().chain(not_closed(records)).chain([guard(own), guard(in_time)]);
+    let guards = vec![exists(), not_closed(), guard(own), guard(in_time)];
     let used = Update::new().set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(CODE_FOR).remove(CODE_UNTIL);
     let items = vec![
-        TransactItem::update(Role::Profile, key, used, guards.collect()),
+        TransactItem::update(Role::Profile, key, used, guards),
         forms::issue_code(keys::enrolment(tenant, terminal), code.hash(), expires_at, cx.now),
         Act::new(actor, Operation::EnrolmentCode, format!("terminal:{terminal}")).record(tenant, cx),
     ];

@@ -118,7 +118,7 @@ pub fn plan_claim(
 ) -> Result<Draft, PlanRefusal> {
     let UnclaimedClaim { tenant, actor, of, reason } = command;
     let Claimed { from, to, amount } = of;
-    must_be_closed_now(*from, record, terms)?;
+    must_be_closed_now(*from, record)?;
     if !terms.asset(amount.asset()).is_none_or(AssetTerms::is_credited) {
         return Err(PlanRefusal::Invalid { field: "asset", why: "is retired: it is credited to no account" });
     }
@@ -157,7 +157,7 @@ pub fn plan_payout(
 ) -> Result<Draft, PlanRefusal> {
     let UnclaimedPayout { tenant, actor, of, reason } = command;
     let PaidOut { from, amount } = of;
-    must_be_closed_now(*from, record, terms)?;
+    must_be_closed_now(*from, record)?;
     // Points were given, not bought: no bank pays them.
     if account_of_rest(amount.asset()) != TenantAccount::Unclaimed {
         return Err(PlanRefusal::Invalid { field: "asset", why: "is points: they are not paid out" });
@@ -290,10 +290,9 @@ fn taken(tenant: &Tenant, closed: Account, amount: &Amount, now: Timestamp) -> R
     Ok(changed.guarded_also(vec![Clause { condition: enough, failure: Failure::Insufficient }]))
 }
 
-fn must_be_closed_now(account: Account, record: Option<&Item>, terms: &TenantTerms) -> Result<(), PlanRefusal> {
+fn must_be_closed_now(account: Account, record: Option<&Item>) -> Result<(), PlanRefusal> {
     let record = record.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
-    let is_open = !is_closed(account, record) || !terms.records.has_listings();
-    if is_open { Err(PlanRefusal::Refused(Failure::WrongState)) } else { Ok(()) }
+    if is_closed(account, record) { Ok(()) } else { Err(PlanRefusal::Refused(Failure::WrongState)) }
 }
 
 fn is_closed(account: Account, record: &Item) -> bool {

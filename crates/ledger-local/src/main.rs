@@ -125,9 +125,6 @@ async fn tenant(sub: TenantSub) -> ExitCode {
     let done = match sub.command() {
         TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Limits(command) => tenant_command::set_limits(&command).await.map_err(|error| error.to_string()),
-        TenantCommand::Records(command) => {
-            tenant_command::raise_records(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
         TenantCommand::Reindex(command) => {
             return match tenant_command::reindex(&command, print_to_stderr).await {
                 Ok((text, is_whole)) => {

@@ -20,8 +20,8 @@ use ledger_core::money::{Amount, AssetSpec, Rate, RegionalKey};
 use ledger_core::operation::Operation;
 use ledger_core::staff::{Founder, Founders, with_founders};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SettlementTerms,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_runtime::execute::Ledger;
@@ -116,7 +116,6 @@ pub fn terms() -> Result<TenantTerms, SeedError> {
         limits: None,
         settlement: Some(settlement_terms()?),
         settlement_schedule: None,
-        records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::WhenCovered,
         ceilings: CeilingTerms { refund: yen("100000")?.as_balance(), cash: yen("1000000")?.as_balance() },
         grant_limits: GrantLimits::default(),

@@ -7,7 +7,7 @@ use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase, RecordVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase,
     RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
@@ -118,8 +118,7 @@ struct SenderFile {
     sender_code: String,
 }
 
-/// Parses the text of a terms file. The version of the records and the source of permissions are not in it: they follow
-/// from the release that opens the tenant.
+/// Parses the text of a terms file.
 ///
 /// # Errors
 /// [`TermsError`], which names the field.
@@ -168,7 +167,6 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         limits: None,
         settlement: file.settlement.as_ref().map(settlement_terms).transpose()?,
         settlement_schedule: schedule.transpose()?,
-        records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::parse(&file.cash_bonus)
             .ok_or_else(|| wrong("cash_bonus", "is `never` or `when_covered`"))?,
         ceilings: CeilingTerms {

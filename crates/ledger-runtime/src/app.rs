@@ -4,7 +4,7 @@ use crate::callers::Callers;
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
-use crate::execute::{FormedClaim, Ledger, Outcome, PlanError, Sealable};
+use crate::execute::{Ledger, Outcome, PlanError, Sealable};
 use crate::file_store::FileStore;
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
@@ -18,8 +18,7 @@ use crate::tenant::Records;
 use crate::topups::{Keeper, Provider, ProviderAccess, PspExecutor};
 use ledger_core::cards::pin::PinKeys;
 use ledger_core::idempotency::{
-    Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, MarkerForm, MarkerKeys, PlannedCall,
-    Window,
+    Admission, AnyAnswer, CanonicalRequest, Claim, IdempotencyKey, KeyError, PlannedCall, Window,
 };
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::operation::Operation;
@@ -305,44 +304,7 @@ impl App {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        let (formed, ready) = self.formed(claim, &admission).await;
-        let plan = async |cx| {
-            ready.clone()?;
-            plan(cx).await
-        };
-        self.ledger().perform_with_receipt(formed, admission, plan, render).await
-    }
-
-    /// Decides in which form a claim's marker is written, and reads the keys that the form needs.
-    ///
-    /// If that fails, so must the plan, with the problem: then nothing is written, and a stored response is returned.
-    async fn formed(&self, claim: Claim, admission: &Admission) -> (FormedClaim, Result<(), Problem>) {
-        let form = match admission {
-            Admission::Execute => self.marker_form(&claim.tenant).await,
-            Admission::LookUpOnly | Admission::RefuseUnlessStored(_) => Ok((MarkerForm::Plain, false)),
-        };
-        match form {
-            Ok((form, has_listings)) => (FormedClaim { claim, form, has_listings }, Ok(())),
-            Err(problem) => (claim.into(), Err(problem)),
-        }
-    }
-
-    /// The keys of what customers are looked up by; `None` if the tenant's records have no lookups.
-    ///
-    /// # Errors
-    /// 503 if the keys cannot be had: nothing may be written then, because the lookups would be missing.
-    pub async fn lookup_keys(&self, tenant: &Tenant) -> Result<Option<Arc<MarkerKeys>>, Problem> {
-        if !self.terms(tenant).await?.records.has_listings() {
-            return Ok(None);
-        }
-        self.ledger().lookup_keys().await
-    }
-
-    /// The form, and whether markers of refused payments are listed.
-    async fn marker_form(&self, tenant: &Tenant) -> Result<(MarkerForm, bool), Problem> {
-        let records = self.terms(tenant).await?.records;
-        let form = if records.has_keyed_markers() { self.ledger().keyed_form().await? } else { MarkerForm::Plain };
-        Ok((form, records.has_listings()))
+        self.ledger().perform_with_receipt(claim, admission, plan, render).await
     }
 
     /// Answers a request that calls the payment provider. A stored response is returned without a provider.
@@ -355,12 +317,8 @@ impl App {
             Ok(psp_executor) => psp_executor,
             Err(problem) => return self.ledger().answer_unplanned(&claim, admission, problem).await,
         };
-        let (formed, ready) = self.formed(claim, &admission).await;
-        let plan = async |cx| {
-            ready.clone()?;
-            plan(cx, psp_executor.clone()).await
-        };
-        psp_executor.perform(formed, admission, plan).await
+        let plan = async |cx| plan(cx, psp_executor.clone()).await;
+        psp_executor.perform(claim, admission, plan).await
     }
 
     /// Builds a caller's claim on the key of a request, and says whether the request may be executed.

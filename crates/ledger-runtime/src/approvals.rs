@@ -110,7 +110,7 @@ impl App {
         let tenant = who.tenant();
         let mut wanted = vec![keys::staff_member(tenant, Employer::Operator, approval.requested_by)];
         let terms = self.terms_at(tenant, cx.now).await?;
-        let of_command = approval.command.keys(tenant, terms.records);
+        let of_command = approval.command.keys(tenant);
         wanted.extend(of_command.iter().cloned());
         let mut items = self.ledger().read_for(claim, &wanted).await?;
         let mut rest = items.split_off(items.len().min(1));
@@ -179,8 +179,7 @@ impl App {
         tenant: &Tenant,
         plan: impl FnOnce(&Context) -> Result<Planned<R>, PlanRefusal>,
     ) -> Result<(), Problem> {
-        let lists_acts = self.terms(tenant).await?.records.has_listings();
-        let cx = Context { lists_acts, ..self.ledger().context(self.now())? };
+        let cx = self.ledger().context(self.now())?;
         // It is decided on or has expired, or the member is active again.
         let Ok(planned) = plan(&cx) else { return Ok(()) };
         let transaction = Transaction::unkeyed(planned.draft.items).map_err(|error| {

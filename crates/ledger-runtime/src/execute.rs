@@ -11,7 +11,6 @@ mod plan;
 mod sealable;
 
 pub use apply::ApplyError;
-pub use keys::FormedClaim;
 pub use outcome::{Outcome, accepted, created, created_without_path, ok, with_secret};
 pub use plan::{PlanError, Refusal};
 pub use sealable::Sealable;
@@ -26,7 +25,7 @@ use attempt::{NotWritten, Tries};
 use keys::KeptMarkerKeys;
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
-use ledger_core::idempotency::{Admission, AnyAnswer, Claim, NewAnswer};
+use ledger_core::idempotency::{Admission, AnyAnswer, Claim, MarkerKeys};
 use ledger_core::ids::{AuditId, Principal, Tenant, TransactionId};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
@@ -90,7 +89,7 @@ impl Ledger {
     /// [`Ledger::read_for`].
     pub async fn perform<T, A, P, F>(
         &self,
-        formed: impl Into<FormedClaim>,
+        claim: Claim,
         admission: Admission,
         plan: P,
         render: impl Fn(&T::Receipt) -> A,
@@ -101,14 +100,14 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        self.perform_with_receipt(formed, admission, plan, render).await.0
+        self.perform_with_receipt(claim, admission, plan, render).await.0
     }
 
     /// As [`Ledger::perform`], and returns the receipt if this call has executed the plan: `None` for a replay, a refusal
     /// and an unknown outcome.
     pub async fn perform_with_receipt<T, A, P, F>(
         &self,
-        formed: impl Into<FormedClaim>,
+        claim: Claim,
         admission: Admission,
         plan: P,
         render: impl Fn(&T::Receipt) -> A,
@@ -119,18 +118,17 @@ impl Ledger {
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        let formed = formed.into();
-        let claim = &formed.claim;
-        let seal = |planned: T| {
+        let claim = &claim;
+        let seal = |planned: T, keys: &MarkerKeys| {
             let answer = render(planned.receipt()).into();
-            let (transaction, receipt) = planned.seal(claim, answer.in_form(&formed.form))?;
+            let (transaction, receipt) = planned.seal(claim, (&answer).into(), keys)?;
             Ok((transaction, (answer, receipt)))
         };
         let mut executed = None;
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
             Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
-            Admission::Execute => match self.execute(&formed, plan, seal).await {
+            Admission::Execute => match self.execute(claim, plan, seal).await {
                 Ok(Executed::Done((answer, receipt))) => {
                     executed = Some(receipt);
                     Ok(Reply::fresh(answer.into_exposed()))
@@ -151,7 +149,7 @@ impl Ledger {
         Outcome::new(claim.operation, reply)
     }
 
-    /// Makes the time, ids and randomness of a request that arrived at `now`, of a tenant whose records list no acts.
+    /// Makes the time, ids and randomness of a request that arrived at `now`.
     ///
     /// # Errors
     /// [`EntropyError`] if the operating system gives no randomness.
@@ -162,31 +160,34 @@ impl Ledger {
             resource_id: self.entropy.uuid_v7(now)?,
             audit_id: AuditId::new(self.entropy.uuid_v7(now)?),
             secret: self.entropy.bytes()?,
-            lists_acts: false,
         })
     }
 
     /// Claims a key with the transaction that `seal` makes of what `plan` returns.
     pub(crate) async fn execute<T, D, P, F>(
         &self,
-        formed: &FormedClaim,
+        claim: &Claim,
         plan: P,
-        seal: impl Fn(T) -> Result<(Transaction, D), BuildError>,
+        seal: impl Fn(T, &MarkerKeys) -> Result<(Transaction, D), BuildError>,
     ) -> Result<Executed<D>, Problem>
     where
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
-        let claim = &formed.claim;
-        let context = Context { lists_acts: formed.has_listings, ..self.context(claim.now)? };
+        let context = self.context(claim.now)?;
         let mut tries = Tries::default();
+        // INVARIANT: without keys nothing is planned or written. A stored response is returned.
+        let keys = match self.marker_keys().await {
+            Ok(keys) => keys,
+            Err(problem) => return self.stored_or(claim, &tries, problem).await.map(Executed::Marker),
+        };
         let mut has_looked_again = false;
         loop {
             let planned = match plan(context).await {
                 Ok(planned) => planned,
                 Err(PlanError::Refused(refusal))
                     if refusal.failure() == Failure::StalePlan
-                        || may_be_closed(formed, &refusal, &mut has_looked_again) =>
+                        || may_be_closed(claim, &refusal, &mut has_looked_again) =>
                 {
                     match self.wait_to_replan(&mut tries, claim).await? {
                         Some(marker) => return Ok(Executed::Marker(marker)),
@@ -194,7 +195,7 @@ impl Ledger {
                     }
                 }
                 Err(PlanError::Refused(refusal)) if refusal.failure().is_terminal() => {
-                    return self.refuse(formed, &refusal, &tries).await;
+                    return self.refuse((claim, &keys), &refusal, &tries).await;
                 }
                 Err(PlanError::MarkerExists(item)) => match self.marker_or_wait(claim, &item, &mut tries).await? {
                     Some(marker) => return Ok(Executed::Marker(marker)),
@@ -205,7 +206,7 @@ impl Ledger {
                     return self.stored_or(claim, &tries, problem).await.map(Executed::Marker);
                 }
             };
-            let (transaction, done) = match seal(planned) {
+            let (transaction, done) = match seal(planned, &keys) {
                 Ok(sealed) => sealed,
                 Err(error) => {
                     return self.stored_or(claim, &tries, self.unsealed(claim, &error)).await.map(Executed::Marker);
@@ -214,10 +215,10 @@ impl Ledger {
             let refusal = match self.write(claim, &transaction, &mut tries).await? {
                 Written::Applied => return Ok(Executed::Done(done)),
                 Written::Marker(marker) => return Ok(Executed::Marker(marker)),
-                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, formed),
+                Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, claim),
             };
-            if refusal.failure() != Failure::StalePlan && !may_be_closed(formed, &refusal, &mut has_looked_again) {
-                return self.refuse(formed, &refusal, &tries).await;
+            if refusal.failure() != Failure::StalePlan && !may_be_closed(claim, &refusal, &mut has_looked_again) {
+                return self.refuse((claim, &keys), &refusal, &tries).await;
             }
             if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
                 return Ok(Executed::Marker(marker));
@@ -252,7 +253,7 @@ impl Ledger {
     /// If another request with the same key stored its response first, that response is returned.
     async fn refuse<D>(
         &self,
-        FormedClaim { claim, form, .. }: &FormedClaim,
+        (claim, keys): (&Claim, &MarkerKeys),
         refusal: &Refusal,
         tries: &Tries,
     ) -> Result<Executed<D>, Problem> {
@@ -262,7 +263,7 @@ impl Ledger {
         }
         let answer = problem.answer();
         let payment = refusal.payment().map(|payment| (payment, refusal.failure().code()));
-        let transaction = Transaction::refusal(claim, NewAnswer::plain(&answer, form), payment);
+        let transaction = Transaction::refusal(claim, &answer, keys, payment);
         let transaction = transaction.map_err(|error| self.unsealed(claim, &error))?;
         let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
             Written::Applied => {
@@ -406,9 +407,8 @@ pub(crate) enum Executed<D> {
 
 /// Whether what is returned may find no account because it was closed meanwhile. The next plan reads that, and returns to
 /// `unclaimed`; a second refusal is final.
-fn may_be_closed(formed: &FormedClaim, refusal: &Refusal, has_looked_again: &mut bool) -> bool {
-    formed.has_listings
-        && formed.claim.operation.may_return_to_closed()
+fn may_be_closed(claim: &Claim, refusal: &Refusal, has_looked_again: &mut bool) -> bool {
+    claim.operation.may_return_to_closed()
         && refusal.failure() == Failure::AccountMissing
         && !std::mem::replace(has_looked_again, true)
 }

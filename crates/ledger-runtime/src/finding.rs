@@ -21,23 +21,6 @@ use uuid::Uuid;
 pub const ROUNDS_MAX: usize = 5;
 
 impl App {
-    /// The keys of searches, of a tenant that has lists and searches.
-    ///
-    /// # Errors
-    /// 400 `wrong_state` for a tenant without them, 503 if the keys cannot be had.
-    pub async fn search_keys(&self, tenant: &Tenant) -> Result<Arc<MarkerKeys>, Problem> {
-        self.lookup_keys(tenant).await?.ok_or_else(without_lists)
-    }
-
-    /// Refuses what a tenant without lists does not have.
-    ///
-    /// # Errors
-    /// 400 `wrong_state` for such a tenant, 503 if the store cannot be read.
-    pub async fn require_lists(&self, tenant: &Tenant) -> Result<(), Problem> {
-        let has_listings = self.terms(tenant).await?.records.has_listings();
-        has_listings.then_some(()).ok_or_else(without_lists)
-    }
-
     /// Refuses what a tenant does not have while the legacy model holds its customers.
     ///
     /// # Errors
@@ -49,17 +32,17 @@ impl App {
         Ok(())
     }
 
-    /// The keys of what customers are looked up by, for a change that may say how a name is read; `None` if the tenant's
-    /// records have no lookups. A legacy model has no place for the reading.
+    /// The keys of what customers are looked up by, for a change that may say how a name is read. A legacy model has no place
+    /// for the reading.
     ///
     /// # Errors
     /// 400 `invalid_field` while such a model holds the customers, 503 if the keys or the layout cannot be had.
-    pub async fn keys_of_change(&self, tenant: &Tenant, has_kana: bool) -> Result<Option<Arc<MarkerKeys>>, Problem> {
+    pub async fn keys_of_change(&self, tenant: &Tenant, has_kana: bool) -> Result<Arc<MarkerKeys>, Problem> {
         if has_kana && self.dynamo().layout(tenant).await?.is_migrating() {
             let why = "is not kept while the tenant's customers are in a legacy model";
             return Err(Problem::invalid_field("kana", why));
         }
-        self.lookup_keys(tenant).await
+        self.ledger().marker_keys().await
     }
 
     /// A page of a list by time, newest first. `queries` are those of its shards, and `keep` makes the view of a record, or
@@ -146,8 +129,4 @@ impl App {
 
 fn cursor((at, id): (ledger_core::time::Timestamp, Uuid)) -> String {
     TimedCursor::after(at, id).to_string()
-}
-
-fn without_lists() -> Problem {
-    Problem::not_yet("The tenant's records have no lists and searches: switch them to version 7 first.")
 }

@@ -251,7 +251,7 @@ impl App {
             }
             MarkerState::Completed { answer, fingerprint, .. } => {
                 let marker = keys::marker(tenant, principal, operation, key.as_str());
-                let answer = self.ledger().open(&answer, &marker, &fingerprint).await?;
+                let answer = self.ledger().open(&answer, &marker, fingerprint.as_ref()).await?;
                 OperationView {
                     status: Some(answer.status),
                     answer: serde_json::value::RawValue::from_string(answer.body).ok(),

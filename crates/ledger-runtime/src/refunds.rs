@@ -62,8 +62,8 @@ impl RefundRequest<'_> {
         }
         let terms = app.terms_at(self.tenant, cx.now).await?;
         let card = match payment.payer {
-            Account::Card(card) if terms.records.has_listings() => app.card_in_use(self.tenant, card).await?,
-            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+            Account::Card(card) => app.card_in_use(self.tenant, card).await?,
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         };
         let in_use = card.as_ref().map(CardRecord::read).transpose()?.map(|card| card.id);
         // The holder of a card that was replaced shows the one that replaced it.
@@ -80,7 +80,7 @@ impl RefundRequest<'_> {
             Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
             None => None,
         };
-        let is_closed = terms.records.has_listings() && debts.is_closed(app, self.tenant, payment.payer).await?;
+        let is_closed = debts.is_closed(app, self.tenant, payment.payer).await?;
         let points = if is_closed { None } else { earned_points(app, self.tenant, &payment, debts).await? };
         let wallet = debts.wallet(app, self.tenant, payment.payer).await?;
         let refund = Refund {

@@ -221,6 +221,8 @@ pub async fn accept<C: Caller + Sync>(
     let fields = Fields::new().with("staff_id", who.id());
     let (claim, admission) = endpoint.claim(app, caller, key, &[], fields).await?;
     let plan = async |cx| {
+        // No permission is required of a person who is not a member yet, so nothing else refuses an unknown tenant.
+        app.terms(who.tenant()).await?;
         let member = app.staff_member(who, who.id()).await?;
         Ok(staff::plan_accept(who.tenant(), &member, &cx)?)
     };

@@ -15,15 +15,16 @@ use aws_smithy_runtime_api::client::result::ConnectorError;
 use aws_smithy_types::body::SdkBody;
 use ledger_core::account::{Account, Posting};
 use ledger_core::forms;
-use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{Actor, CustomerId, Principal, Tenant, TransactionId};
 use ledger_core::keys::Shards;
 use ledger_core::money::{Amount, AssetSpec, Rate};
 use ledger_core::operation::Operation;
+use ledger_core::personal::Masked;
 use ledger_core::plan::Context;
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
-    CardPinTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    CardPinTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Entry, Planned, RenderedAction, Role, Transaction};
@@ -110,7 +111,8 @@ impl Store {
     pub(crate) fn ledger_at(&self, clock: Clock) -> (Ledger, Counting) {
         let counting = Counting::new(clock.clone());
         let dynamo = self.dynamo().with_clock(clock.clone()).with_split_layout(&Tenant::parse("demo").unwrap());
-        (Ledger::new(dynamo, clock, Entropy::system(), Metrics::to(counting.clone())), counting)
+        let ledger = Ledger::new(dynamo, clock, Entropy::system(), Metrics::to(counting.clone()));
+        (ledger.with_marker_keys(Masked::new(MARKER_KEYS.to_owned())), counting)
     }
 }
 
@@ -167,6 +169,13 @@ pub(crate) fn claim(amount: &str) -> Claim {
     }
 }
 
+/// The secret of the keys of markers.
+const MARKER_KEYS: &str = r#"{"current":"k1","k1":"0123456789012345678901234567890123456789012"}"#;
+
+fn marker_keys() -> MarkerKeys {
+    MarkerKeys::parse(MARKER_KEYS).unwrap()
+}
+
 /// A plan to send `amount` from one customer to another: payer, payee and entry.
 pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionId>, PlanError> {
     let tenant = Tenant::parse("demo").unwrap();
@@ -178,7 +187,7 @@ pub(crate) fn transfer(amount: &str, cx: Context) -> Result<Planned<TransactionI
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
-        terms: ledger_core::terms::EntryTerms::first(Shards::ONE),
+        terms: ledger_core::terms::EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     };
     let items = vec![
         forms::debit(&tenant, Role::Payer, payer, &amount, cx.now).unwrap(),
@@ -194,7 +203,7 @@ pub(crate) fn answer(id: &TransactionId) -> Answer {
 /// The transaction that transfers `amount`.
 pub(crate) fn sealed(amount: &str, ledger: &Ledger) -> Transaction {
     let planned = transfer(amount, ledger.context(now()).unwrap()).unwrap();
-    Transaction::seal(planned.draft.clone(), &claim(amount), &answer(&planned.receipt)).unwrap()
+    Transaction::seal(planned.draft.clone(), &claim(amount), &answer(&planned.receipt), &marker_keys()).unwrap()
 }
 
 /// The marker that a completed transfer of `amount` leaves, as DynamoDB returns it.
@@ -262,7 +271,6 @@ pub(crate) fn terms_with(key_phase: &str, requests_per_second: Option<RequestRat
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::V4,
         cash_bonus: ledger_core::terms::CashBonusTerms::Never,
         ceilings: ledger_core::terms::CeilingTerms::zero(),
         grant_limits: GrantLimits::default(),

@@ -30,7 +30,6 @@ impl App {
     /// A page of a customer's timeline.
     ///
     /// Entries are read consistently. Top-ups and acts are listed by an index: one that was just written may be missing.
-    /// Those of earlier versions of the records are missing until they are added.
     ///
     /// # Errors
     /// 503 if the store cannot be read.

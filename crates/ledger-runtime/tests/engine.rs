@@ -12,8 +12,10 @@ use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant, Transac
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::money::{Amount, Asset, AssetSpec};
 use ledger_core::operation::Operation;
+use ledger_core::personal::Masked;
 use ledger_core::plan::Context;
 use ledger_core::reads::{self, Query};
+use ledger_core::terms::{EntryTerms, TermsVersion};
 use ledger_core::transaction::{Draft, Entry, Planned, Role};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::config::Config;
@@ -69,7 +71,9 @@ async fn engine(items: &[Value]) -> (Ledger, Counting) {
     let dynamo = Dynamo::connect(&config, Entropy::system()).await;
     dynamo.warm_up().await.unwrap();
     let counting = Counting::new(Clock::system());
-    (Ledger::new(dynamo, Clock::system(), Entropy::system(), Metrics::to(counting.clone())), counting)
+    let keys = r#"{"current":"k1","k1":"0123456789012345678901234567890123456789012"}"#;
+    let ledger = Ledger::new(dynamo, Clock::system(), Entropy::system(), Metrics::to(counting.clone()));
+    (ledger.with_marker_keys(Masked::new(keys.to_owned())), counting)
 }
 
 fn balance(id: &str, amount: u32) -> Value {
@@ -112,7 +116,7 @@ fn plan(amount: &Amount, cx: Context) -> Result<Planned<TransactionId>, PlanErro
         postings: vec![Posting::new(payer, amount.debit()), Posting::new(payee, amount.credit())],
         references: Vec::new(),
         details: Item::new(),
-        terms: ledger_core::terms::EntryTerms::first(Shards::ONE),
+        terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     };
     let items = vec![
         forms::debit(&tenant(), Role::Payer, payer, amount, cx.now).unwrap(),

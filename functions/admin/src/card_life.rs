@@ -87,7 +87,7 @@ pub(crate) const ASSIGN: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/assig
     .body::<CardAssignBody>()
     .ok::<CardChangeView>("Assigned")
     .problems(&[Code::AccountFrozen])
-    .when(Code::WrongState, "the card has an owner or cannot be used, or the tenant's records have no lists of cards")
+    .when(Code::WrongState, "the card has an owner or cannot be used")
     .when(Code::LimitExceeded, "the customer has 20 cards")
     .when(Code::NotFound, "no such card or customer")
     .keyed(Operation::CardAssign);
@@ -104,8 +104,8 @@ pub(crate) async fn assign(
     let fields = fields.with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = ASSIGN.claim(&app, &who, key, &[&card], fields).await?;
     let plan = async |cx: Context| {
-        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
-        Ok(plan_assign(who.tenant(), (card, owner), (who.actor(), reason.as_ref()), &terms, &cx)?)
+        let reason = request::text_of(reason.as_ref())?;
+        Ok(plan_assign(who.tenant(), (card, owner), (who.actor(), reason.as_ref()), &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CardChangeView::from(receipt))).await)
 }
@@ -137,7 +137,7 @@ pub(crate) const BLOCK: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/block"
     .id("card_id", "The card's id.")
     .body::<CardBlockBody>()
     .ok::<CardBlockedView>("Blocked")
-    .when(Code::WrongState, "the card is blocked or replaced, or the tenant's records have no lists of cards")
+    .when(Code::WrongState, "the card is blocked or replaced")
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardBlock);
 
@@ -151,8 +151,8 @@ pub(crate) async fn block(
     let fields = Fields::new().with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = BLOCK.claim(&app, &who, key, &[&card], fields).await?;
     let plan = async |cx: Context| {
-        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
-        Ok(plan_block(who.tenant(), card, (who.actor(), reason.as_ref()), &terms, &cx)?)
+        let reason = request::text_of(reason.as_ref())?;
+        Ok(plan_block(who.tenant(), card, (who.actor(), reason.as_ref()), &cx)?)
     };
     let blocked = |receipt: &CardReceipt| CardBlockedView {
         card_id: receipt.card.to_string(),
@@ -185,8 +185,8 @@ pub(crate) const REPLACE: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/repl
     .when(Code::AccountFrozen, "the operator has frozen one of the cards")
     .when(
         Code::WrongState,
-        "the card was replaced, the other one has an owner or a balance or cannot be used, it is the ninth in a row, or the \
-         tenant's records have no lists of cards",
+        "the card was replaced, the other one has an owner or a balance or cannot be used, or it is the ninth \
+         in a row",
     )
     .when(Code::LimitExceeded, "the customer has 20 cards, and this one is not among them")
     .when(Code::NotFound, "no such card")

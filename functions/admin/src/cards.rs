@@ -59,9 +59,8 @@ pub(crate) async fn create(
     let fields = fields.with_some("expires_at", expires_at);
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
-        let terms = app.terms_at(who.tenant(), cx.now).await?;
         let issue = CardIssue { tenant: who.tenant(), card: id, owner, expires_at, actor: who.actor() };
-        Ok(cards::record::plan_issue(&issue, terms.records, &cx)?)
+        Ok(cards::record::plan_issue(&issue, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| created(GET.path(&[&receipt.card]), &CardChangeView::from(receipt)))

@@ -299,7 +299,7 @@ pub(crate) async fn change_room(
             }
             RoomChange::Withdraw(_) => {
                 let (of, by) = ((terminal, record.owner), (who.actor(), reason.as_ref()));
-                let planned = cash_rooms::plan_room(who.tenant(), of, (&change, terms.records), by, &cx)?;
+                let planned = cash_rooms::plan_room(who.tenant(), of, &change, by, &cx)?;
                 Ok(Requested::executed(planned))
             }
         }

@@ -103,10 +103,7 @@ pub(crate) const CARD: Keyed = Endpoint::post("/v1/admin/cards/{card_id}/close")
     .body::<CloseBody>()
     .ok::<ClosedView>("Closed")
     .approvable()
-    .when(
-        Code::WrongState,
-        "the card is closed or was replaced, or `open` names its balance, or the tenant's records have no lists of cards",
-    )
+    .when(Code::WrongState, "the card is closed or was replaced, or `open` names its balance")
     .when(Code::NotFound, "no such card")
     .keyed(Operation::CardClose);
 
@@ -160,7 +157,7 @@ pub(crate) const CLAIM: Keyed = Endpoint::post("/v1/admin/unclaimed/claims")
     .body::<ClaimBody>()
     .approvable()
     .problems(&[Code::InsufficientBalance])
-    .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
+    .when(Code::WrongState, "the account is not closed")
     .when(Code::NotFound, "no such account or customer")
     .keyed(Operation::UnclaimedClaim);
 
@@ -213,7 +210,7 @@ pub(crate) const PAYOUT: Keyed = Endpoint::post("/v1/admin/unclaimed/payouts")
     .body::<PayoutBody>()
     .approvable()
     .problems(&[Code::InsufficientBalance])
-    .when(Code::WrongState, "the account is not closed, or the tenant's records have no lists")
+    .when(Code::WrongState, "the account is not closed")
     .when(Code::NotFound, "no such account")
     .keyed(Operation::UnclaimedPayout);
 

@@ -77,7 +77,6 @@ pub(crate) async fn get(
     let profile = Partition::customer(tenant, id).profile();
     let profile = app.dynamo().get(&profile).await.map_err(named)?.ok_or_else(Problem::not_found)?;
     app.require_split(tenant).await?;
-    app.require_lists(tenant).await?;
     let present = match wanted.page.cursor {
         None => Some(present(&app, tenant, id, &profile).await?),
         Some(_) => None,

@@ -89,7 +89,6 @@ pub(crate) async fn list(
     params.finish()?;
     let tenant = who.tenant();
     app.require_split(tenant).await?;
-    let _ = app.search_keys(tenant).await?;
     let shards = |times| (0..keys::LISTED_SHARDS.count()).map(|shard| reads::customers(tenant, shard, times)).collect();
     let keep = |profile: &Item| {
         let view = CustomerListedView::read(profile)?;
@@ -122,7 +121,7 @@ pub(crate) async fn search(
     let wanted = body.wanted()?;
     let tenant = who.tenant();
     app.require_split(tenant).await?;
-    let lookup_keys = app.search_keys(tenant).await?;
+    let lookup_keys = app.ledger().marker_keys().await?;
     let (by, found) = match &wanted {
         Wanted::Id(id) => {
             let profile =

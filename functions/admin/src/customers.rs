@@ -39,7 +39,7 @@ pub(crate) struct CustomerOpenBody {
     customer_id: Option<String>,
     /// The customer's name.
     name: String,
-    /// How the name is read, in kana, if known. Kept under version 7 of the records.
+    /// How the name is read, in kana, if known.
     kana: Option<String>,
     /// The e-mail address, if known.
     email: Option<String>,
@@ -56,7 +56,7 @@ pub(crate) struct CustomerPatchBody {
     #[serde(default)]
     #[schema(value_type = String, required = false)]
     name: PatchField<String>,
-    /// How the name is read, in kana; `null` removes it. Kept under version 7 of the records.
+    /// How the name is read, in kana; `null` removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     kana: PatchField<String>,
@@ -140,14 +140,14 @@ pub(crate) async fn create(
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         let terms = match terms.sign_ins {
             // The tenant's first move may be younger than the cache, and an id that is given may be its subject.
-            SignInTerms::OwnIds if customer.is_some() && terms.records.has_listings() => {
+            SignInTerms::OwnIds if customer.is_some() => {
                 app.records().forget_tenant(who.tenant());
                 app.terms_at(who.tenant(), cx.now).await?
             }
             SignInTerms::OwnIds | SignInTerms::Moved => terms,
         };
-        let lookups = app.keys_of_change(who.tenant(), open.kana.is_some()).await?;
-        Ok(customers::open::plan(&open, &terms, lookups.as_deref(), &cx)?)
+        let keys = app.keys_of_change(who.tenant(), open.kana.is_some()).await?;
+        Ok(customers::open::plan(&open, &terms, &keys, &cx)?)
     };
     Ok(app
         .perform(claim, admission, plan, |receipt| {
@@ -293,8 +293,8 @@ impl Change<'_> {
             (None, _) | (_, None) => None,
         };
         let status = status.as_ref().map(|(status, wallet)| (*status, wallet));
-        let lookups = app.keys_of_change(tenant, !self.patch.kana.is_keep()).await?;
-        let change = ProfileChange { patch: self.patch, previous: previous.as_ref(), lookups: lookups.as_deref() };
+        let keys = app.keys_of_change(tenant, !self.patch.kana.is_keep()).await?;
+        let change = ProfileChange { patch: self.patch, previous: previous.as_ref(), keys: &keys };
         Ok(profile::plan_by_operator(tenant, id, change, status, who.actor(), self.reason, cx)?)
     }
 }

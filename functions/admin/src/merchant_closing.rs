@@ -1,6 +1,5 @@
 //! `/v1/admin/merchants/{merchant_id}/close` and `/v1/admin/terminals/{terminal_id}/close`.
 
-use crate::cards::current_terms;
 use axum::extract::State;
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::Fields;
@@ -73,7 +72,7 @@ pub(crate) const TERMINAL: Keyed = Endpoint::post("/v1/admin/terminals/{terminal
     .id("terminal_id", "The terminal's id.")
     .body::<CloseReasonBody>()
     .ok::<ClosedTerminalView>("Closed")
-    .when(Code::WrongState, "the terminal is closed, or something is open, or the tenant's records have no lists")
+    .when(Code::WrongState, "the terminal is closed, or something is open")
     .when(Code::NotFound, "no such terminal")
     .keyed(Operation::TerminalClose);
 
@@ -88,11 +87,11 @@ pub(crate) async fn terminal(
     let (claim, admission) = TERMINAL.claim(&app, &who, key, &[&id], fields).await?;
     let profile = Partition::terminal(who.tenant(), id).profile();
     let plan = async |cx: Context| {
-        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
+        let reason = request::text_of(reason.as_ref())?;
         let items = app.ledger().read_for(&claim, std::slice::from_ref(&profile)).await?;
         let seen = items.iter().flatten().next().ok_or(PlanError::Missing)?;
         let by = (who.actor(), reason.as_ref());
-        Ok(terminals::plan_close((who.tenant(), terms.records), seen, by, &cx)?)
+        Ok(terminals::plan_close(who.tenant(), seen, by, &cx)?)
     };
     let render = |receipt: &TerminalReceipt| ok(&ClosedTerminalView::from(receipt));
     let outcome = app.perform(claim.clone(), admission, plan, render).await;
@@ -112,7 +111,7 @@ pub(crate) const MERCHANT: Keyed = Endpoint::post("/v1/admin/merchants/{merchant
     .id("merchant_id", "The merchant's id.")
     .body::<CloseReasonBody>()
     .ok::<ClosedMerchantView>("Closing, or closed")
-    .when(Code::WrongState, "the merchant is closed, or something is open, or the tenant's records have no lists")
+    .when(Code::WrongState, "the merchant is closed, or something is open")
     .when(Code::NotFound, "no such merchant")
     .when(Code::Busy, "the merchant is credited too often to read its balances as of one instant")
     .keyed(Operation::MerchantClose);
@@ -129,7 +128,7 @@ pub(crate) async fn merchant(
     let tenant = who.tenant();
     let at = [Partition::merchant(tenant, id).profile(), keys::settling(tenant, id)];
     let plan = async |cx: Context| {
-        let (terms, reason) = (current_terms(&app, &claim, &cx).await?, request::text_of(reason.as_ref())?);
+        let reason = request::text_of(reason.as_ref())?;
         let items = app.ledger().read_for(&claim, &at).await?;
         let [Some(profile), settling] = items.as_slice() else { return Err(PlanError::Missing) };
         let mut open = Vec::new();
@@ -141,7 +140,7 @@ pub(crate) async fn merchant(
         }
         let closing = MerchantClosing { merchant: id, profile, settling: settling.as_ref(), open };
         let by = (who.actor(), reason.as_ref());
-        Ok(merchants::plan_close((tenant, terms.records), &closing, by, &cx)?)
+        Ok(merchants::plan_close(tenant, &closing, by, &cx)?)
     };
     let render = |receipt: &MerchantCloseReceipt| ok(&ClosedMerchantView::from(receipt));
     let outcome = app.perform(claim.clone(), admission, plan, render).await;

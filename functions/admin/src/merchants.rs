@@ -173,7 +173,7 @@ pub(crate) async fn patch(
             None => {
                 let change = MerchantChange { name: name.as_ref(), status, shards, ..MerchantChange::default() };
                 let by = (who.actor(), reason.as_ref());
-                let planned = merchants::plan_patch(who.tenant(), id, change, terms.records, by, &cx)?;
+                let planned = merchants::plan_patch(who.tenant(), id, change, by, &cx)?;
                 Ok(Requested::executed(planned))
             }
         }

@@ -73,7 +73,7 @@ pub(crate) async fn create(
         }
         let amount = body.amount.as_ref().map(|text| text.to_amount(&payment.spec(&terms), "amount")).transpose()?;
         let order = OrderedRefund::of(&payment, merchant, amount)?;
-        let keys = order.keys(who.tenant(), terms.records);
+        let keys = order.keys(who.tenant());
         let mut items = app.ledger().read_for(&claim, &keys).await?;
         app.follow_card((who.tenant(), order.card()), &keys, &mut items).await?;
         let command = Command::Refund(order);

@@ -162,9 +162,7 @@ async fn plan_open(
             Ok(terms) if terms.closing => Err(PlanRefusal::Refused(Failure::WrongState).into()),
             // One that does not exist is refused by the transaction.
             Err(problem) if problem.code() != Code::NotFound.name() => Err(problem.into()),
-            Ok(_) | Err(_) => {
-                Ok(Requested::executed(terminals::plan_open(tenant, id, merchant, terms.records, actor, cx)?))
-            }
+            Ok(_) | Err(_) => Ok(Requested::executed(terminals::plan_open(tenant, id, merchant, actor, cx)?)),
         },
         Registered::Counter => {
             let command = Command::CounterOpen { terminal: id.unwrap_or(TerminalId::new(cx.resource_id)) };
@@ -231,8 +229,8 @@ pub(crate) async fn patch(
         Fields::new().with("status", status.name()).with_some("reason", reason.as_ref().map(SentText::as_sent));
     let (claim, admission) = PATCH.claim(&app, &who, key, &[&id], fields).await?;
     let plan = async |cx| {
-        let (reason, records) = (request::text_of(reason.as_ref())?, app.terms(who.tenant()).await?.records);
-        Ok(terminals::plan_status(who.tenant(), id, status, records, (who.actor(), reason.as_ref()), &cx)?)
+        let reason = request::text_of(reason.as_ref())?;
+        Ok(terminals::plan_status(who.tenant(), id, status, (who.actor(), reason.as_ref()), &cx)?)
     };
     let outcome = app.perform(claim, admission, plan, |receipt| ok(&TerminalChangeView::from(receipt))).await;
     app.records().forget_terminal(who.tenant(), id);
@@ -291,7 +289,7 @@ async fn plan_code(
         return Ok(Requested::pending(stored));
     }
     let by = (who.staff_id(), who.actor());
-    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, by, terms.records, cx)?))
+    Ok(Requested::executed(terminals::plan_code(who.tenant(), id, by, cx)?))
 }
 
 impl TerminalView {

@@ -153,7 +153,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/terms/previews")
         "The payments and authorizations of the last days are planned again under the changed terms, at their own times, \
          and points, fees, refusals and sums are compared. It runs in the background, starts within about a minute and \
          changes nothing. A refusal that terms do not decide, for a balance or a PIN, stays one. Limits are counted from \
-         the first of the days on. Refused payments are in it if the tenant's records are of version 7.",
+         the first of the days on. Refused payments are in it.",
     )
     .permission(Permission::TermsChange)
     .body::<PreviewBody>()

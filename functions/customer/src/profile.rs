@@ -56,9 +56,8 @@ pub(crate) async fn patch(
         } else {
             None
         };
-        let lookups = app.keys_of_change(who.tenant(), !patch.kana.is_keep()).await?;
-        let (previous, lookups) = (previous.as_ref(), lookups.as_deref());
-        let change = ProfileChange { patch: &patch, previous, lookups };
+        let keys = app.keys_of_change(who.tenant(), !patch.kana.is_keep()).await?;
+        let change = ProfileChange { patch: &patch, previous: previous.as_ref(), keys: &keys };
         Ok(profile::plan_own(who.tenant(), who.id(), change, &cx)?)
     };
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&CustomerChangeView::from(receipt))).await)

@@ -203,7 +203,7 @@ async fn grant(app: &App, tenant: &Tenant, listed: &CashBonus) -> Result<bool, P
     let plan = async |cx: Context| {
         let terms = app.terms_at(tenant, cx.now).await?;
         let bonus = read(app, tenant, &seen).await?.ok_or_else(Problem::not_found)?;
-        let card = if terms.records.has_listings() { app.card_in_use(tenant, bonus.card).await? } else { None };
+        let card = app.card_in_use(tenant, bonus.card).await?;
         Ok(bonus::plan(tenant, (&bonus, card.as_ref()), &terms, &cx)?)
     };
     let render = |receipt: &bonus::BonusReceipt| ok(&Granted { transaction_id: receipt.transaction_id.to_string() });

@@ -6,7 +6,6 @@ use ledger_core::ids::{JobId, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::reads;
-use ledger_core::terms::TenantTerms;
 use ledger_runtime::app::App;
 use ledger_runtime::problem::Problem;
 use std::time::Duration;
@@ -18,16 +17,13 @@ const BATCHES_MAX: usize = 10;
 const RUN_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Continues the batches of a tenant; returns how many cards this run issued.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
-    if !terms.records.has_listings() {
-        return Ok(0);
-    }
+pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
     let (began, mut issued) = (Instant::now(), 0_usize);
     let due = app.dynamo().query(&reads::card_batches_to_continue(tenant).limit(BATCHES_MAX)).await?;
     for listed in &due {
         let id = listed.parsed("batch_id", JobId::parse)?;
         while began.elapsed() < RUN_TIME_MAX {
-            match advance(app, tenant, terms, id).await? {
+            match advance(app, tenant, id).await? {
                 Some(cards) => issued = issued.saturating_add(cards),
                 None => break,
             }
@@ -37,12 +33,12 @@ pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Resu
 }
 
 /// Issues the next slice of a batch; returns its cards, none if another worker issued them, `None` if the batch is finished.
-async fn advance(app: &App, tenant: &Tenant, terms: &TenantTerms, id: JobId) -> Result<Option<usize>, Problem> {
+async fn advance(app: &App, tenant: &Tenant, id: JobId) -> Result<Option<usize>, Problem> {
     // The index may be behind, so the batch itself is read.
     let Some(item) = app.dynamo().get(&keys::card_batch(tenant, id)).await? else { return Ok(None) };
     let batch = CardBatch::read(&item)?;
-    let planned = batch.advance(tenant, terms.records, app.now()).map_err(|_| Problem::internal())?;
-    let Some(transaction) = planned.transpose().map_err(|_| Problem::internal())? else { return Ok(None) };
+    let slice = batch.advance(tenant, app.now()).map_err(|_| Problem::internal())?;
+    let Some(transaction) = slice else { return Ok(None) };
     let is_ours = app.ledger().apply_as_read(tenant, Operation::CardBatch, &transaction).await?;
     Ok(Some(if is_ours { transaction.items().len().saturating_sub(1) } else { 0 }))
 }

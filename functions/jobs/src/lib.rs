@@ -46,8 +46,8 @@ pub async fn run_due(app: &App, tenant: &Tenant) -> Result<Progress, Problem> {
     let granted = grants::run(app, tenant, terms.due_shards).await;
     // Whatever the terms are: a bonus that was due under earlier ones stays due.
     let bonuses = bonuses::run(app, tenant).await;
-    let cards = cards::run(app, tenant, &terms).await;
-    let closed = wind_downs::run(app, tenant, &terms).await;
+    let cards = cards::run(app, tenant).await;
+    let closed = wind_downs::run(app, tenant).await;
     let settled = settlement_runs::run(app, tenant, &terms).await;
     let (expired, granted, bonuses, cards, closed) = (expired?, granted?, bonuses?, cards?, closed?);
     Ok(Progress { done: granted.done, failed: granted.failed, expired, bonuses, cards, closed, settled: settled? })

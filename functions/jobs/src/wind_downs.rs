@@ -11,7 +11,6 @@ use ledger_core::keys;
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
-use ledger_core::terms::TenantTerms;
 use ledger_core::wind_downs::{OpenAccount, SliceOutcome, Standing, WindDown, WindDownStatus};
 use ledger_runtime::app::App;
 use ledger_runtime::execute::{PlanError, ok};
@@ -53,10 +52,7 @@ struct Refused {
 }
 
 /// Continues the jobs of a tenant; returns how many accounts this run closed.
-pub(crate) async fn run(app: &App, tenant: &Tenant, terms: &TenantTerms) -> Result<usize, Problem> {
-    if !terms.records.has_listings() {
-        return Ok(0);
-    }
+pub(crate) async fn run(app: &App, tenant: &Tenant) -> Result<usize, Problem> {
     let (began, mut closed) = (Instant::now(), 0_usize);
     let due = app.dynamo().query(&reads::wind_downs_to_continue(tenant).limit(JOBS_MAX)).await?;
     for listed in &due {

@@ -76,10 +76,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/terminal/charges")
         Code::NotAtCounter,
         Code::LegacyRecordUnreadable,
     ])
-    .when(
-        Code::WrongState,
-        "the code is used or expired, the merchant is suspended, or the tenant's records are before version 7",
-    )
+    .when(Code::WrongState, "the code is used or expired, or the merchant is suspended")
     .when(Code::NotFound, "no such code, or a newer code has replaced it")
     .keyed(Operation::TerminalCharge);
 
@@ -100,7 +97,6 @@ pub(crate) async fn create(
     let (claim, admission) = CREATE.claim(&app, &who, key, &[], fields).await?;
     let payer = LimitedAccount::new(Account::Customer(code.customer()));
     let plan = async |cx: Context| {
-        refresh_terms(&app, &who).await?;
         let terms = payer.terms(&app, (who.tenant(), cx.now)).await?;
         let merchant = app.merchant(who.tenant(), merchant_id).await?;
         let charge = Charge {
@@ -127,7 +123,7 @@ pub(crate) const REVERSE: Keyed = Endpoint::post("/v1/terminal/charges/{key}/rev
     .parameter(Parameter::in_path("key", "The idempotency key of the charge.", Kind::TerminalKey))
     .ok::<ChargeReverseView>("Reversed")
     .problems(&[Code::ReversalTooLate, Code::NotAtCounter, Code::LegacyRecordUnreadable])
-    .when(Code::WrongState, "the payment is already refunded, or the tenant's records are before version 7")
+    .when(Code::WrongState, "the payment is already refunded")
     .keyed(Operation::TerminalChargeReverse);
 
 pub(crate) async fn reverse(
@@ -145,15 +141,6 @@ pub(crate) async fn reverse(
     Ok(app.perform(claim.clone(), admission, plan, |receipt| ok(&ChargeReverseView::from(receipt))).await)
 }
 
-/// Has the tenant's terms read again if they do not allow charges of terminals: the refusal is stored, and the tenant may
-/// have been switched since they were read.
-async fn refresh_terms(app: &App, who: &Terminal) -> Result<(), Problem> {
-    if !app.terms(who.tenant()).await?.records.has_listings() {
-        app.records().forget_tenant(who.tenant());
-    }
-    Ok(())
-}
-
 /// Reads the charge and its payer, and plans the reversal.
 async fn plan_reversal(
     app: &App,
@@ -162,7 +149,6 @@ async fn plan_reversal(
     debts: &PayerDebts,
     cx: &Context,
 ) -> Result<Planned<ReverseReceipt>, PlanError> {
-    refresh_terms(app, who).await?;
     let terms = app.terms_at(who.tenant(), cx.now).await?;
     let merchant = app.merchant(who.tenant(), merchant).await?;
     let Original { marker, entry, payment } = Original::read(app, who, claim, original).await?;

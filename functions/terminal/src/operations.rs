@@ -194,9 +194,9 @@ async fn plan(
     let (mut card, mut bonus) = (None, None);
     if let Some((home, entry)) = &entry {
         card = match *home {
-            Account::Card(id) if terms.records.has_listings() => app.card_in_use(who.tenant(), id).await?,
+            Account::Card(id) => app.card_in_use(who.tenant(), id).await?,
             home if !entry.counted.is_empty() => app.limited_items(who.tenant(), home).await?.pop(),
-            Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+            Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         };
         bonus = app.cash_bonus(who.tenant(), who.owner(), entry).await?;
     }

@@ -21,6 +21,22 @@ const BY_EVENTS: [(&str, Option<&str>); 6] = [
 /// The key of an entry that the approval of a stored command wrote; the approval's id follows.
 const BY_APPROVAL: &str = "approval:";
 
+/// The operations of steps that no request carries.
+const STEPS: [&str; 12] = [
+    "opening_balance",
+    "migration_copy",
+    "settlement_collect",
+    "settlement_hold",
+    "settlement_kyc",
+    "settlement_release",
+    "settlement_fee",
+    "settlement_payout",
+    "settlement_hold_undone",
+    "settlement_release_undone",
+    "settlement_fee_undone",
+    "settlement_run",
+];
+
 /// Attributes that a marker in flight has.
 const IN_FLIGHT: [&str; 8] =
     ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body", "due_pk", "due_sk"];
@@ -135,7 +151,14 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
             ensure_eq!(marker.has("ttl"), expires, "{marker} is {state}: whether it has `ttl`");
             // A body with a one-time secret is encrypted if the fingerprint has a key.
             let body = if marker.has("sealed_body") && marker.has("fp_key") { "sealed_body" } else { "body" };
-            let response: &[_] = if is_answered(marker.item) { &["status", body, "fp"] } else { &[] };
+            // A step that no request carries has no fingerprint.
+            let operation = marker.text("operation")?;
+            let is_step = STEPS.contains(&operation);
+            let response: &[_] = match (is_answered(marker.item), is_step) {
+                (true, true) => &["status", body],
+                (true, false) => &["status", body, "fp", "fp_key"],
+                (false, _) => &[],
+            };
             (absent(response), present(&["due_pk", "due_sk", "lease_until", "parked"]))
         };
         if let Some(name) = missing {

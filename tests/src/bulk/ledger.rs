@@ -2,6 +2,7 @@
 
 use super::EACH;
 use super::trail::Sealed;
+use crate::declared;
 use crate::model::Model;
 use ledger_core::account::Account;
 use ledger_core::adjustments::record::ReasonCode;
@@ -18,7 +19,7 @@ use ledger_core::plan::Context;
 use ledger_core::staff::{FirstOwner, Founder, Founders, StaffMember, plan_first_owner, with_founders};
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
-    RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, Transaction};
@@ -53,8 +54,8 @@ pub struct Ledger {
     pub(super) model: Model,
     pub(super) tenant: Tenant,
     terms: TenantTerms,
-    /// The keys of what customers are looked up by; `None` if the records have no lookups.
-    lookups: Option<MarkerKeys>,
+    /// The keys of what customers are looked up by.
+    keys: MarkerKeys,
     merchants: Vec<MerchantTerms>,
     pub(super) now: Timestamp,
     pub(super) sealed: Sealed,
@@ -85,17 +86,12 @@ impl Ledger {
     /// Books that begin at an instant, of an open tenant with this many registered merchants: what a running ledger
     /// needs to work on them.
     ///
-    /// With `lookups` its records have lists and lookups, of the last version.
-    ///
     /// # Panics
     /// Never: its constants are valid.
     #[must_use]
-    pub fn opened(now: Timestamp, merchants: u128, lookups: Option<MarkerKeys>) -> Self {
+    pub fn opened(now: Timestamp, merchants: u128, keys: MarkerKeys) -> Self {
         let mut ledger = Self::empty(now);
-        if lookups.is_some() {
-            ledger.terms.records = RecordVersion::NEWEST;
-        }
-        ledger.lookups = lookups;
+        ledger.keys = keys;
         let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
         let founders = Founders::new([1, 2].map(founder).to_vec()).expect("two persons");
         let cx = ledger.cx();
@@ -133,7 +129,7 @@ impl Ledger {
     fn empty(now: Timestamp) -> Self {
         let tenant = Tenant::parse("bulk").expect("a slug");
         let (model, sealed, merchants) = (Model::new(), Sealed::default(), Vec::new());
-        Self { model, tenant, terms: terms(), lookups: None, merchants, now, sealed, ids: 0 }
+        Self { model, tenant, terms: terms(), keys: declared::keys(), merchants, now, sealed, ids: 0 }
     }
 
     /// Writes a merchant's refund room, as its opening would.
@@ -247,7 +243,7 @@ impl Ledger {
             phone: given(&contact.phone),
         };
         let cx = self.cx();
-        let plan = customers::open::plan(&command, &self.terms, self.lookups.as_ref(), &cx).expect("it can be opened");
+        let plan = customers::open::plan(&command, &self.terms, &self.keys, &cx).expect("it can be opened");
         self.write(&plan.draft, Principal::Staff(staff(1)), Operation::CustomerOpen);
         plan.receipt.customer
     }
@@ -335,7 +331,7 @@ impl Ledger {
         };
         let body = "{\"bulk\":true}".to_owned();
         let answer = Answer { status: 201, content_type: "application/json".to_owned(), location: None, body };
-        let transaction = Transaction::seal(draft.clone(), &claim, &answer).expect("it can be sealed");
+        let transaction = Transaction::seal(draft.clone(), &claim, &answer, &self.keys).expect("it can be sealed");
         self.execute(&transaction);
         transaction
     }
@@ -353,7 +349,6 @@ impl Ledger {
             resource_id: self.id_of(number + 1),
             audit_id: AuditId::new(self.id_of(number + 2)),
             secret: [7; 16],
-            lists_acts: false,
         }
     }
 
@@ -407,7 +402,6 @@ fn terms() -> TenantTerms {
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::V4,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms { refund: yen(1_000_000_000).as_balance(), ..CeilingTerms::zero() },
         grant_limits: GrantLimits::default(),

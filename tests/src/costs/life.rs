@@ -15,7 +15,7 @@ use crate::http::{Host, World};
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{Shards, attr};
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_runtime::clock::Clock;
 use std::sync::Arc;
 
@@ -98,7 +98,6 @@ async fn live(
 ) -> Life {
     let terms = |terms: &mut TenantTerms| {
         terms.due_shards = Shards::new(1).expect("a number of shards");
-        terms.records = RecordVersion::V5;
         terms.grant_limits = points_alone();
     };
     let world = World::with_terms(Arc::clone(host), slug, terms).await;

@@ -8,7 +8,7 @@ use super::{
     build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
     build_recorded, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
 };
-use crate::declared::declared;
+use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
 use ledger_core::aggregates::MetricsChange;
 use ledger_core::cards::bonus::CashBonus;
@@ -20,7 +20,7 @@ use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::failure::Failure;
 use ledger_core::forms;
 use ledger_core::grants::grant::Grant;
-use ledger_core::idempotency::{Answer, Claim, Marker, MarkerState, NewAnswer};
+use ledger_core::idempotency::{Answer, Claim, Marker, MarkerState};
 use ledger_core::ids::{CardId, MerchantId, PaymentId, StaffId, TerminalId, TerminalOwner};
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
@@ -32,7 +32,7 @@ use ledger_core::payments::pay::Pay;
 use ledger_core::payments::refund::Refund;
 use ledger_core::payments::{self, Parts, PaymentRecord};
 use ledger_core::plan::PlanRefusal;
-use ledger_core::terms::{EntryTerms, TerminalTerms};
+use ledger_core::terms::{EntryTerms, TerminalTerms, TermsVersion};
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Transaction};
 use ledger_core::{cards, customers, grants};
 
@@ -107,8 +107,8 @@ pub fn build(given: &Given) -> Built {
         Ok(Made::Whole(whole)) => Built::Transaction(Box::new(whole), claim.map(Box::new)),
         Ok(Made::Draft(draft)) => {
             let (claim, answer) = both();
-            let (answer, form) = (declared(claim.operation, answer), world.marker_form());
-            let sealed = Transaction::seal(draft.clone(), &claim, answer.in_form(&form));
+            let answer = declared(claim.operation, answer);
+            let sealed = Transaction::seal(draft.clone(), &claim, &answer, &declared::keys());
             let sealed = sealed.expect("the core seals its draft");
             Built::Transaction(Box::new(sealed), Some(Box::new(claim)))
         }
@@ -125,20 +125,17 @@ pub(super) fn make(
     let draft = match does {
         Does::Refusal {} => {
             let (claim, answer) = both();
-            let form = world.marker_form();
-            return Ok(Made::Whole(Transaction::refusal(&claim, NewAnswer::plain(&answer, &form), None).unwrap()));
+            return Ok(Made::Whole(Transaction::refusal(&claim, &answer, &declared::keys(), None).unwrap()));
         }
         Does::RefusedPayment { payment, code } => {
             let (claim, answer) = both();
-            let form = world.marker_form();
             let both: Box<dyn FnOnce() -> (Claim, Answer)> = Box::new(|| (claim.clone(), answer.clone()));
             let Made::Draft(draft) = make(world, payment, both, given)? else {
                 panic!("a payment is a draft");
             };
-            let of =
-                Transaction::seal(draft, &claim, NewAnswer::plain(&answer, &form)).expect("the core seals its draft");
+            let of = Transaction::seal(draft, &claim, &answer, &declared::keys()).expect("the core seals its draft");
             let of = of.refused_payment().expect("a payment");
-            let refusal = Transaction::refusal(&claim, NewAnswer::plain(&answer, &form), Some((&of, code)));
+            let refusal = Transaction::refusal(&claim, &answer, &declared::keys(), Some((&of, code)));
             return Ok(Made::Whole(refusal.expect("a refusal")));
         }
         Does::Deduct { .. }
@@ -431,7 +428,7 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
         postings: vec![moved.clone(), Posting::new(Account::Tenant(TenantAccount::Adjustments), moved.delta.inverse())],
         references: Vec::new(),
         details: ledger_core::dynamo::Item::new(),
-        terms: EntryTerms::first(Shards::ONE),
+        terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     });
     Ok(Made::Draft(Draft { entry, items: vec![item] }))
 }

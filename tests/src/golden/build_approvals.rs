@@ -2,7 +2,7 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
-use crate::declared::declared;
+use crate::declared::{self, declared};
 use crate::wire;
 use ledger_core::approvals::{
     Approval, ApprovalRequest, Approve, Command, Seen, plan_approve, plan_reject, plan_request, plan_withdraw,
@@ -57,7 +57,7 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
     let stored =
         |id: &str| Approval::read(world.must(&keys::approval(tenant, ApprovalId::parse(id).unwrap()))).unwrap();
     let items = |command: &Command| -> Vec<Option<Item>> {
-        command.keys(tenant, world.terms().records).iter().map(|key| world.get(key).cloned()).collect()
+        command.keys(tenant).iter().map(|key| world.get(key).cloned()).collect()
     };
     let draft = match does {
         ApprovalDoes::Request { by, command, reason } => {
@@ -73,8 +73,8 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
             let (planned, from) = plan_approve(&command, cx)?;
             let (claim, answer) = both();
-            let (answer, form) = (declared(claim.operation, answer), world.marker_form());
-            let sealed = Transaction::seal_as(planned.draft, &claim, answer.in_form(&form), &from);
+            let answer = declared(claim.operation, answer);
+            let sealed = Transaction::seal_as(planned.draft, &claim, &answer, &declared::keys(), &from);
             return Ok(Made::Whole(sealed.unwrap()));
         }
         ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,

@@ -78,28 +78,28 @@ pub(super) fn make(world: &World, does: &CardLifeDoes) -> Result<Made, NoPlan> {
                 expires_at: Some(Timestamp::parse(expires_at).unwrap()),
                 actor: decode::actor(actor),
             };
-            plan_issue(&issue, terms.records, cx)?.draft
+            plan_issue(&issue, cx)?.draft
         }
         CardLifeDoes::Batch { count, expires_at, actor, reason } => {
             let Actor::Staff(staff) = decode::actor(actor) else { panic!("a batch is of the staff") };
             let (count, reason) = (count.parse().unwrap(), decode::maybe_text(reason));
             let expires_at = expires_at.as_deref().map(|at| Timestamp::parse(at).unwrap());
             let issue = CardBatchIssue { tenant, staff, count, expires_at, reason: reason.as_ref() };
-            batch::plan(&issue, &terms, cx)?.draft
+            batch::plan(&issue, cx)?.draft
         }
         CardLifeDoes::Advance { batch } => {
             let item = world.must(&keys::card_batch(tenant, JobId::parse(batch).unwrap()));
             let batch = CardBatch::read(item).map_err(PlanRefusal::from)?;
-            let slice = batch.advance(tenant, terms.records, cx.now)?;
-            return Ok(Made::Whole(slice.expect("an unfinished batch").unwrap()));
+            let slice = batch.advance(tenant, cx.now).unwrap();
+            return Ok(Made::Whole(slice.expect("an unfinished batch")));
         }
         CardLifeDoes::Assign { card, customer, actor, reason } => {
             let (of, reason) = ((CardId::parse(card).unwrap(), decode::customer(customer)), decode::maybe_text(reason));
-            plan_assign(tenant, of, (decode::actor(actor), reason.as_ref()), &terms, cx)?.draft
+            plan_assign(tenant, of, (decode::actor(actor), reason.as_ref()), cx)?.draft
         }
         CardLifeDoes::Block { card, actor, reason } => {
             let (card, reason) = (CardId::parse(card).unwrap(), decode::maybe_text(reason));
-            plan_block(tenant, card, (decode::actor(actor), reason.as_ref()), &terms, cx)?.draft
+            plan_block(tenant, card, (decode::actor(actor), reason.as_ref()), cx)?.draft
         }
         CardLifeDoes::Replace { card, by, owner, actor, reason } => {
             let of = ReplacedCard {

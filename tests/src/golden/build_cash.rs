@@ -80,9 +80,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let room = |merchant: &str, terminal: &str, change: RoomChange, actor: &str| {
         let of = (TerminalId::parse(terminal).unwrap(), TerminalOwner::parse(merchant).unwrap());
-        Ok(Made::Draft(
-            cash_rooms::plan_room(tenant, of, (&change, world.records()), (decode::actor(actor), None), cx)?.draft,
-        ))
+        Ok(Made::Draft(cash_rooms::plan_room(tenant, of, &change, (decode::actor(actor), None), cx)?.draft))
     };
     match does {
         CashDoes::Ceiling { merchant, ceiling, actor } => {
@@ -125,7 +123,7 @@ pub(super) fn make(world: &World, does: &CashDoes) -> Result<Made, NoPlan> {
         }
         CashDoes::OpenCounter { terminal, actor } => {
             let (terminal, actor) = (TerminalId::parse(terminal).unwrap(), decode::actor(actor));
-            Ok(Made::Draft(terminals::plan_counter(tenant, terminal, world.records(), actor, cx).draft))
+            Ok(Made::Draft(terminals::plan_counter(tenant, terminal, actor, cx).draft))
         }
         CashDoes::Collect { terminal, amount, reason, actor } => {
             let collection = CashCollection {

@@ -20,7 +20,7 @@ pub enum ClosingDoes {
 }
 
 pub(super) fn make(world: &World, does: &ClosingDoes) -> Result<Made, NoPlan> {
-    let (of, cx, reason) = ((&world.tenant, world.records()), &world.cx, decode::text("given up"));
+    let (of, cx, reason) = (&world.tenant, &world.cx, decode::text("given up"));
     let by = |actor: &str| (decode::actor(actor), Some(&reason));
     let draft = match does {
         ClosingDoes::Terminal { terminal, actor } => {

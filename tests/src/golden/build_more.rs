@@ -5,6 +5,7 @@ use super::build::{Made, NoPlan};
 use super::command::Does;
 use super::command_job::JobAdvance;
 use super::decode::{self, World};
+use crate::declared;
 use crate::wire;
 use ledger_core::adjustments::decide::Decision;
 use ledger_core::adjustments::record::{Adjustment, ReasonCode};
@@ -71,8 +72,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         }
         Does::ProfilePatch { customer, change } => {
             let patch = decode::profile_patch(change);
-            profile::plan_own(tenant, decode::customer(customer), decode::unread(&patch, world.lookups().as_ref()), cx)?
-                .draft
+            profile::plan_own(tenant, decode::customer(customer), decode::unread(&patch, &declared::keys()), cx)?.draft
         }
         Does::CustomerPatch { customer, change, status: new, actor, reason } => {
             let customer = decode::customer(customer);
@@ -82,8 +82,8 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let new = new.as_deref().map(status).zip(wallet.as_ref());
             let patch = decode::profile_patch(change);
             let reason = decode::maybe_text(reason);
-            let lookups = world.lookups();
-            let (fields, actor) = (decode::unread(&patch, lookups.as_ref()), decode::actor(actor));
+            let keys = declared::keys();
+            let (fields, actor) = (decode::unread(&patch, &keys), decode::actor(actor));
             profile::plan_by_operator(tenant, customer, fields, new, actor, reason.as_ref(), cx)?.draft
         }
         Does::CustomerOpen { customer, actor, name, email, phone } => {
@@ -96,7 +96,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 email: email.as_deref().map(|text| FreeText::email(text).unwrap()),
                 phone: phone.as_deref().map(|text| FreeText::phone(text).unwrap()),
             };
-            customers::open::plan(&command, &world.terms(), world.lookups().as_ref(), cx)?.draft
+            customers::open::plan(&command, &world.terms(), &declared::keys(), cx)?.draft
         }
         Does::PaymentCode { customer, sign_in } => {
             let sign_in = sign_in.as_deref().map(|subject| SubjectId::parse(subject).unwrap());
@@ -105,7 +105,7 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
         Does::CardIssue { owner, actor } => {
             let (owner, actor) = (owner.as_deref().map(decode::customer), decode::actor(actor));
             let issue = CardIssue { tenant, card: None, owner, expires_at: None, actor };
-            cards::record::plan_issue(&issue, world.records(), cx)?.draft
+            cards::record::plan_issue(&issue, cx)?.draft
         }
         Does::CardOwnStatus { customer, card: id, status: new } => {
             let (customer, id) = (decode::customer(customer), CardId::parse(id).unwrap());
@@ -126,27 +126,19 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let status = status.as_deref().map(|name| MerchantStatus::parse(name).unwrap());
             let change = MerchantChange { name: name.as_ref(), status, ..MerchantChange::default() };
             let by = (decode::actor(actor), reason.as_ref());
-            merchants::plan_patch(tenant, id, change, world.records(), by, cx)?.draft
+            merchants::plan_patch(tenant, id, change, by, cx)?.draft
         }
         Does::TerminalOpen { merchant, actor } => {
             let merchant = MerchantId::parse(merchant).unwrap();
-            terminals::plan_open(tenant, None, merchant, world.records(), decode::actor(actor), cx)?.draft
+            terminals::plan_open(tenant, None, merchant, decode::actor(actor), cx)?.draft
         }
         Does::TerminalStatus { terminal: id, status: new, actor, reason } => {
             let (id, reason) = (TerminalId::parse(id).unwrap(), decode::maybe_text(reason));
-            terminals::plan_status(
-                tenant,
-                id,
-                status(new),
-                world.records(),
-                (decode::actor(actor), reason.as_ref()),
-                cx,
-            )?
-            .draft
+            terminals::plan_status(tenant, id, status(new), (decode::actor(actor), reason.as_ref()), cx)?.draft
         }
         Does::EnrolmentCode { terminal: id, actor, permit } => {
             let by = (staff(permit), decode::actor(actor));
-            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), by, world.records(), cx)?.draft
+            terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), by, cx)?.draft
         }
         Does::Enrol { code, public_key } => {
             let code = EnrolmentCode::parse(code).unwrap();

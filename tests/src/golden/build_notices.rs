@@ -3,6 +3,7 @@
 use super::build::{Made, NoPlan};
 use super::command::ProfileChange;
 use super::decode::{self, World};
+use crate::declared;
 use ledger_core::customers::profile;
 use ledger_core::ids::AuditId;
 use ledger_core::keys::{self, Partition};
@@ -23,18 +24,18 @@ pub(super) fn make(world: &World, does: &NoticeDoes) -> Result<Made, NoPlan> {
     let (tenant, cx) = (&world.tenant, &world.cx);
     let previous =
         |customer| Contact::read(&world.find(&Partition::customer(tenant, customer).profile()).unwrap()).unwrap();
-    let lookups = world.lookups();
+    let keys = declared::keys();
     let draft = match does {
         NoticeDoes::Own { customer, change } => {
             let (customer, patch) = (decode::customer(customer), decode::profile_patch(change));
             let previous = previous(customer);
-            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), lookups: lookups.as_ref() };
+            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), keys: &keys };
             profile::plan_own(tenant, customer, fields, cx)?.draft
         }
         NoticeDoes::ByOperator { customer, change, actor } => {
             let (customer, patch) = (decode::customer(customer), decode::profile_patch(change));
             let previous = previous(customer);
-            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), lookups: lookups.as_ref() };
+            let fields = profile::ProfileChange { patch: &patch, previous: Some(&previous), keys: &keys };
             profile::plan_by_operator(tenant, customer, fields, None, decode::actor(actor), None, cx)?.draft
         }
         NoticeDoes::Announced { notice } => {

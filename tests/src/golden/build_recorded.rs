@@ -4,7 +4,7 @@
 use super::build::{self, Made, NoPlan};
 use super::command::Does;
 use super::decode::World;
-use crate::declared::declared;
+use crate::declared::{self, declared};
 use crate::wire;
 use ledger_core::approvals::{
     RecordedRequest, RequestDecision, RequestSummary, guard_approval, guard_rejection, plan_listed,
@@ -89,9 +89,9 @@ pub(super) fn make(world: &World, does: &RecordedDoes, given: Given<'_>) -> Resu
             let draft = guard_approval(&decision, &requester, planned(does)?, cx)?.draft;
             if *inbox {
                 let (claim, answer) = both();
-                let (answer, form) = (declared(claim.operation, answer), world.marker_form());
+                let answer = declared(claim.operation, answer);
                 let from = request.provenance(tenant, &decider, cx.now);
-                let sealed = Transaction::seal_as(draft, &claim, answer.in_form(&form), &from);
+                let sealed = Transaction::seal_as(draft, &claim, &answer, &declared::keys(), &from);
                 return Ok(Made::Whole(sealed.unwrap()));
             }
             draft

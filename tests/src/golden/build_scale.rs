@@ -1,12 +1,11 @@
-//! Builds the raising of shards and of the records' version. Records are read from the state.
+//! Builds the raising of shards. Records are read from the state.
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Shards;
 use ledger_core::merchants::{self, MerchantChange};
-use ledger_core::terms::RecordVersion;
-use ledger_core::{migration, tenants};
+use ledger_core::tenants;
 use serde::{Deserialize, Serialize};
 
 /// A command.
@@ -16,7 +15,6 @@ use serde::{Deserialize, Serialize};
 pub enum ScaleDoes {
     Merchant { merchant: String, shards: String, actor: String },
     Tenant { due_shards: String, actor: String },
-    Records { version: String, actor: String },
 }
 
 pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
@@ -27,15 +25,11 @@ pub(super) fn make(world: &World, does: &ScaleDoes) -> Result<Made, NoPlan> {
             let change = MerchantChange { shards: Some(shards(count)), ..MerchantChange::default() };
             let id = MerchantId::parse(id).unwrap();
             let by = (decode::actor(actor), None);
-            Made::Draft(merchants::plan_patch(tenant, id, change, world.records(), by, cx)?.draft)
+            Made::Draft(merchants::plan_patch(tenant, id, change, by, cx)?.draft)
         }
         ScaleDoes::Tenant { due_shards, actor } => {
             let (to, actor) = (shards(due_shards), decode::actor(actor));
             Made::Whole(tenants::raise_due_shards(tenant, to, actor, cx).unwrap())
-        }
-        ScaleDoes::Records { version, actor } => {
-            let to = RecordVersion::new(version.parse().unwrap()).unwrap();
-            Made::Whole(migration::raise_records(tenant, to, decode::actor(actor), cx).unwrap())
         }
     })
 }

@@ -4,6 +4,7 @@
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};
 use super::decode::{self, World};
+use crate::declared;
 use crate::declared::stored;
 use crate::holders;
 use ledger_core::account::Account;
@@ -43,7 +44,7 @@ pub(super) fn make(
             let command = topup_claim::Topup { customer: decode::customer(customer), charge: world.amount(charge)? };
             let claim = claim.expect("a claim");
             let terms = world.terms_for(Account::Customer(command.customer));
-            return claimed(world, &topup_claim::plan(&command, claim, &terms, &psp_terms(psp), cx)?, claim);
+            return claimed(&topup_claim::plan(&command, claim, &terms, &psp_terms(psp), cx)?, claim);
         }
         Does::TopupRefund { actor, topup, amount, reason, psp } => {
             let records = Records::read(world, topup, None)?;
@@ -57,7 +58,7 @@ pub(super) fn make(
                 reason: &decode::text(reason),
             };
             let claim = claim.expect("a claim");
-            return claimed(world, &topup_refund::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
+            return claimed(&topup_refund::plan(&command, claim, &world.terms(), &psp_terms(psp), cx)?, claim);
         }
         Does::TopupEvent { event, kind, fact, topup, refund } => {
             let records = Records::read(world, topup, refund.as_deref())?;
@@ -244,8 +245,8 @@ impl Records {
     }
 }
 
-fn claimed(world: &World, call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
-    let flight = Flight::begin_in(&world.marker_form(), claim, call).unwrap();
+fn claimed(call: &PlannedCall, claim: &Claim) -> Result<Made, NoPlan> {
+    let flight = Flight::begin(claim, call, &declared::keys()).unwrap();
     Ok(Made::Whole(Transaction::claimed(call.draft.clone(), claim, &flight).unwrap()))
 }
 

@@ -4,6 +4,7 @@ use super::build::{Made, NoPlan};
 use super::build_topup::{self, Records};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, Money, PspJson};
 use super::decode::World;
+use crate::declared;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::events;
 use ledger_core::idempotency::{Answer, Claim, EventClaim, Flight};
@@ -81,7 +82,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
                 topup_claim::Topup { customer: super::decode::customer(customer), charge: world.amount(charge)? };
             let terms = build_topup::psp_terms(psp);
             let call = topup_claim::plan(&command, claim, &world.terms(), &terms, &world.cx)?;
-            whole.recorded(Record::claimed(&Flight::begin(claim, &call).unwrap(), claim.actor))
+            whole.recorded(Record::claimed(&Flight::begin(claim, &call, &declared::keys()).unwrap(), claim.actor))
         }
         TrailDoes::TakenOver { marker } => {
             let seen = flight(marker);

@@ -44,7 +44,7 @@ pub(super) fn make(world: &World, does: &WindDownDoes) -> Result<Made, NoPlan> {
     let draft = match does {
         WindDownDoes::Start { actor } => {
             let Actor::Staff(staff) = decode::actor(actor) else { panic!("a job is of the staff") };
-            wind_downs::plan(&WindDownStart { tenant, staff, reason: &reason }, &terms, cx)?.draft
+            wind_downs::plan(&WindDownStart { tenant, staff, reason: &reason }, cx)?.draft
         }
         WindDownDoes::Stop { job, actor } => {
             let stop = WindDownStop { tenant, actor: decode::actor(actor), reason: &reason };

@@ -51,9 +51,6 @@ pub struct ContextJson {
     pub audit_id: String,
     /// 16 bytes, hexadecimal.
     pub secret: String,
-    /// Whether the tenant's records list the staff's acts about a customer.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub lists_acts: bool,
 }
 
 /// An amount of an asset, signed where it is a change.

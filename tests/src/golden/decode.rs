@@ -4,17 +4,13 @@
 use super::command::{AnswerJson, Change, ClaimJson, ContextJson, Money, ProfileChange};
 use super::vector::Given;
 use super::written;
-use crate::declared;
-use crate::declared::keyed_form;
 use crate::engine::{Contents, PrimaryKey, primary_key};
 use crate::wire;
 use ledger_core::account::Account;
 use ledger_core::customers::profile::{self, ProfilePatch};
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::forms::Patch;
-use ledger_core::idempotency::{
-    Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerForm, MarkerKeys, Window,
-};
+use ledger_core::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, MarkerKeys, Window};
 use ledger_core::ids::{
     Actor, AuditId, CustomerId, MerchantId, Principal, ShopId, StaffId, Tenant, TerminalId, TransactionId,
 };
@@ -25,7 +21,7 @@ use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terminals::TerminalRecord;
-use ledger_core::terms::{MerchantTerms, RecordVersion, SpentPoints, TenantTerms, TermsVersion};
+use ledger_core::terms::{MerchantTerms, SpentPoints, TenantTerms, TermsVersion};
 use ledger_core::time::Timestamp;
 use ledger_core::wallets::SeenWallet;
 use serde_json::Value as Json;
@@ -69,15 +65,6 @@ impl World {
         self.read.get(&(key.pk().to_owned(), key.sk().to_owned()))
     }
 
-    /// The form in which markers are written under the terms; the plain one if the state has no terms.
-    #[must_use]
-    pub fn marker_form(&self) -> MarkerForm {
-        match self.get(&keys::config(&self.tenant)) {
-            Some(_) if self.terms().records.has_keyed_markers() => keyed_form(),
-            Some(_) | None => MarkerForm::Plain,
-        }
-    }
-
     /// The payer's wallet as it was read.
     #[must_use]
     pub fn wallet(&self, account: Account) -> SeenWallet {
@@ -98,22 +85,10 @@ impl World {
         }
     }
 
-    /// The version of the records under the terms; version 4 if the state has no terms.
-    #[must_use]
-    pub fn records(&self) -> RecordVersion {
-        self.get(&keys::config(&self.tenant)).map_or(RecordVersion::V4, |_| self.terms().records)
-    }
-
     /// The version of those terms.
     #[must_use]
     pub fn terms_version(&self) -> TermsVersion {
         self.get(&keys::config(&self.tenant)).map_or(TermsVersion::FIRST, |_| self.terms().version)
-    }
-
-    /// The keys of what customers are looked up by, if the tenant's records have that.
-    #[must_use]
-    pub fn lookups(&self) -> Option<MarkerKeys> {
-        self.records().has_listings().then(declared::keys)
     }
 
     /// An item that must exist in the state.
@@ -267,8 +242,8 @@ pub fn profile_patch(change: &ProfileChange) -> ProfilePatch {
 
 /// A change of a profile that is planned without its contact as it was.
 #[must_use]
-pub fn unread<'a>(patch: &'a ProfilePatch, lookups: Option<&'a MarkerKeys>) -> profile::ProfileChange<'a> {
-    profile::ProfileChange { patch, previous: None, lookups }
+pub fn unread<'a>(patch: &'a ProfilePatch, keys: &'a MarkerKeys) -> profile::ProfileChange<'a> {
+    profile::ProfileChange { patch, previous: None, keys }
 }
 
 /// The actor: `system`, or `<kind>:<id>`.
@@ -366,6 +341,5 @@ fn context(given: &ContextJson, now: Timestamp) -> Context {
         resource_id: Uuid::parse_str(&given.resource_id).unwrap(),
         audit_id: AuditId::parse(&given.audit_id).unwrap(),
         secret: bytes.try_into().unwrap(),
-        lists_acts: given.lists_acts,
     }
 }

@@ -147,9 +147,6 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
         ("config", "#due_shards < :shards") => {
             vec![(Old::WithOperand("due_shards", ":shards"), "rejected wrong_state")]
         }
-        ("config", "#records < :records") => {
-            vec![(Old::With("records", n("9")), "rejected wrong_state")]
-        }
         ("config", "(attribute_not_exists(#migration) OR attribute_exists(#migration.#contracted_at))") => {
             vec![(Old::With("migration", json!({ "M": {} })), "rejected stale_plan")]
         }
@@ -217,16 +214,12 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],
         ("clawback" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
+        ("payer" | "payee", "attribute_not_exists(#corrected_at)" | "#corrected_at = :seen_corrected_at") => {
+            vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")]
+        }
         (
             "payer" | "payee",
-            "(attribute_not_exists(#corrected_at) OR #corrected_at < :compared_before)"
-            | "attribute_not_exists(#corrected_at)"
-            | "#corrected_at = :seen_corrected_at",
-        ) => vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")],
-        (
-            "payer" | "payee",
-            "attribute_not_exists(#corrections)"
-            | "(attribute_not_exists(#corrections) OR #corrections = :seen_corrections)"
+            "(attribute_not_exists(#corrections) OR #corrections = :seen_corrections)"
             | "#corrections = :seen_corrections",
         ) => vec![(Old::With("corrections", n("9")), "rejected wrong_state")],
         ("reconciliation", "attribute_not_exists(#adjustment_id)") => {

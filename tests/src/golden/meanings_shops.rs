@@ -20,7 +20,7 @@ pub(super) fn of_shops(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
             vec![(Old::Without("shop_id"), stale), (Old::With("shop_id", s("another")), stale)]
         }
         ("profile", "attribute_not_exists(#shop_id)") => vec![(Old::With("shop_id", s("another")), stale)],
-        ("profile", "attribute_not_exists(#closed_at)") => {
+        ("profile" | "cash_room", "attribute_not_exists(#closed_at)") => {
             let plans_from_a_read = does == "shop" || does == "closing";
             vec![(Old::With("closed_at", s("else")), if plans_from_a_read { stale } else { wrong })]
         }

@@ -71,7 +71,7 @@ pub struct ReasonJson {
 }
 
 /// The versions of vectors, oldest first.
-pub const VERSIONS: [&str; 3] = ["v1", "v2", "v3"];
+pub const VERSIONS: [&str; 1] = ["v1"];
 
 /// A file of the versions' folders. Its text is read strictly once in a process.
 #[derive(Debug)]

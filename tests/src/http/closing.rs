@@ -77,7 +77,6 @@ impl World {
 
 /// The request of an endpoint.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
-    world.lists_cards().await;
     let made = match endpoint {
         Endpoint::CardClose => prepared(world.closes_card(&world.card(None, "0").await, true), 200, 0),
         Endpoint::CustomerClose => prepared(world.closes(&world.customer_with("300").await.id, true), 200, 1),
@@ -97,7 +96,6 @@ pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
 
 /// The request of an endpoint about what is unclaimed of a closed account.
 pub(super) async fn prepare_of_unclaimed(endpoint: Endpoint, world: &World) -> Prepared {
-    world.lists_cards().await;
     let account = world.unclaimed("300").await;
     let call = match endpoint {
         Endpoint::UnclaimedClaim => world.claims(&account, &world.customer().await.id, "100"),

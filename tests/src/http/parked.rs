@@ -100,7 +100,8 @@ fn claim(world: &World, call: &Call, (operation, by): (Operation, (Principal, Ac
 async fn park(world: &World, claim: &Claim, plan: impl AsyncFnOnce(Context) -> PlannedCall) -> String {
     let ledger = world.app.ledger();
     let planned = plan(ledger.context(claim.now).expect("randomness")).await;
-    let flight = Flight::begin(claim, &planned).expect("a claim");
+    let keys = ledger.marker_keys().await.expect("keys");
+    let flight = Flight::begin(claim, &planned, &keys).expect("a claim");
     let claimed = Transaction::claimed(planned.draft.clone(), claim, &flight).expect("a transaction");
     ledger.apply(&claim.tenant, claim.operation, &claimed).await.expect("a fresh key");
     let (_, parks) = flight.park(Parked::NotFound, world.app.now()).expect("a transition");

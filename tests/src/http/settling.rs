@@ -14,9 +14,7 @@ use jobs::Progress;
 use ledger_core::ids::{MerchantId, SettlementId, Tenant};
 use ledger_core::money::Rate;
 use ledger_core::settlements::{Outcome, Step, Task};
-use ledger_core::terms::{
-    CashBonusTerms, CeilingTerms, RecordVersion, RegistrationNumber, SettlementTerms, TenantTerms,
-};
+use ledger_core::terms::{CashBonusTerms, CeilingTerms, RegistrationNumber, SettlementTerms, TenantTerms};
 use ledger_core::time::Timestamp;
 use ledger_local::settlement::{LocalFiles, LocalKyc};
 use ledger_runtime::app::App;
@@ -69,22 +67,12 @@ pub struct Settling {
 impl Settling {
     /// A merchant of a new tenant, paid by bank file.
     pub async fn new(tenant: &str) -> Self {
-        Self::under(tenant, RecordVersion::NEWEST).await
-    }
-
-    /// The same, of a tenant that writes this version of the records.
-    pub async fn under(tenant: &str, records: RecordVersion) -> Self {
-        Self::on(host::shared(), (tenant, records), destination()).await
+        Self::on(host::shared(), tenant, destination()).await
     }
 
     /// A merchant paid through Stripe, on a stack of its own where only the test delivers events.
     pub async fn by_stripe(tenant: &str) -> Self {
-        Self::by_stripe_under(tenant, RecordVersion::NEWEST).await
-    }
-
-    /// The same, of a tenant that writes this version of the records.
-    pub async fn by_stripe_under(tenant: &str, records: RecordVersion) -> Self {
-        let shop = Self::on(Host::fresh(), (tenant, records), registered()).await;
+        let shop = Self::on(Host::fresh(), tenant, registered()).await;
         shop.world.hold_deliveries().await;
         shop
     }
@@ -118,13 +106,12 @@ impl Settling {
     ///
     /// # Panics
     /// When the text is no registration number.
-    pub async fn registered(tenant: &str, records: RecordVersion, number: &str) -> Self {
+    pub async fn registered(tenant: &str, number: &str) -> Self {
         let host = host::shared();
         let registration = Some(RegistrationNumber::parse(number).expect("a registration number"));
         let world = World::with_terms(host.clone(), tenant, |terms| {
             let settlement = terms.settlement.take().unwrap_or_else(SettlementTerms::free);
             terms.settlement = Some(SettlementTerms { registration: registration.clone(), ..settlement });
-            terms.records = records;
         })
         .await;
         Self::of(host, world, destination()).await
@@ -153,8 +140,8 @@ impl Settling {
         Self::of(host, world, destination()).await
     }
 
-    async fn on(host: Arc<Host>, (tenant, records): (&str, RecordVersion), destination: Value) -> Self {
-        let world = World::with_terms(host.clone(), tenant, |terms| terms.records = records).await;
+    async fn on(host: Arc<Host>, tenant: &str, destination: Value) -> Self {
+        let world = World::with_terms(host.clone(), tenant, |_| {}).await;
         Self::of(host, world, destination).await
     }
 

@@ -34,7 +34,6 @@ pub async fn moved(world: &World, customer: &Customer, subject: &str) -> Custome
 
 /// The request of the endpoint.
 pub(super) async fn prepare(world: &World) -> Prepared {
-    world.lists_cards().await;
     let path = format!("/v1/admin/customers/{}/sign-in", world.customer().await.id);
     let made = make(world, &path, &json!({"subject": new_id(), "reason": "phone lost"}));
     Prepared { status: 202, ..made.with_other("subject", new_id()) }

@@ -34,7 +34,6 @@ impl Stage {
 
 /// The request of an endpoint.
 pub(super) async fn prepare(endpoint: Endpoint, stage: &Stage) -> Prepared {
-    stage.world.lists_cards().await;
     if endpoint == Endpoint::TerminalCharge {
         let code = rich(&stage.world).await.code(&stage.world).await;
         return prepared(stage.terminal.charges(&code, "300"), 201, 1).with_other("amount", "301");

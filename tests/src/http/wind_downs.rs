@@ -55,7 +55,6 @@ impl World {
 
 /// The request of an endpoint.
 pub(super) async fn prepare(endpoint: Endpoint, world: &World) -> Prepared {
-    world.lists_cards().await;
     let made = match endpoint {
         Endpoint::WindDown => prepared(world.winds_down(), 201, 0),
         Endpoint::WindDownStop => prepared(world.stops_winding_down(&world.started_winding_down().await), 200, 0),

@@ -13,7 +13,7 @@ use ledger_core::ids::Tenant;
 use ledger_core::migration::{self, Model};
 use ledger_core::operation::Operation;
 use ledger_core::staff::with_founders;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_core::transaction::Transaction;
 use ledger_local::credential::Credential;
 use ledger_local::demo::Demo;
@@ -67,10 +67,6 @@ pub(super) enum Tokens {
 pub(super) fn changed_terms(change: impl Fn(&mut TenantTerms)) -> TenantTerms {
     let mut terms = seed::terms().expect("the demo's terms");
     change(&mut terms);
-    if terms.records != RecordVersion::NEWEST {
-        terms = TenantTerms { records: RecordVersion::V5, ..seed::terms().expect("the demo's terms") };
-        change(&mut terms);
-    }
     terms
 }
 
@@ -83,11 +79,6 @@ impl World {
     /// A tenant with the demo's terms on a new stack, for tests that compare every row.
     pub async fn alone(tenant: &str) -> Self {
         Self::with_terms(Host::fresh(), tenant, |_| {}).await
-    }
-
-    /// A tenant with the demo's terms on the shared stack, whose transactions write records of this version.
-    pub async fn of_records(tenant: &str, records: RecordVersion) -> Self {
-        Self::with_terms(host::shared(), tenant, |terms| terms.records = records).await
     }
 
     /// A tenant with changed terms on a stack.

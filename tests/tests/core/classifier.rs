@@ -19,6 +19,7 @@ use ledger_core::time::Timestamp;
 use ledger_core::transaction::{
     Broken, Draft, Provenance, Reason, ReasonCode, Rejection, Role, TransactItem, Transaction, Verdict,
 };
+use ledger_tests::declared;
 use ledger_tests::names;
 
 /// Every code, and one that the service may add.
@@ -142,7 +143,7 @@ fn guards() -> Vec<Guard> {
 
 fn sealed(guards: &[Guard]) -> Transaction {
     let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
-    Transaction::seal(draft.clone(), &claim(), &answer()).unwrap()
+    Transaction::seal(draft.clone(), &claim(), &answer(), &declared::keys()).unwrap()
 }
 
 fn answer() -> Answer {
@@ -268,7 +269,7 @@ fn every_combination_of_reasons_with_psp_markers_is_classified() {
     let request = PspRequest { step: Step::CreateIntent, path: String::new(), body: String::new(), account };
     let (draft, shards) = (Draft::default(), Shards::ONE);
     let call = PlannedCall { draft, resource: topup.uuid(), topup, request, shards };
-    let flight = Flight::begin(&claim(), &call).unwrap();
+    let flight = Flight::begin(&claim(), &call, &declared::keys()).unwrap();
     let event = EventId::parse("evt_1").unwrap();
     let event = EventClaim { tenant: tenant(), event, kind: String::new(), now: now() };
     let from = Provenance::from(&claim());

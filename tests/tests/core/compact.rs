@@ -33,7 +33,7 @@ impl Line {
 
     /// The compact form, with its key.
     fn compact(&self) -> Item {
-        let mut stored = compact(&self.key, self.made());
+        let mut stored = compact(&self.key, &self.made()).expect("the stored form says it");
         stored.insert(attr::PK.to_owned(), Value::s(self.key.pk()));
         stored.insert(attr::SK.to_owned(), Value::s(self.key.sk()));
         stored

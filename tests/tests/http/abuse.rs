@@ -1,7 +1,7 @@
 //! Invalid input is refused with a 4xx and moves nothing: amounts, bodies, paths, methods, queries and cursors.
 use ledger_tests::http::endpoints::{Endpoint, Stage};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Host, Who, World};
+use ledger_tests::http::{Answer, Call, Who, World};
 use ledger_tests::share;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ async fn typed(world: &World, call: &Call, content_type: &[&str]) -> Answer {
 
 #[tokio::test]
 async fn invalid_bodies_and_content_types_are_refused() {
-    let stage = Stage::new(World::newest(Host::fresh(), "bodies").await).await;
+    let stage = Stage::new(World::alone("bodies").await).await;
     let world = &stage.world;
     let deep = format!("{}{}", "[".repeat(30_000), "]".repeat(30_000));
     let deep_field = format!("{{\"amount\":{deep}}}");

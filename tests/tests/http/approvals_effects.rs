@@ -1,7 +1,6 @@
 //! What approved commands have moved and set, as views and balances show it.
 #![cfg(feature = "stack")]
 
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World, host};
 use ledger_tests::limits::overridable;
@@ -20,7 +19,6 @@ async fn unclaimed(world: &World, path: &str) -> Value {
 async fn approved_commands_show_what_was_moved_and_what_was_set() {
     let rules = overridable(&[("customer", "pay_operation=1000"), ("customer", "pay_day=1000")]);
     let world = World::with_terms(host::shared(), "approvals-effects", |terms| {
-        terms.records = RecordVersion::V7;
         terms.limits = Some(rules.clone());
     });
     let world = world.await;

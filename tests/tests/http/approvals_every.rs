@@ -5,7 +5,6 @@ use futures::future::join_all;
 use ledger_core::approvals::Command;
 use ledger_core::ids::ApprovalId;
 use ledger_core::migration::{Model, Phase};
-use ledger_core::terms::RecordVersion;
 use ledger_runtime::approvals::Inboxed;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::decides;
@@ -119,7 +118,6 @@ pub(super) async fn requests(world: &World) -> Vec<Call> {
 async fn every_command_approved_by_sixteen_at_once_is_executed_once() {
     let rules = overridable(&[("customer", "pay_day=1000")]);
     let world = World::with_terms(host::shared(), "approvals-every", |terms| {
-        terms.records = RecordVersion::V7;
         terms.limits = Some(rules.clone());
     })
     .await;

@@ -351,7 +351,6 @@ async fn grants_at_once_never_exceed_a_budget() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn claim_of_a_closed_account_opens_the_account_of_its_asset() {
     let (world, clock, customers) = added("asset-claim", 2).await;
-    world.lists_cards().await;
     clock.forward(TERMS_LEAD + SECOND);
     let (holder, heir) = (&customers[0], &customers[1]);
     let _ = world.executes(&grants(&world, &holder.id, "300")).await.good();

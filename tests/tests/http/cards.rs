@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Customer, Merchant, Terminal, World, host};
@@ -12,7 +12,6 @@ use serde_json::{Value, json};
 /// A tenant whose records have lists of cards.
 async fn listing(tenant: &str, change: impl Fn(&mut TenantTerms)) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
-        terms.records = RecordVersion::V7;
         change(terms);
     })
     .await
@@ -328,24 +327,6 @@ async fn expired_card_gets_refunds_and_is_not_debited_or_loaded() {
     let _ = rig.world.executes(&rig.replaces(&card, &fresh)).await.good();
     assert_eq!(rig.world.card_balance(&fresh).await, "500");
     let _ = rig.paid(&fresh, "500").await;
-    rig.is_clean().await;
-}
-
-#[tokio::test]
-async fn card_of_earlier_records_has_no_list_state_or_expiry() {
-    let rig = Rig::over(World::of_records("cards-earlier", RecordVersion::V5).await, "100").await;
-    for (verb, body) in [
-        ("block", json!({})),
-        ("assign", json!({"customer_id": rig.owner.id})),
-        ("replace", json!({"new_card_id": rig.world.card(None, "0").await})),
-    ] {
-        let _ = rig.settle(&rig.changes(&rig.card, verb, &body)).await.problem(400, "wrong_state");
-    }
-    let body = json!({"expires_at": "2099-01-01T00:00:00.000Z"});
-    let issue = Call::post("/v1/admin/cards", &rig.world.operator.who, &body).key(new_key());
-    let _ = rig.settle(&issue).await.problem(400, "wrong_state");
-    assert!(rig.own(&rig.owner).await.is_empty());
-    let _ = rig.paid(&rig.card, "100").await;
     rig.is_clean().await;
 }
 

@@ -2,15 +2,13 @@
 #![cfg(feature = "stack")]
 
 use futures::future::{join, join_all};
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::approvals::decides;
-use ledger_tests::http::host::Host;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World, host};
+use ledger_tests::http::{Answer, Call, Customer, Merchant, Who, World};
 use serde_json::{Value, json};
 
 async fn world(name: &str) -> World {
-    World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
+    World::new(name).await
 }
 
 async fn status_of(world: &World, path: &str) -> String {
@@ -161,10 +159,7 @@ async fn closed_card_neither_pays_nor_loads_and_its_reversal_is_unclaimed() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differs() {
-    let world = World::with_terms(host::shared(), "closing-two-people", |terms| {
-        terms.records = RecordVersion::V7;
-    })
-    .await;
+    let world = World::new("closing-two-people").await;
     let (customer, sender) = (world.customer_with("300").await, world.customer_with("300").await);
     let asked = world.api.settle(&world.closes(&customer.id, true)).await;
     assert_eq!(asked.status, 202, "{asked:?}");
@@ -183,7 +178,7 @@ async fn close_with_a_rest_takes_two_people_and_is_stale_once_the_balance_differ
 
 /// A stack that delivers only what the test delivers.
 async fn held_world(name: &str) -> World {
-    let world = World::with_terms(Host::fresh(), name, |terms| terms.records = RecordVersion::V7).await;
+    let world = World::alone(name).await;
     world.hold_deliveries().await;
     world
 }
@@ -329,10 +324,7 @@ async fn payout_sent_again_is_recorded_once_and_an_open_account_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payout_where_approvals_are_required_moves_nothing_until_another_person_approves() {
-    let world = World::with_terms(host::shared(), "closing-payout-approval", |terms| {
-        terms.records = RecordVersion::V7;
-    })
-    .await;
+    let world = World::new("closing-payout-approval").await;
     let account = world.unclaimed("300").await;
     let asked = world.api.settle(&world.pays_out(&account, "300")).await.good();
     assert_eq!(asked.status, 202, "{asked:?}");

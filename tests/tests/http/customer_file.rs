@@ -1,20 +1,15 @@
 //! A customer's file: the customer at present, and a timeline of everything that happened.
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::audit::text as stored;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Host, Who, World, host, staff};
+use ledger_tests::http::{Call, Customer, Who, World, host, staff};
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn with_lists(terms: &mut TenantTerms) {
-    terms.records = RecordVersion::V7;
-}
-
 async fn world(slug: &str) -> World {
-    World::with_terms(host::shared(), slug, with_lists).await
+    World::new(slug).await
 }
 
 fn path(customer: &Customer) -> String {
@@ -72,7 +67,7 @@ fn id(line: &Value) -> String {
 
 #[tokio::test]
 async fn timeline_has_one_of_everything_newest_first() {
-    let world = World::with_terms(Host::fresh(), "file-all", with_lists).await;
+    let world = World::alone("file-all").await;
     world.hold_deliveries().await;
     let (shop, other) = (world.merchant().await, world.customer().await);
     let customer = world.customer_with("1000").await;
@@ -243,15 +238,11 @@ async fn file_is_refused_without_permission_lists_or_customer() {
     let reads: Vec<_> = books.under("AUDIT#").filter(|(_, _, act)| stored(act, "action") == "customer_read").collect();
     assert_eq!(reads.len(), 1, "the trail shows who saw the file: {reads:?}");
     assert!(timeline(&world, &customer, 100, "").await.iter().all(|line| label(line) != "act customer_read"));
-    let earlier = World::of_records("file-refused-6", RecordVersion::V6).await;
-    let customer = earlier.customer().await;
-    let _ = earlier.api.send(&of(&customer, &earlier.operator.who)).await.problem(400, "wrong_state");
 }
 
 #[tokio::test]
 async fn file_shows_own_limits_and_what_is_used_of_them() {
     let world = World::with_terms(host::shared(), "file-limits", |terms| {
-        with_lists(terms);
         terms.limits = Some(overridable(&[("customer", "pay_day=500"), ("customer", "pay_month=900")]));
     })
     .await;

@@ -31,7 +31,7 @@ impl ShiftedStack {
             Host::with_app(
                 |backend| async move { host::app((backend.dynamodb, &backend.table), clock, &backend.stripe) },
             );
-        Self { world: World::newest(host, tenant).await, ahead_s }
+        Self { world: World::with_terms(host, tenant, |_| {}).await, ahead_s }
     }
 
     /// Sets the clock to `time` after the system's.

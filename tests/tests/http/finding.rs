@@ -8,22 +8,17 @@ use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{Actor, StaffId};
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_core::transaction::Transaction;
 use ledger_local::marker_keys;
 use ledger_tests::audit::text;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Who, World, host, staff};
+use ledger_tests::http::{Answer, Call, World, staff};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-fn with_lists(terms: &mut TenantTerms) {
-    terms.records = RecordVersion::V7;
-}
-
 async fn world(slug: &str) -> World {
-    World::with_terms(host::shared(), slug, with_lists).await
+    World::new(slug).await
 }
 
 async fn search(world: &World, what: &str, body: &Value) -> Answer {
@@ -202,7 +197,7 @@ async fn changes_at_the_same_time_leave_the_values_of_one() {
 }
 
 /// Opens customers of one instant, as the ledger writes them with these keys of lookups.
-async fn opened_at_once(world: &World, count: usize, keys: Option<&MarkerKeys>) -> Vec<String> {
+async fn opened_at_once(world: &World, count: usize, keys: &MarkerKeys) -> Vec<String> {
     let write = async {
         let (app, tenant) = (&world.app, world.slug());
         let (terms, now) = (app.terms(&tenant).await.expect("terms"), app.now());
@@ -239,7 +234,7 @@ async fn list_has_each_customer_once_newest_first_also_those_of_one_instant() {
     for _ in 0..5 {
         opened.push(world.customer().await.id);
     }
-    opened.extend(opened_at_once(&world, 12, Some(&keys_of_stack())).await);
+    opened.extend(opened_at_once(&world, 12, &keys_of_stack()).await);
     let (items, count) = pages(&world, "/v1/admin/customers?limit=5").await;
     assert_eq!(count, 4);
     let listed: Vec<&str> = items.iter().map(|item| item["customer_id"].as_str().unwrap()).collect();
@@ -333,27 +328,4 @@ async fn terminals_are_listed_all_and_of_a_merchant() {
         items.iter().all(|item| item["kind"] == "till" && item["epoch"] == u32::from(item["closed_at"].is_string())),
         "{items:?}"
     );
-}
-
-#[tokio::test]
-async fn tenant_of_earlier_records_has_no_lists_and_keeps_no_reading() {
-    let world = World::of_records("found-not", RecordVersion::V6).await;
-    let who: &Who = &world.operator.who;
-    for call in [
-        Call::get("/v1/admin/customers", who),
-        Call::get("/v1/admin/terminals", who),
-        Call::post("/v1/admin/customers/search", who, &json!({"name": "a"})),
-        Call::post("/v1/admin/merchants/search", who, &json!({"name": "a"})),
-    ] {
-        let refused = world.api.send(&call).await.problem(400, "wrong_state");
-        assert!(refused.json()["detail"].as_str().unwrap().contains("version 7"), "{refused:?}");
-    }
-    let shop = world.merchant().await;
-    let (items, _) = pages(&world, "/v1/admin/merchants").await;
-    assert_eq!(items.iter().map(|item| &item["merchant_id"]).collect::<Vec<_>>(), [&json!(shop.id)]);
-    let body = json!({"name": "Hanako", "kana": "ハナコ"});
-    let refused = world.api.send(&Call::post("/v1/admin/customers", who, &body).key(new_key())).await;
-    assert_eq!(refused.problem(400, "invalid_request").json()["field"], "kana");
-    let books = world.check_books().await;
-    assert_eq!(books.under("LOOKUP#").count(), 0);
 }

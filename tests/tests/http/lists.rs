@@ -1,7 +1,6 @@
 //! Filters of lists: each admits what it says, on every page size, and refuses other values by name.
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Host, Who, World};
+use ledger_tests::http::{Call, Who, World};
 use serde_json::{Value, json};
 
 /// Items of a list with a query, in one page after another of `limit`, and the number of pages.
@@ -125,7 +124,7 @@ async fn filter_that_few_items_pass_gives_short_pages_and_loses_none() {
 
 #[tokio::test]
 async fn topups_of_a_customer_are_listed_with_every_status() {
-    let world = World::with_terms(Host::fresh(), "list-topups", |terms| terms.records = RecordVersion::V7).await;
+    let world = World::alone("list-topups").await;
     world.hold_deliveries().await;
     let (customer, other) = (world.customer().await, world.customer().await);
     let (paid, pending) = (world.paid_topup(&customer, "3000").await, world.topup(&customer, "500").await);
@@ -161,15 +160,6 @@ async fn topups_of_a_customer_are_listed_with_every_status() {
 }
 
 #[tokio::test]
-async fn topups_of_earlier_records_are_not_listed() {
-    let world = World::with_terms(Host::fresh(), "list-topups-6", |terms| terms.records = RecordVersion::V6).await;
-    world.hold_deliveries().await;
-    let customer = world.customer().await;
-    let _ = world.topup(&customer, "500").await;
-    assert_eq!(listed(&world, &customer.who, ("/v1/me/topups", ""), 20).await.0, Vec::<Value>::new());
-}
-
-#[tokio::test]
 async fn open_holds_are_listed_by_their_expiry_until_they_end() {
     let world = World::new("list-holds").await;
     let (shop, other_shop) = (world.merchant().await, world.merchant().await);
@@ -198,7 +188,7 @@ async fn open_holds_are_listed_by_their_expiry_until_they_end() {
 
 #[tokio::test]
 async fn bulk_grants_and_settlements_of_a_tenant_are_listed_newest_first() {
-    let world = World::of_records("list-tenant", RecordVersion::V7).await;
+    let world = World::new("list-tenant").await;
     let (customer, staff) = (world.customer().await, &world.operator.who);
     let mut jobs = Vec::new();
     for amount in ["5", "6"] {

@@ -15,7 +15,6 @@ mod callers;
 mod card_pins;
 mod cards;
 mod closing;
-mod compact;
 mod customer_file;
 mod disclosure;
 mod expiry;

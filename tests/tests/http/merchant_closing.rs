@@ -3,16 +3,15 @@
 
 use futures::future::{join, join_all};
 use ledger_core::dynamo;
-use ledger_core::terms::RecordVersion;
 use ledger_local::credential::Credential;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Who, World, approvals, host, shops};
+use ledger_tests::http::{Answer, Call, Who, World, approvals, shops};
 use serde_json::{Value, json};
 
 async fn stage(name: &str) -> Stage {
-    Stage::new(World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await).await
+    Stage::new(World::new(name).await).await
 }
 
 async fn seen(world: &World, path: &str, who: &Who) -> Value {
@@ -96,7 +95,7 @@ async fn close_of_a_terminal_against_payments_and_enrolments_ends_in_one_state()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn merchant_is_closed_once_everything_is_paid_and_open_names_what_is_not() {
-    let settling = Settling::under("closing-merchant", RecordVersion::V7).await;
+    let settling = Settling::new("closing-merchant").await;
     let (world, merchant) = (&settling.world, &settling.merchant);
     let terminal = world.terminal(merchant).await;
     let at = format!("/v1/admin/merchants/{}", merchant.id);
@@ -181,7 +180,7 @@ async fn terminal_of_a_merchant_that_is_being_closed_reverses_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn merchant_is_closed_once_in_parallel_and_not_while_a_settlement_is_open() {
     for round in 0..3 {
-        let settling = Settling::under(&format!("closing-race-{round}"), RecordVersion::V7).await;
+        let settling = Settling::new(&format!("closing-race-{round}")).await;
         let (world, merchant) = (&settling.world, &settling.merchant);
         world.began_closing(merchant).await;
         let calls = [world.closes_merchant(&merchant.id), world.closes_merchant(&merchant.id), settling.closing()];
@@ -204,7 +203,7 @@ async fn merchant_is_closed_once_in_parallel_and_not_while_a_settlement_is_open(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn close_that_begins_against_payments_and_refunds_leaves_the_books_whole() {
-    let settling = Settling::under("closing-against", RecordVersion::V7).await;
+    let settling = Settling::new("closing-against").await;
     let (world, merchant) = (&settling.world, &settling.merchant);
     let payment = settling.take("1000").await;
     let customer = world.customer_with("500").await;

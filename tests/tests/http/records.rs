@@ -2,7 +2,6 @@
 //! payment, and each reads what both wrote.
 use futures::future::join_all;
 use ledger_core::dynamo::{Item, Value as Stored};
-use ledger_core::terms::RecordVersion;
 use ledger_tests::audit::{n, opt_number};
 use ledger_tests::http::topup_rig::{Actor, Rig, Scene};
 use ledger_tests::http::world::new_key;
@@ -185,17 +184,4 @@ async fn audit_finds_errors_in_aggregates() {
         let findings = bad.findings();
         assert!(findings.iter().any(|finding| finding.rule == rule), "{name}: {findings:#?}");
     }
-}
-
-#[tokio::test]
-async fn version_that_this_release_does_not_know_stops_the_tenant() {
-    let world = World::new("records-unknown").await;
-    let mut config = {
-        let books = world.books().await;
-        books.row(&format!("{}#tenant#root", world.tenant), "CONFIG").expect("a configuration").clone()
-    };
-    config.insert("records".to_owned(), n(RecordVersion::NEWEST.number() + 1));
-    world.plant(config).await;
-    let call = Call::post("/v1/admin/customers", &world.operator.who, &json!({"name": "Hanako"})).key(new_key());
-    let _ = world.api.send(&call).await.problem(500, "internal");
 }

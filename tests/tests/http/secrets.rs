@@ -1,20 +1,15 @@
-//! One-time secrets under version 6 of the records: no row has one in clear, and a response that has one is replayed
-//! byte for byte, by every process that has the key. Two releases work side by side: one writer of version 5, one of 6.
+//! One-time secrets: no row has one in clear, and a response that has one is replayed byte for byte, by every process that
+//! has the key.
 use futures::future::join_all;
 use ledger_core::dynamo::{Item, Value as Stored};
-use ledger_core::ids::{Actor as By, Tenant};
-use ledger_core::migration;
 use ledger_core::operation::Operation;
-use ledger_core::terms::RecordVersion;
 use ledger_local::marker_keys;
 use ledger_runtime::metrics::Metric;
-use ledger_tests::cloud::gate;
 use ledger_tests::http::psp_tap::Mishap;
-use ledger_tests::http::topup_rig::{Actor, LEASE_OVER, Rig, Scene};
+use ledger_tests::http::topup_rig::{LEASE_OVER, Rig, Scene};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, World};
 use serde_json::{Value, json};
-use std::time::Instant;
 
 /// Where a response has its secret.
 struct Secret {
@@ -30,9 +25,9 @@ struct Issuing {
     terminal: String,
 }
 
-async fn issuing(tenant: &str, records: RecordVersion) -> Issuing {
+async fn issuing(tenant: &str) -> Issuing {
     let rig = Rig::new().await;
-    let scene = rig.scene_with(tenant, |terms| terms.records = records).await;
+    let scene = rig.scene(tenant).await;
     let (world, merchant) = (&scene.world, scene.world.merchant().await);
     let open = Call::post("/v1/admin/terminals", &world.operator.who, &json!({"merchant_id": merchant.id}));
     let terminal = world.api.send(&open.key(new_key())).await.good().text("/terminal_id");
@@ -120,35 +115,33 @@ fn assert_replayed(first: &Answer, again: &Answer) {
 
 #[tokio::test]
 async fn no_row_has_a_one_time_secret_and_it_is_replayed() {
-    for (tenant, records, rows) in [("secrets-5", RecordVersion::V5, 1), ("secrets-6", RecordVersion::V6, 0)] {
-        let issuing = issuing(tenant, records).await;
-        let api = &issuing.world().api;
-        let covered: Vec<&str> = issuing.secrets().iter().map(|secret| secret.operation).collect();
-        let all: Vec<&str> = ["payment_code", "enrolment_code", "topup"].into();
-        assert_eq!(covered, all);
-        for operation in Operation::ANSWERING_WITH_SECRET {
-            assert!(covered.contains(&operation.name()), "{operation} has a case here");
-        }
-        for Secret { call, member, operation } in issuing.permitted_secrets().await {
-            let first = api.settle(&call).await.good();
-            let secret = first.text(member);
-            assert!(secret.len() > 20, "{secret}");
-            // In clear it is in the marker of version 5, which shows that the search finds it.
-            assert_eq!(issuing.rows_with(&secret).await, rows, "{operation} in {records:?}");
-            assert_replayed(&first, &api.settle(&call).await);
-            let key = call.key.as_deref().expect("a key");
-            if operation != "enrolment_code" {
-                let path = format!("/v1/me/operations/{operation}?key={key}");
-                let seen = api.send(&Call::get(&path, &issuing.scene.customer.who)).await.good().json();
-                assert_eq!((&seen["state"], &seen["answer"]), (&json!("done"), &first.json()));
-            }
+    let issuing = issuing("secrets-none").await;
+    let api = &issuing.world().api;
+    let covered: Vec<&str> = issuing.secrets().iter().map(|secret| secret.operation).collect();
+    let all: Vec<&str> = ["payment_code", "enrolment_code", "topup"].into();
+    assert_eq!(covered, all);
+    for operation in Operation::ANSWERING_WITH_SECRET {
+        assert!(covered.contains(&operation.name()), "{operation} has a case here");
+    }
+    for Secret { call, member, operation } in issuing.permitted_secrets().await {
+        let first = api.settle(&call).await.good();
+        let secret = first.text(member);
+        assert!(secret.len() > 20, "{secret}");
+        assert_eq!(issuing.rows_with(&secret).await, 0, "{operation}");
+        assert_replayed(&first, &api.settle(&call).await);
+        let key = call.key.as_deref().expect("a key");
+        if operation != "enrolment_code" {
+            let path = format!("/v1/me/operations/{operation}?key={key}");
+            let seen = api.send(&Call::get(&path, &issuing.scene.customer.who)).await.good().json();
+            assert_eq!((&seen["state"], &seen["answer"]), (&json!("done"), &first.json()));
         }
     }
+    assert_ne!(issuing.rows_with(&issuing.scene.customer.id).await, 0, "the search finds what is stored in clear");
 }
 
 #[tokio::test]
 async fn rotated_keys_replay_what_was_written_before() {
-    let issuing = issuing("secrets-rotated", RecordVersion::V6).await;
+    let issuing = issuing("secrets-rotated").await;
     let (before, after) = (issuing.rig.actor().await, issuing.rig.actor_with_marker_keys(&rotated()).await);
     for Secret { call, .. } in issuing.permitted_secrets().await {
         let first = before.settle(&call).await.good();
@@ -168,7 +161,7 @@ async fn rotated_keys_replay_what_was_written_before() {
 
 #[tokio::test]
 async fn without_keys_nothing_is_written_and_nothing_keyed_is_replayed() {
-    let issuing = issuing("secrets-absent", RecordVersion::V6).await;
+    let issuing = issuing("secrets-absent").await;
     let (world, customer) = (issuing.world(), &issuing.scene.customer);
     let holder = issuing.rig.actor().await;
     let merchant = world.merchant().await;
@@ -202,7 +195,7 @@ async fn without_keys_nothing_is_written_and_nothing_keyed_is_replayed() {
 
 #[tokio::test]
 async fn response_that_was_encrypted_for_another_key_is_an_internal_error() {
-    let issuing = issuing("secrets-moved", RecordVersion::V6).await;
+    let issuing = issuing("secrets-moved").await;
     let call = |key: &str| Call::post("/v1/me/payment-code", &issuing.scene.customer.who, &json!({})).key(key);
     let api = &issuing.world().api;
     let (one, other) = (call("one"), call("other"));
@@ -219,7 +212,7 @@ async fn response_that_was_encrypted_for_another_key_is_an_internal_error() {
 /// Claimed by one process, completed by another: by a retry, by the recovery worker, and by an event.
 #[tokio::test]
 async fn topup_in_flight_is_completed_with_the_key_of_its_claim() {
-    let issuing = issuing("secrets-flight", RecordVersion::V6).await;
+    let issuing = issuing("secrets-flight").await;
     let scene = &issuing.scene;
     let lost = async || {
         let (actor, call) = (issuing.rig.actor().await, scene.topup());
@@ -271,83 +264,4 @@ async fn topup_in_flight_is_completed_with_the_key_of_its_claim() {
         let secret = answers[0].clone().good().text("/client_secret");
         assert_eq!(issuing.rows_with(&secret).await, 0, "{way}");
     }
-}
-
-/// A tenant of version 5, raised to 6, and two processes: one that has the terms from before, one that has not.
-struct Switched {
-    issuing: Issuing,
-    writers: [Actor; 2],
-    read_at: Instant,
-}
-
-async fn switched(tenant: &str) -> Switched {
-    let issuing = issuing(tenant, RecordVersion::V5).await;
-    let writers = [issuing.rig.actor().await, issuing.rig.actor().await];
-    // It reads the terms, and keeps them.
-    let _ = writers[0].settle(&issuing.secrets().remove(0).call).await.good();
-    let read_at = Instant::now();
-    let ledger = issuing.world().app.ledger();
-    let cx = ledger.context(issuing.world().app.now()).expect("randomness");
-    let slug = Tenant::parse(tenant).expect("a slug");
-    let raised = migration::raise_records(&slug, RecordVersion::V6, By::System, &cx).expect("a transaction");
-    gate::as_test(ledger.apply(&slug, Operation::TenantConfigure, &raised)).await.expect("it is raised");
-    Switched { issuing, writers, read_at }
-}
-
-impl Switched {
-    /// Both writers and the versions that they write, in both orders. The clock of the earlier one is set back to when
-    /// it read the terms, so that it still has them.
-    fn orders(&self) -> [[(&Actor, i64); 2]; 2] {
-        let [before, after] = &self.writers;
-        before.clock.skew_s(-i64::try_from(self.read_at.elapsed().as_secs()).expect("a test's time"));
-        [[(before, 1), (after, 2)], [(after, 2), (before, 1)]]
-    }
-}
-
-#[tokio::test]
-async fn writers_of_versions_5_and_6_replay_each_other() {
-    let scene = switched("secrets-both").await;
-    let issuing = &scene.issuing;
-    let (world, customer) = (issuing.world(), &issuing.scene.customer);
-    let merchant = world.merchant().await;
-    world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
-    for [(first, written), (second, _)] in scene.orders() {
-        let calls = issuing.permitted_secrets().await.into_iter().map(|secret| secret.call);
-        for call in calls.chain([customer.pays(&merchant, "10"), customer.pays(&merchant, "100000")]) {
-            let answer = first.settle(&call).await;
-            assert_eq!(version(&issuing.marker(&call).await), Some(&Stored::int(written)), "{}", call.path);
-            assert_replayed(&answer, &second.settle(&call).await);
-            assert_replayed(&answer, &first.settle(&call).await);
-        }
-        let other = customer.pays(&merchant, "11");
-        let _ = first.settle(&other).await.good();
-        let changed = customer.pays(&merchant, "12").key(other.key.clone().expect("a key"));
-        let _ = second.settle(&changed).await.problem(422, "idempotency_key_fingerprint_mismatch");
-    }
-    world.check_books().await;
-}
-
-#[tokio::test]
-async fn writers_of_versions_5_and_6_at_once_make_one_effect() {
-    let scene = switched("secrets-at-once").await;
-    let issuing = &scene.issuing;
-    let (world, customer) = (issuing.world(), &issuing.scene.customer);
-    let merchant = world.merchant().await;
-    world.adjust(&json!({"customer_id": customer.id}), "credit", "1000").await;
-    let mut paid = 0;
-    for [(first, _), (second, _)] in scene.orders() {
-        for _ in 0..4 {
-            let calls = issuing.permitted_secrets().await.into_iter().map(|secret| secret.call);
-            for call in calls.chain([customer.pays(&merchant, "10")]) {
-                let actors = [first, second, first, second];
-                let answers = join_all(actors.map(|actor| actor.settle(&call))).await;
-                let bodies: Vec<_> = answers.iter().map(Answer::stored).collect();
-                assert!(bodies.iter().all(|body| *body == bodies[0]), "{bodies:?}");
-                assert_eq!(answers.iter().filter(|answer| !answer.replayed()).count(), 1, "{}", call.path);
-            }
-            paid += 1;
-        }
-    }
-    let books = world.check_books().await;
-    assert_eq!(books.under("PAYMENT").count(), paid);
 }

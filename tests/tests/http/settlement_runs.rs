@@ -1,10 +1,9 @@
 //! Runs that close merchants' periods, by hand, and the schedules of merchants.
 
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::settling::payable;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, World, host, staff};
+use ledger_tests::http::{Call, World, staff};
 use serde_json::{Value, json};
 
 const WEEKLY: &str = "weekly:friday bank_days:2";
@@ -106,10 +105,7 @@ async fn run_refuses_bad_requests_and_names_what_is_wrong() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn run_and_schedule_are_approved_by_another_person() {
-    let world = World::with_terms(host::shared(), "runs-approval", |terms| {
-        terms.records = RecordVersion::V7;
-    })
-    .await;
+    let world = World::new("runs-approval").await;
     let merchant = payable(&world).await;
     let asked = world.api.settle(&world.schedules(&merchant.id, Some(WEEKLY))).await.good();
     assert_eq!(asked.status, 202, "{asked:?}");

@@ -2,16 +2,15 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Merchant, Who, World, figures, host, shops, staff};
+use ledger_tests::http::{Call, Merchant, Who, World, figures, shops, staff};
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 /// A tenant with a merchant whose token is its owner's.
 async fn stage(tenant: &str) -> Stage {
-    let world = World::with_terms(host::shared(), tenant, |terms| terms.records = RecordVersion::V7).await;
+    let world = World::new(tenant).await;
     let merchant = staff::owned_merchant(&world).await;
     let terminal = world.terminal(&merchant).await;
     Stage { world, merchant, terminal }

@@ -2,21 +2,16 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::sign_ins::{approved, moved, moves, requested};
 use ledger_tests::http::topup_rig::Rig;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Answer, Call, Customer, Who, World, host, staff};
+use ledger_tests::http::{Answer, Call, Customer, Who, World, staff};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-fn terms(terms: &mut TenantTerms) {
-    terms.records = RecordVersion::V7;
-}
-
 async fn world(tenant: &str) -> World {
-    World::with_terms(host::shared(), tenant, terms).await
+    World::new(tenant).await
 }
 
 fn me(who: &Who) -> Call {
@@ -154,18 +149,10 @@ async fn move_needs_another_person_who_is_no_beneficiary() {
     let _ = approved(&world, &id).await.good();
 }
 
-#[tokio::test]
-async fn customer_of_a_tenant_without_lists_is_not_moved() {
-    let change = |terms: &mut TenantTerms| terms.records = RecordVersion::V6;
-    let earlier = World::with_terms(host::shared(), "sign-in-earlier", change).await;
-    let customer = earlier.customer().await;
-    let _ = earlier.api.settle(&moves(&earlier, &customer.id, &new_id())).await.problem(400, "wrong_state");
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn former_sign_in_ends_in_every_process_within_a_minute_and_gets_no_code_after_the_first_move() {
     let rig = Rig::new().await;
-    let scene = rig.scene_with("sign-in-cached", terms).await;
+    let scene = rig.scene("sign-in-cached").await;
     let (world, customer) = (&scene.world, &scene.customer);
     let process = rig.actor().await;
     assert_eq!(process.send(&me(&customer.who)).await.status, 200);

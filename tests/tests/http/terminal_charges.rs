@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Answer, Call, Customer, World, host};
@@ -10,11 +10,7 @@ use ledger_tests::limits::limits;
 use serde_json::{Value, json};
 
 async fn stage_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> Stage {
-    let world = World::with_terms(host::shared(), tenant, |terms| {
-        terms.records = RecordVersion::V7;
-        change(terms);
-    });
-    Stage::new(world.await).await
+    Stage::new(World::with_terms(host::shared(), tenant, change).await).await
 }
 
 async fn stage(tenant: &str) -> Stage {
@@ -244,28 +240,9 @@ async fn another_tills_charge_and_a_counter_are_refused() {
     let code = customer.code(world).await;
     let _ = settle(&stage, &counter.charges(&code, "1")).await.problem(403, "not_at_counter");
     let _ = settle(&stage, &counter.reverses_charge(&counter.charges(&code, "1"))).await.problem(403, "not_at_counter");
-    let foreign = Stage::new(
-        World::with_terms(host::shared(), "charge-foreign", |terms| {
-            terms.records = RecordVersion::V7;
-        })
-        .await,
-    );
-    let foreign = foreign.await;
+    let foreign = Stage::new(World::new("charge-foreign").await).await;
     let _ = settle(&foreign, &foreign.terminal.charges(&code, "1")).await.problem(404, "not_found");
     let malformed = stage.terminal.charges("epc_short", "1");
     let _ = settle(&stage, &malformed).await.problem(400, "invalid_request");
     assert_eq!(balances(&stage, &customer).await, three("0", "3", "300"));
-}
-
-#[tokio::test]
-async fn tenant_with_earlier_records_has_no_charges_at_terminals() {
-    let world = World::with_terms(host::shared(), "charge-records-6", |terms| terms.records = RecordVersion::V6).await;
-    let stage = Stage::new(world).await;
-    let customer = stage.world.customer_with("500").await;
-    let code = customer.code(&stage.world).await;
-    let call = stage.terminal.charges(&code, "300");
-    let _ = settle(&stage, &call).await.problem(400, "wrong_state");
-    let _ = settle(&stage, &stage.terminal.reverses_charge(&call)).await.problem(400, "wrong_state");
-    // The code is still the merchant's to charge.
-    let _ = settle(&stage, &stage.merchant.charges(&code, "300")).await.good();
 }

@@ -2,7 +2,7 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
+use ledger_core::terms::TenantTerms;
 use ledger_tests::cloud::gate;
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::terms::{PREVIEWS, schedule};
@@ -26,12 +26,9 @@ async fn preview(world: &World, changes: &Value) -> Value {
     get(world, &requested.text("/preview_id")).await.good().json()
 }
 
-/// A merchant, a terminal, and customers under limits, whose records are of a version.
-async fn stage(tenant: &str, records: RecordVersion, rules: &[(&str, &str)]) -> Stage {
-    let change = |terms: &mut TenantTerms| {
-        terms.records = records;
-        terms.limits = Some(overridable(rules));
-    };
+/// A merchant, a terminal, and customers under limits.
+async fn stage(tenant: &str, rules: &[(&str, &str)]) -> Stage {
+    let change = |terms: &mut TenantTerms| terms.limits = Some(overridable(rules));
     Stage::new(World::with_terms(host::shared(), tenant, change).await).await
 }
 
@@ -76,35 +73,29 @@ const RULES: [(&str, &str); 2] = [("customer", "pay_day=2950"), ("card", "pay_mo
 
 #[tokio::test]
 async fn preview_of_unchanged_terms_differs_on_nothing() {
-    for (tenant, records, refused) in [
-        ("previews-same", RecordVersion::V7, json!({"limit_exceeded": 3, "insufficient_balance": 1})),
-        // Earlier records do not say what was refused.
-        ("previews-same-5", RecordVersion::V5, json!({})),
-    ] {
-        let stage = stage(tenant, records, &RULES).await;
-        let world = &stage.world;
-        trade(&stage).await;
-        let done = preview(world, &json!({})).await;
-        assert_eq!(done["status"], "done", "{done}");
-        assert_eq!(done["payments"], if refused == json!({}) { 7 } else { 11 }, "{done}");
-        let result = &done["result"];
-        assert_eq!(result["differing"], 0, "{done}");
-        assert_eq!(result["differences"], json!([]));
-        assert_eq!(result["made"], result["planned"], "{done}");
-        let made = json!({
-            "accepted": 7, "refused": refused,
-            "paid": {"ECOPAY": "2550", "POINT": "50"},
-            // 1 % of 1000, 250, 100, 200 and of the captured 300, each rounded down; cards earn none.
-            "points": "18", "fee": result["made"]["fee"], "tax": result["made"]["tax"],
-        });
-        assert_eq!(result["made"], made, "{done}");
-        let _ = world.check_books().await;
-    }
+    let stage = stage("previews-same", &RULES).await;
+    let world = &stage.world;
+    trade(&stage).await;
+    let done = preview(world, &json!({})).await;
+    assert_eq!(done["status"], "done", "{done}");
+    assert_eq!(done["payments"], 11, "{done}");
+    let result = &done["result"];
+    assert_eq!(result["differing"], 0, "{done}");
+    assert_eq!(result["differences"], json!([]));
+    assert_eq!(result["made"], result["planned"], "{done}");
+    let made = json!({
+        "accepted": 7, "refused": {"limit_exceeded": 3, "insufficient_balance": 1},
+        "paid": {"ECOPAY": "2550", "POINT": "50"},
+        // 1 % of 1000, 250, 100, 200 and of the captured 300, each rounded down; cards earn none.
+        "points": "18", "fee": result["made"]["fee"], "tax": result["made"]["tax"],
+    });
+    assert_eq!(result["made"], made, "{done}");
+    let _ = world.check_books().await;
 }
 
 #[tokio::test]
 async fn preview_of_changed_terms_has_points_fees_and_refusals_of_both() {
-    let stage = stage("previews-changed", RecordVersion::V7, &RULES).await;
+    let stage = stage("previews-changed", &RULES).await;
     let world = &stage.world;
     trade(&stage).await;
     // Twice the points, and a fee.
@@ -145,7 +136,7 @@ async fn preview_of_changed_terms_has_points_fees_and_refusals_of_both() {
 
 #[tokio::test]
 async fn preview_follows_the_own_limits_of_accounts() {
-    let stage = stage("previews-own", RecordVersion::V7, &[("customer", "pay_day=1000")]).await;
+    let stage = stage("previews-own", &[("customer", "pay_day=1000")]).await;
     let (world, merchant) = (&stage.world, &stage.merchant);
     let (free, bound) = (world.customer_with("5000").await, world.customer_with("5000").await);
     let own = |customer: &str, to: &str| {
@@ -182,7 +173,7 @@ async fn refused_request_of_a_preview_names_the_field_and_stores_nothing() {
 
 #[tokio::test]
 async fn preview_is_run_once_by_workers_in_parallel_and_again_after_one_that_stopped() {
-    let world = World::of_records("previews-parallel", RecordVersion::V7).await;
+    let world = World::new("previews-parallel").await;
     let call = request(&world, &json!({"points_rate": "0.02"}), 31);
     let requested = world.api.settle(&call).await.good();
     assert!(world.api.settle(&call).await.replayed());

@@ -75,8 +75,8 @@ async fn rebind(world: &World, customer: &str, to: &str, key: &str, memo: &str) 
     let request = CanonicalRequest { method: "POST", path: "/v1/me/transfers".to_owned(), fields };
     let tenant = Tenant::parse(&world.tenant).expect("a slug");
     let principal = Principal::Customer(CustomerId::parse(customer).expect("an id"));
-    let keys = gate::as_test(world.app.lookup_keys(&tenant)).await.expect("keys").expect("keys");
-    let fingerprint = request.keyed_fingerprint(&tenant, principal, &keys, keys.current()).expect("a current key");
+    let keys = gate::as_test(world.app.ledger().marker_keys()).await.expect("keys");
+    let fingerprint = request.fingerprint(&tenant, principal, &keys, keys.current()).expect("a current key");
     let rows = world.books().await.rows;
     let marker = rows.into_iter().find(|((_, sk), _)| sk.starts_with("card_op_idem#") && sk.ends_with(key));
     let (_, mut row) = marker.expect("a marker");

@@ -3,14 +3,13 @@
 
 use futures::future::{join, join_all};
 use ledger_core::dynamo;
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, World, host, staff};
+use ledger_tests::http::{Call, Customer, World, staff};
 use serde_json::{Value, json};
 
 async fn world(name: &str) -> World {
-    World::with_terms(host::shared(), name, |terms| terms.records = RecordVersion::V7).await
+    World::new(name).await
 }
 
 /// Runs the worker until no job is running; returns the job.
@@ -180,10 +179,7 @@ async fn stopped_wind_down_closes_nothing_more() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wind_down_is_started_by_an_owner_and_approved_by_another_person() {
-    let world = World::with_terms(host::shared(), "wind-down-approval", |terms| {
-        terms.records = RecordVersion::V7;
-    })
-    .await;
+    let world = World::new("wind-down-approval").await;
     let customer = world.customer().await;
     let (_, operator) = staff::member(&world, "operator").await;
     let body = json!({"reason": "a mistake"});
@@ -221,8 +217,5 @@ async fn wind_down_refuses_bad_requests_and_names_what_is_wrong() {
     assert_eq!(stop.status, 404, "{stop:?}");
     let silent = Call::post("/v1/admin/wind-downs", &world.operator.who, &json!({})).key(new_key());
     assert_eq!(world.api.settle(&silent).await.code().unwrap_or_default(), "invalid_request");
-    let older = World::with_terms(host::shared(), "wind-down-older", |terms| terms.records = RecordVersion::V6).await;
-    let refused = older.api.settle(&older.winds_down()).await;
-    assert_eq!(refused.code().unwrap_or_default(), "wrong_state", "{refused:?}");
     assert_eq!(world.wind_down(&job).await["status"], "running");
 }

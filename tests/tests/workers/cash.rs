@@ -2,14 +2,14 @@
 
 use crate::reconciliation::planted::{found, roots, with};
 use futures::future::join_all;
-use ledger_core::terms::{CashBonusTerms, RecordVersion};
+use ledger_core::terms::CashBonusTerms;
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{Books, n, number, s, text};
 use ledger_tests::http::endpoints::Stage;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::http::world::new_key;
-use ledger_tests::http::{Answer, Call, Terminal, World, host};
+use ledger_tests::http::{Answer, Call, Terminal, World};
 use ledger_tests::share;
 use rust_decimal::Decimal;
 use serde_json::{Value, json};
@@ -254,7 +254,7 @@ async fn topup_is_reversed_at_the_till_for_ten_minutes() {
 
 #[tokio::test]
 async fn charge_is_reversed_at_the_till_for_ten_minutes_and_refunded_later() {
-    let world = World::with_terms(host::shared(), "charge-late", |terms| terms.records = RecordVersion::V7).await;
+    let world = World::new("charge-late").await;
     let stage = Stage::new(world).await;
     let (world, till) = (&stage.world, &stage.terminal);
     let (customer, charge, payment) = stage.charged("300").await;

@@ -3,7 +3,6 @@
 use super::figures::{Town, today};
 use futures::future::join;
 use ledger_core::dynamo::Value as Stored;
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::settling::{Settling, payable};
 use ledger_tests::http::world::new_key;
 use ledger_tests::http::{Call, World, host, staff};
@@ -78,7 +77,7 @@ async fn data_of_a_customer_has_profile_balances_cards_and_transactions() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payouts_and_months_of_all_merchants_are_files() {
-    let shop = Settling::under("files-payouts", RecordVersion::V7).await;
+    let shop = Settling::new("files-payouts").await;
     let world = &shop.world;
     let _ = shop.take("4000").await;
     shop.credit().await;
@@ -167,7 +166,7 @@ async fn file_is_made_once_and_its_link_ends() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_is_refused_without_the_permission_to_read_it_and_of_malformed_content() {
-    let world = World::with_terms(host::shared(), "files-refused", |terms| terms.records = RecordVersion::V7).await;
+    let world = World::new("files-refused").await;
     let customer = world.customer().await.id;
     let (_, support) = staff::member(&world, "support").await;
     let asks = |content: Value| world.asks_for(&content);

@@ -1,10 +1,9 @@
 //! Changed addresses are announced, and the previous ones can be read for a time.
 
 use futures::future::join_all;
-use ledger_core::terms::{RecordVersion, TenantTerms};
 use ledger_tests::http::event_tap::{EventTap, Mishap};
 use ledger_tests::http::world::{new_id, new_key};
-use ledger_tests::http::{Call, Customer, Host, World, settling, sign_ins, staff};
+use ledger_tests::http::{Call, Customer, World, settling, sign_ins, staff};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -142,8 +141,7 @@ async fn changed_destination_is_announced_with_the_time_from_which_it_is_paid() 
 
 #[tokio::test]
 async fn move_to_another_sign_in_is_announced_with_the_customers_addresses() {
-    let change = |terms: &mut TenantTerms| terms.records = RecordVersion::V7;
-    let world = World::with_terms(Host::fresh(), "notices-sign-in", change).await;
+    let world = World::alone("notices-sign-in").await;
     let (tap, customer) = (EventTap::default(), world.customer().await);
     let unreachable = world.customer().await;
     patch_me(&world, &customer, &json!({"email": "first@example.jp"})).await;

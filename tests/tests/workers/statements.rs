@@ -1,6 +1,5 @@
 //! A merchant's month: it adds up, equals the books, and its fees are invoices.
 
-use ledger_core::terms::RecordVersion;
 use ledger_core::time::BusinessMonth;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::{Call, Who};
@@ -18,7 +17,7 @@ async fn seen(shop: &Settling, path: &str, who: &Who) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statement_adds_up_and_its_invoices_are_the_fees_of_settlements() {
-    let shop = Settling::registered("statement", RecordVersion::V7, "T1234567890123").await;
+    let shop = Settling::registered("statement", "T1234567890123").await;
     let world = &shop.world;
     let first = shop.take("4030").await;
     let _ = shop.take("970").await;
@@ -101,7 +100,7 @@ async fn payout_that_is_returned_months_later_is_in_the_statement_of_that_month(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn statement_is_refused_of_another_month_and_of_an_unknown_merchant() {
-    let shop = Settling::under("statement-refused", RecordVersion::V7).await;
+    let shop = Settling::new("statement-refused").await;
     let (world, own) = (&shop.world, &shop.merchant.who);
     let next = world.app.now().business_date().last_of_month().next().month();
     for query in ["", "?month=2026", "?month=2026-13", "?month=2026-11&format=pdf", &format!("?month={next}")] {

@@ -1,6 +1,5 @@
 //! Winding a tenant down while workers fail.
 
-use ledger_core::terms::RecordVersion;
 use ledger_tests::http::settling::Settling;
 use ledger_tests::http::tap::Fault;
 use ledger_tests::share;
@@ -8,7 +7,7 @@ use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_account_is_closed_once_with_a_fault_at_every_write() {
-    let shop = Settling::under("wind-down-faults", RecordVersion::V7).await;
+    let shop = Settling::new("wind-down-faults").await;
     let world = &shop.world;
     let mut unclaimed = 0;
     for fault in [Fault::Refused, Fault::AnswerCut] {

@@ -117,14 +117,6 @@ impl Family {
             Self::Customers | Self::History | Self::Payments | Self::Merchants | Self::Found => STEP,
         }
     }
-
-    /// The keys of what customers are found by.
-    fn lookups(self) -> Result<Option<MarkerKeys>, String> {
-        if self != Self::Found {
-            return Ok(None);
-        }
-        MarkerKeys::parse(marker_keys::in_memory().expose()).map(Some).map_err(|error| error.to_string())
-    }
 }
 
 /// The time between two of `size` payments that are made within `time`.
@@ -144,7 +136,8 @@ pub fn fill(file: &Path, family: Family, size: u64) -> Result<Facts, String> {
     let end = if family == Family::Burst { Duration::ZERO } else { PAUSE };
     let first = if family == Family::Found { FIRST_FOUND } else { 0 };
     let begin = Clock::system().now().minus(STEP * (first + FIRST_PAYMENTS) + PAUSE + grown + end);
-    let mut ledger = Ledger::opened(begin, merchants.max(2), family.lookups()?);
+    let keys = MarkerKeys::parse(marker_keys::in_memory().expose()).map_err(|error| error.to_string())?;
+    let mut ledger = Ledger::opened(begin, merchants.max(2), keys);
     let customer = if first > 0 { ledger.open_as(&contact(OBSERVED)) } else { ledger.open() };
     for number in 1..=u64::from(first) {
         ledger.wait(STEP);

@@ -5,8 +5,7 @@ use crate::inside::{Answered, Canned, Inside, MARKER, Payment};
 use ledger_core::dynamo::Item;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{
-    Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, MarkerForm,
-    NewAnswer, Window,
+    Admission, Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, KeyVerdict, Marker, MarkerError, Window,
 };
 use ledger_core::ids::{Actor, CustomerId, MerchantId, Principal, Tenant};
 use ledger_core::money::{Asset, RequestedAmount};
@@ -17,7 +16,6 @@ use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Planned, Transaction};
 use ledger_runtime::execute::PlanError;
 use std::fmt::Debug;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The times of one payment.
@@ -92,15 +90,12 @@ impl<'a> Layer<'a> {
     pub(super) async fn times(&self, inside: &Inside, stored: &Item) -> Result<LayerTimes, String> {
         let (claimed, claim) = timed(|| self.claim());
         let claimed = claimed?;
-        let keys = inside.app.ledger().lookup_keys().await.map_err(failed)?;
-        let keys = keys.ok_or_else(|| failed("no keys"))?;
-        let form = MarkerForm::Keyed(Arc::clone(&keys));
+        let keys = inside.app.ledger().marker_keys().await.map_err(failed)?;
         let (digest, fingerprint) =
-            timed(|| claimed.request.keyed_fingerprint(&claimed.tenant, claimed.principal, &keys, keys.current()));
+            timed(|| claimed.request.fingerprint(&claimed.tenant, claimed.principal, &keys, keys.current()));
         digest.ok_or_else(|| failed("no fingerprint"))?;
         // A refusal's transaction is the marker alone, with this answer.
-        let (transaction, marker) =
-            timed(|| Transaction::refusal(&claimed, NewAnswer::plain(&self.answer, &form), None));
+        let (transaction, marker) = timed(|| Transaction::refusal(&claimed, &self.answer, &keys, None));
         let transaction = transaction.map_err(failed)?;
         let (rendered, render) = timed(|| transaction.items().iter().all(|item| item.render().is_some()));
         let (verdict_of_it, verdict) = timed(|| {

@@ -87,7 +87,7 @@ pub fn plan(
             forms::debit(tenant, Role::Payer, account, &size, cx.now)
         } else {
             forms::credit(tenant, Role::Payee, account, &size, cx.now)
-                .map(|item| item.guarded_also(Vec::from_iter(in_use(account, terms))))
+                .map(|item| item.guarded_also(Vec::from_iter(in_use(account))))
         };
         items.extend(posted.map(|item| match &adjustment.finding {
             Some(answered) => forms::correction(item, answered.seen, answered.compared_at, cx.now),
@@ -131,10 +131,10 @@ pub fn plan(
 }
 
 /// Requires of a card that no other has its place: what is credited to it would stay there.
-fn in_use(account: Account, terms: &TenantTerms) -> Option<Clause> {
+fn in_use(account: Account) -> Option<Clause> {
     match account {
-        Account::Card(_) if terms.records.has_listings() => Some(forms::card_not_replaced(Failure::WrongState)),
-        Account::Card(_) | Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+        Account::Card(_) => Some(forms::card_not_replaced(Failure::WrongState)),
+        Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
     }
 }
 

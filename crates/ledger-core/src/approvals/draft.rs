@@ -29,7 +29,7 @@ use crate::settlements::{self, Open, Settling};
 use crate::staff::{self, FirstOwner, Invitation, StaffChange, StaffMember};
 use crate::tenants::{self, AccountLimitsChange, TermsBy, TermsChange};
 use crate::terminals;
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms, TermsSchedule, is_ahead};
+use crate::terms::{MerchantTerms, TenantTerms, TermsSchedule, is_ahead};
 use crate::time::BusinessDate;
 use crate::transaction::{Draft, Role, TransactItem};
 use crate::unclaimed::{self, UnclaimedClaim, UnclaimedPayout};
@@ -67,9 +67,9 @@ impl Seen<'_> {
 }
 
 impl Command {
-    /// The items that it is planned from, in a tenant of this version of the records.
+    /// The items that it is planned from.
     #[must_use]
-    pub fn keys(&self, tenant: &Tenant, records: RecordVersion) -> Vec<Key> {
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         match self {
             Self::CashCeiling { owner, .. } => vec![cash_rooms::rooms_of(tenant, *owner).cash_rooms()],
             Self::RefundCeiling { merchant, .. } => vec![Partition::merchant(tenant, *merchant).refund_room()],
@@ -77,7 +77,7 @@ impl Command {
             Self::CashDepositReversal { merchant, deposit, .. } => {
                 vec![Partition::merchant(tenant, *merchant).entry(*deposit)]
             }
-            Self::Refund(order) => order.keys(tenant, records),
+            Self::Refund(order) => order.keys(tenant),
             Self::CashReversal(topup) => topup.keys(tenant),
             Self::CardReplace(of) => of.keys(tenant),
             Self::SignInMove(of) => of.keys(tenant),
@@ -180,9 +180,7 @@ impl Command {
                 let reversal = CashReversal { tenant, actor, topup, reason: &reason };
                 ready(reverse_cash::plan(&reversal, seen.items, seen.terms, cx)?)
             }
-            Self::CounterOpen { terminal } => {
-                ready(terminals::plan_counter(tenant, *terminal, seen.terms.records, actor, cx).draft)
-            }
+            Self::CounterOpen { terminal } => ready(terminals::plan_counter(tenant, *terminal, actor, cx).draft),
             Self::CashCollection { terminal, amount } => {
                 let reason = stated(reason)?;
                 let collection = CashCollection { tenant, actor, terminal: *terminal, amount, reason: &reason };
@@ -190,16 +188,7 @@ impl Command {
             }
             Self::CashRoom { terminal, owner, room } => {
                 let change = RoomChange::Allot(room.clone());
-                ready(
-                    cash_rooms::plan_room(
-                        tenant,
-                        (*terminal, *owner),
-                        (&change, seen.terms.records),
-                        (actor, reason),
-                        cx,
-                    )?
-                    .draft,
-                )
+                ready(cash_rooms::plan_room(tenant, (*terminal, *owner), &change, (actor, reason), cx)?.draft)
             }
             Self::Destination { merchant, destination, seen: before } => {
                 let profile = seen.must(0)?;
@@ -207,8 +196,7 @@ impl Command {
                     return Ok(Drafted::Stale);
                 }
                 let change = MerchantChange { destination: Some(destination), ..MerchantChange::default() };
-                let draft =
-                    merchants::plan_patch(tenant, *merchant, change, seen.terms.records, (actor, reason), cx)?.draft;
+                let draft = merchants::plan_patch(tenant, *merchant, change, (actor, reason), cx)?.draft;
                 let as_read = || vec![merchants::destination_as_read(profile)];
                 let items = draft.items.into_iter().map(|item| {
                     let is_merchant = item.role() == Role::Profile;
@@ -237,13 +225,9 @@ impl Command {
                 let change = MerchantSchedule { tenant, merchant, to, actor, reason };
                 ready(settlement_runs::plan_schedule(&change, profile, cx)?)
             }
-            Self::EnrolmentCode { terminal, owner } => ready(terminals::permit_code(
-                tenant,
-                (*terminal, *owner),
-                (by.id, actor),
-                (seen.terms.records, reason),
-                cx,
-            )),
+            Self::EnrolmentCode { terminal, owner } => {
+                ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
+            }
             Self::StaffInvite { id, email, roles, beneficiary_of } => {
                 let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of, shop: None };
                 ready(staff::plan_invite(invitation, cx)?.draft)
@@ -331,7 +315,7 @@ impl Command {
             Self::WindDown => {
                 let reason = stated(reason)?;
                 let start = WindDownStart { tenant, staff: by.id, reason: &reason };
-                ready(wind_downs::plan(&start, seen.terms, cx)?.draft)
+                ready(wind_downs::plan(&start, cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
                 let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };

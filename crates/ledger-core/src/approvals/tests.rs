@@ -25,8 +25,8 @@ use crate::psp::PspId;
 use crate::settlements::Destination;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, TenantTerms, TermsChanges, TermsVersion,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
+    TenantTerms, TermsChanges, TermsVersion,
 };
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Role, TransactItem, Transaction};
@@ -45,7 +45,6 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(12),
         audit_id: AuditId::new(Uuid::from_u128(13)),
         secret: [0; 16],
-        lists_acts: false,
     }
 }
 
@@ -72,7 +71,6 @@ fn terms() -> TenantTerms {
         settlement: None,
         settlement_schedule: None,
         limits: None,
-        records: RecordVersion::V4,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
         grant_limits: GrantLimits::default(),

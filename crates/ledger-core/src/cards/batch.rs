@@ -1,7 +1,6 @@
 //! The issue of many cards without owners: a stored job that a worker continues in slices. The cards' ids follow from the job,
 //! so a slice that runs twice issues once.
 
-use super::life::must_have_listings;
 use super::record;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -11,7 +10,6 @@ use crate::keys::{self, Work, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{RecordVersion, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction};
 use sha2::{Digest, Sha256};
@@ -66,14 +64,9 @@ pub struct CardBatchReceipt {
 /// Stores the batch, due at once.
 ///
 /// # Errors
-/// [`PlanRefusal`] for no or too many cards, cards that would be expired already, or records without lists of cards.
-pub fn plan(
-    command: &CardBatchIssue<'_>,
-    terms: &TenantTerms,
-    cx: &Context,
-) -> Result<Planned<CardBatchReceipt>, PlanRefusal> {
+/// [`PlanRefusal`] for no or too many cards, or cards that would be expired already.
+pub fn plan(command: &CardBatchIssue<'_>, cx: &Context) -> Result<Planned<CardBatchReceipt>, PlanRefusal> {
     let CardBatchIssue { tenant, staff, count, expires_at, reason } = command;
-    must_have_listings(terms)?;
     if !(1..=BATCH_CARDS_MAX).contains(count) {
         return Err(PlanRefusal::Invalid { field: "count", why: "must be from 1 to 10000" });
     }
@@ -150,13 +143,8 @@ impl CardBatch {
     /// `None` if every card is issued.
     ///
     /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes; [`PlanRefusal`] if the records have no lists of cards.
-    pub fn advance(
-        &self,
-        tenant: &Tenant,
-        records: RecordVersion,
-        now: Timestamp,
-    ) -> Result<Option<Result<Transaction, BuildError>>, PlanRefusal> {
+    /// [`BuildError`], which a transaction of this form never causes.
+    pub fn advance(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<Transaction>, BuildError> {
         if self.is_finished() {
             return Ok(None);
         }
@@ -173,9 +161,9 @@ impl CardBatch {
         let mut items = vec![TransactItem::update(Role::Job, keys::card_batch(tenant, self.id), update, vec![as_read])];
         for place in self.done..to {
             let card = self.card(place);
-            let item = record::issued(tenant, (card, None, self.expires_at), records, now)?;
+            let item = record::issued(tenant, (card, None, self.expires_at), now);
             items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
         }
-        Ok(Some(Transaction::unkeyed(items)))
+        Transaction::unkeyed(items).map(Some)
     }
 }

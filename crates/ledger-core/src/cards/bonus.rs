@@ -229,7 +229,7 @@ pub fn plan(
         BonusState::Due => {}
         BonusState::Granted | BonusState::Reversed => return Err(PlanRefusal::Refused(Failure::WrongState)),
     }
-    let to = ReturnAccount::of(Account::Card(bonus.card), card, terms.records)?;
+    let to = ReturnAccount::of(Account::Card(bonus.card), card)?;
     let home = to.account();
     let items = Vec::from_iter(forms::credit(tenant, Role::Card, home, &bonus.amount, cx.now));
     let items = items.into_iter().map(|item| item.guarded_also(Vec::from_iter(to.guard())));

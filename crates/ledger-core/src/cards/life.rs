@@ -12,25 +12,22 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::CardState;
-use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
 
 /// Assigns a card without an owner to a customer, with the balance that it has. Fails with `WrongState` if it has an owner or
 /// cannot be used, and with `LimitExceeded` if the customer has too many cards.
 ///
 /// # Errors
-/// `WrongState` if the tenant's records have no lists of cards.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_assign(
     tenant: &Tenant,
     (card, owner): (CardId, CustomerId),
     (actor, reason): (Actor, Option<&FreeText>),
-    terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<CardReceipt>, PlanRefusal> {
-    must_have_listings(terms)?;
     let ownerless = Clause { condition: Condition::absent("owner"), failure: Failure::WrongState };
     let mut guards = vec![exists(), forms::not_frozen(), forms::card_active(), ownerless];
-    guards.extend(forms::card_in_date(terms.records, cx.now));
+    guards.extend([forms::card_in_date(cx.now)]);
     let update = Update::new().set("owner", "owner", Value::s(owner)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let act = Act::new(actor, Operation::CardAssign, format!("card:{card}")).because(reason);
     let items = vec![
@@ -44,15 +41,13 @@ pub fn plan_assign(
 /// Blocks a card that is lost: no terminal debits or loads it. Fails with `WrongState` if it is blocked or replaced.
 ///
 /// # Errors
-/// `WrongState` if the tenant's records have no lists of cards: an earlier release does not know the state.
+/// Never, at present; the signature is that of every builder.
 pub fn plan_block(
     tenant: &Tenant,
     card: CardId,
     (actor, reason): (Actor, Option<&FreeText>),
-    terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<CardReceipt>, PlanRefusal> {
-    must_have_listings(terms)?;
     let update = Update::new()
         .set("state", "blocked", Value::s(CardState::Blocked.name()))
         .set("blocked_at", "ua", Value::s(cx.now))
@@ -63,9 +58,4 @@ pub fn plan_block(
         act.record(tenant, cx),
     ];
     Ok(planned(card, None, items, cx))
-}
-
-/// Refuses what leads to a state, or needs a list, that the tenant's records do not have.
-pub(crate) fn must_have_listings(terms: &TenantTerms) -> Result<(), PlanRefusal> {
-    if terms.records.has_listings() { Ok(()) } else { Err(PlanRefusal::Refused(Failure::WrongState)) }
 }

@@ -14,7 +14,6 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::{CardState, REPLACED_BY};
-use crate::terms::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use crate::unclaimed::CLOSED_AT;
@@ -157,25 +156,16 @@ impl CardRecord {
 /// Issues a card, with or without an owner. An owner's wallet must exist, and have fewer than [`listing::CARDS_MAX`] cards.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the card shall expire and the tenant's records have no expiry, or it would be expired already.
-pub fn plan_issue(
-    command: &CardIssue<'_>,
-    records: RecordVersion,
-    cx: &Context,
-) -> Result<Planned<CardReceipt>, PlanRefusal> {
+/// [`PlanRefusal`] if the card would be expired already.
+pub fn plan_issue(command: &CardIssue<'_>, cx: &Context) -> Result<Planned<CardReceipt>, PlanRefusal> {
     let CardIssue { tenant, card, owner, expires_at, actor } = command;
     check_expiry(*expires_at, cx.now)?;
     let card = card.unwrap_or(CardId::new(cx.resource_id));
     let mut items = Vec::new();
     if let Some(owner) = owner {
-        let profile = keys::Partition::customer(tenant, *owner).profile();
-        items.push(if records.has_listings() {
-            listing::link(tenant, *owner, card, cx.now)
-        } else {
-            TransactItem::check(Role::Profile, profile, vec![exists()])
-        });
+        items.push(listing::link(tenant, *owner, card, cx.now));
     }
-    let item = issued(tenant, (card, *owner, *expires_at), records, cx.now)?;
+    let item = issued(tenant, (card, *owner, *expires_at), cx.now);
     items.push(TransactItem::put_new(Role::Card, keys::card(tenant, card), item, Failure::AlreadyExists));
     items.push(Act::new(*actor, Operation::CardIssue, format!("card:{card}")).record(tenant, cx));
     Ok(planned(card, None, items, cx))
@@ -185,9 +175,8 @@ pub fn plan_issue(
 pub(super) fn issued(
     tenant: &Tenant,
     (card, owner, expires_at): (CardId, Option<CustomerId>, Option<Timestamp>),
-    records: RecordVersion,
     now: Timestamp,
-) -> Result<Item, PlanRefusal> {
+) -> Item {
     let mut item = Item::from([
         ("card_id".to_owned(), Value::s(card)),
         (attr::BALANCE.to_owned(), Value::int(0)),
@@ -196,13 +185,9 @@ pub(super) fn issued(
         (attr::UPDATED_AT.to_owned(), Value::s(now)),
     ]);
     item.extend(owner.map(|owner| ("owner".to_owned(), Value::s(owner))));
-    if records.has_listings() {
-        item.extend(finding::card(tenant, card));
-    } else if expires_at.is_some() {
-        return Err(PlanRefusal::Refused(Failure::WrongState));
-    }
+    item.extend(finding::card(tenant, card));
     item.extend(expires_at.map(|at| (forms::EXPIRES_AT.to_owned(), Value::s(at))));
-    Ok(item)
+    item
 }
 
 /// Refuses a time that is past.

@@ -1,6 +1,5 @@
 //! The operator replaces a card: another one gets its owner, its balance and what it has used of its limits.
 
-use super::life::must_have_listings;
 use super::listing;
 use super::record::{CardRecord, REPLACEMENTS};
 use crate::account::{Account, Posting};
@@ -86,7 +85,6 @@ pub fn plan(
     cx: &Context,
 ) -> Result<Draft, PlanRefusal> {
     let CardReplacement { tenant, actor, of, reason } = command;
-    must_have_listings(terms)?;
     let (missing, wrong) = (PlanRefusal::Refused(Failure::AccountMissing), PlanRefusal::Refused(Failure::WrongState));
     let [Some(old_item), Some(new_item), profile @ ..] = items else { return Err(missing) };
     if of.card == of.by {

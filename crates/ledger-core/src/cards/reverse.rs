@@ -39,8 +39,7 @@ pub struct CardReverse<'a> {
     pub original: &'a Claim,
     /// What was read under the original's key.
     pub seen: Seen<'a>,
-    /// The item of the original's card, or of the card that replaced it last; `None` only if the original counted toward no
-    /// limits and the tenant's records have no lists of cards.
+    /// The item of the original's card, or of the card that replaced it last; `None` only if no card was read.
     pub card: Option<&'a Item>,
     /// The bonus as it was read, if one was due for the original.
     pub bonus: Option<&'a CashBonus>,
@@ -135,7 +134,7 @@ fn undo(
 ) -> Result<Draft, PlanRefusal> {
     let named = original.postings.iter().map(|posting| posting.account).find(Account::has_balance_item);
     let named = named.ok_or(PlanRefusal::Refused(Failure::WrongState))?;
-    let card = ReturnAccount::of(named, command.card, terms.records)?;
+    let card = ReturnAccount::of(named, command.card)?;
     let mut postings = Vec::new();
     let mut items = Vec::new();
     for posting in &original.postings {

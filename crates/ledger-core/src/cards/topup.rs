@@ -82,7 +82,7 @@ pub fn plan(command: &CardTopup, terms: &TenantTerms, cx: &Context) -> Result<Pl
     let partition = Partition::terminal(tenant, *terminal);
     let item = forms::top_up(tenant, Role::Card, account, charge, bonus.as_ref(), &terms.card_cap, cx.now)
         .ok_or(PlanRefusal::Refused(Failure::CapExceeded))?
-        .guarded_also(Vec::from_iter(forms::card_in_date(terms.records, cx.now)));
+        .guarded_also(vec![forms::card_in_date(cx.now)]);
     let mut uses =
         UseCounter::new(terms.limits.as_ref(), account, LimitKind::CashTopup, cx.now).at(Place::Terminal(at.owner()));
     let item = uses.count(item, charge)?;

@@ -3,7 +3,6 @@
 use super::customer::{self, ClosingReceipt};
 use crate::account::Account;
 use crate::audit::Act;
-use crate::cards::life::must_have_listings;
 use crate::cards::listing;
 use crate::cards::record::CardRecord;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
@@ -78,8 +77,7 @@ impl CardClosing {
 /// has changed since, the plan is stale.
 ///
 /// # Errors
-/// `WrongState` if it is closed or replaced, or the tenant's records have no lists of cards; [`PlanRefusal::StillOpen`] if its
-/// balance is not zero.
+/// `WrongState` if it is closed or replaced; [`PlanRefusal::StillOpen`] if its balance is not zero.
 pub fn plan(
     command: &CardClose<'_>,
     items: &[Option<Item>],
@@ -87,7 +85,6 @@ pub fn plan(
     cx: &Context,
 ) -> Result<Planned<ClosingReceipt>, PlanRefusal> {
     let CardClose { tenant, actor, of, clears, reason } = command;
-    must_have_listings(terms)?;
     let missing = PlanRefusal::Refused(Failure::AccountMissing);
     let [Some(item), profile @ ..] = items else { return Err(missing) };
     let card = CardRecord::read(item)?;

@@ -105,7 +105,7 @@ impl CustomerClosing {
 /// read, in their order. If one of them has changed since, the plan is stale.
 ///
 /// # Errors
-/// `WrongState` if it is closed, or the tenant's records have no lists; [`PlanRefusal::StillOpen`] with what is not zero.
+/// `WrongState` if it is closed; [`PlanRefusal::StillOpen`] with what is not zero.
 pub fn plan(
     command: &CustomerClose<'_>,
     items: &[Option<Item>],
@@ -114,7 +114,7 @@ pub fn plan(
 ) -> Result<Planned<ClosingReceipt>, PlanRefusal> {
     let CustomerClose { tenant, actor, of, clears, reason } = command;
     let [Some(profile), balances @ ..] = items else { return Err(PlanRefusal::Refused(Failure::AccountMissing)) };
-    if is_closed_wallet(profile) || !terms.records.has_listings() {
+    if is_closed_wallet(profile) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let balances: Vec<&Item> = balances.iter().flatten().collect();

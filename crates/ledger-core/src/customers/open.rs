@@ -44,15 +44,14 @@ pub struct CustomerReceipt {
     pub created_at: Timestamp,
 }
 
-/// Builds the opening's transaction. `lookups` are the keys of what customers are looked up by, if the tenant's records have
-/// that.
+/// Builds the opening's transaction. `keys` are those of what customers are looked up by.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the customer has kana and the tenant's records have none.
+/// Never, at present; the signature is that of every builder.
 pub fn plan(
     command: &CustomerOpen,
     terms: &TenantTerms,
-    lookups: Option<&MarkerKeys>,
+    keys: &MarkerKeys,
     cx: &Context,
 ) -> Result<Planned<CustomerReceipt>, PlanRefusal> {
     let customer = command.customer.unwrap_or(CustomerId::new(cx.resource_id));
@@ -78,16 +77,13 @@ pub fn plan(
             profile.insert(attribute.name().to_owned(), Value::s(text.expose()));
         }
     }
-    finding::check_kana(command.kana.is_some(), lookups)?;
-    let mut found_by = Vec::new();
-    if let Some(keys) = lookups {
-        profile.extend(finding::customer(&command.tenant, customer, cx.now));
-        let values = texts.into_iter().chain([(Lookup::Name, Some(&command.name))]);
-        let given = values.filter_map(|(lookup, text)| Some((lookup, text?)));
-        found_by.extend(given.map(|(lookup, text)| {
-            finding::write_customer(&command.tenant, customer, (lookup, Some(text.expose())), keys)
-        }));
-    }
+    profile.extend(finding::customer(&command.tenant, customer, cx.now));
+    let values = texts.into_iter().chain([(Lookup::Name, Some(&command.name))]);
+    let given = values.filter_map(|(lookup, text)| Some((lookup, text?)));
+    let write = |(lookup, text): (Lookup, &FreeText)| {
+        finding::write_customer(&command.tenant, customer, (lookup, Some(text.expose())), keys)
+    };
+    let found_by: Vec<_> = given.map(write).collect();
     let mut items = vec![TransactItem::put_new(Role::Profile, partition.profile(), profile, Failure::AlreadyExists)];
     for asset in assets() {
         let balance = Item::from([

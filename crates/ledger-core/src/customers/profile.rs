@@ -37,8 +37,8 @@ pub struct ProfileChange<'a> {
     /// The contact as it was read: if the change touches it, it is on the audit trail, and a notice keeps the previous
     /// addresses.
     pub previous: Option<&'a Contact>,
-    /// The keys of what customers are looked up by, if the tenant's records have that.
-    pub lookups: Option<&'a MarkerKeys>,
+    /// The keys of what customers are looked up by.
+    pub keys: &'a MarkerKeys,
 }
 
 /// Whether an account may be debited.
@@ -129,13 +129,11 @@ impl ProfilePatch {
 
 impl ProfileChange<'_> {
     /// Writes the lookup items of the fields that it changes.
-    fn lookups(&self, tenant: &Tenant, customer: CustomerId) -> Result<Vec<TransactItem>, PlanRefusal> {
-        finding::check_kana(!self.patch.kana.is_keep(), self.lookups)?;
-        let Some(keys) = self.lookups else { return Ok(Vec::new()) };
+    fn lookups(&self, tenant: &Tenant, customer: CustomerId) -> Vec<TransactItem> {
         let mut written = Vec::new();
         let mut write = |lookup: Lookup, text: Option<&FreeText>| {
             let value = (lookup, text.map(FreeText::expose));
-            written.push(finding::write_customer(tenant, customer, value, keys));
+            written.push(finding::write_customer(tenant, customer, value, self.keys));
         };
         if let Some(name) = &self.patch.name {
             write(Lookup::Name, Some(name));
@@ -149,7 +147,7 @@ impl ProfileChange<'_> {
                 Patch::Clear => write(lookup, None),
             }
         }
-        Ok(written)
+        written
     }
 }
 
@@ -183,7 +181,7 @@ pub fn plan_own(
     let change = ContactChange::of(patch, previous);
     let guards = change.as_ref().map(ContactChange::guards).unwrap_or_default();
     let mut items = vec![patched(tenant, customer, patch.update(cx.now), guards)];
-    items.extend(fields.lookups(tenant, customer)?);
+    items.extend(fields.lookups(tenant, customer));
     if let Some(change) = &change {
         let act = Act::new(Actor::Customer(customer), Operation::ProfilePatch, format!("customer:{customer}"));
         items.push(change.named(act).record(tenant, cx));
@@ -229,7 +227,7 @@ pub fn plan_by_operator(
         }
     }
     items.insert(0, patched(tenant, customer, update, guards));
-    items.extend(fields.lookups(tenant, customer)?);
+    items.extend(fields.lookups(tenant, customer));
     match &change {
         Some(change) => {
             items.push(change.named(act).record(tenant, cx));

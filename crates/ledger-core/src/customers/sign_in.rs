@@ -109,8 +109,7 @@ pub(crate) fn not_taken(tenant: &Tenant, customer: CustomerId, terms: &TenantTer
 /// `items` are those of [`SignInMove::keys`], as read, in their order.
 ///
 /// # Errors
-/// `AccountMissing` without the customer; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id;
-/// `WrongState` if the tenant's records have no lists: an earlier release would take the subject before for the customer's.
+/// `AccountMissing` without the customer; `AlreadyExists` if the subject is or was a sign-in, or is a customer's id.
 pub fn plan(
     tenant: &Tenant,
     of: &SignInMove,
@@ -120,9 +119,6 @@ pub fn plan(
     cx: &Context,
 ) -> Result<Draft, PlanRefusal> {
     let refused = |failure| Err(PlanRefusal::Refused(failure));
-    if !terms.records.has_listings() {
-        return refused(Failure::WrongState);
-    }
     let [Some(profile), subject, namesake_profile] = items else { return refused(Failure::AccountMissing) };
     if subject.is_some() || namesake_profile.is_some() {
         return refused(Failure::AlreadyExists);

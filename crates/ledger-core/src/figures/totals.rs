@@ -77,7 +77,7 @@ pub struct ClosingFigures {
     pub active_customers: u64,
     /// The number of cards that changed.
     pub active_cards: u64,
-    /// The number of customers that were opened; `None` if the tenant's records have no lists.
+    /// The number of customers that were opened; `None` while a legacy model holds the tenant's customers.
     pub new_customers: Option<u64>,
 }
 

@@ -1,5 +1,4 @@
-//! What lists and searches find customers, merchants and terminals by, and a customer's file the acts about the customer,
-//! under version 7 of the records.
+//! What lists and searches find customers, merchants and terminals by, and a customer's file the acts about the customer.
 //!
 //! A `PROFILE` has index keys that list it by time. A lookup item beside it has index keys for one value: a keyed hash of
 //! an e-mail address or a telephone number, or a name. It is written with the profile, in one transaction, and whole: the
@@ -14,7 +13,6 @@ use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::idempotency::{KeyId, MarkerKeys};
 use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TerminalId};
 use crate::keys::{self, Lookup, Partition, Shards, attr};
-use crate::plan::PlanRefusal;
 use crate::reads::{self, Query};
 use crate::time::Timestamp;
 use crate::transaction::{Role, TransactItem};
@@ -98,17 +96,6 @@ fn form(lookup: Lookup, text: &str) -> Option<String> {
         Lookup::Merchant => text.to_owned(),
     };
     (!form.is_empty()).then_some(form)
-}
-
-/// Refuses the reading of a name for a tenant whose records have none.
-pub(crate) fn check_kana(is_given: bool, lookups: Option<&MarkerKeys>) -> Result<(), PlanRefusal> {
-    if is_given && lookups.is_none() {
-        return Err(PlanRefusal::Invalid {
-            field: "kana",
-            why: "is not kept for this tenant: its records have no lists",
-        });
-    }
-    Ok(())
 }
 
 /// The index keys of a record in a list.

@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Partition, attr};
 use crate::money::{Amount, Asset, Delta};
-use crate::records::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
 
@@ -169,11 +168,11 @@ pub(crate) fn card_active() -> Clause {
 /// The attribute of a card with the time from which it cannot be used.
 pub(crate) const EXPIRES_AT: &str = "expires_at";
 
-/// Requires that a card has not expired; `None` if the records have no expiry.
-pub(crate) fn card_in_date(records: RecordVersion, now: Timestamp) -> Option<Clause> {
+/// Requires that a card has not expired.
+pub(crate) fn card_in_date(now: Timestamp) -> Clause {
     let later = Condition::compare(EXPIRES_AT, Cmp::Gt, "at", Value::s(now));
     let condition = Condition::absent(EXPIRES_AT).or(later);
-    records.has_listings().then_some(Clause { condition, failure: Failure::WrongState })
+    Clause { condition, failure: Failure::WrongState }
 }
 
 /// Requires that a card was not replaced by another.

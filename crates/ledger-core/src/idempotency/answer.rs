@@ -1,6 +1,7 @@
 //! A response to a keyed request: as it is sent, and as its marker stores it.
 
-use super::marker_keys::{MarkerForm, MarkerKeys, SealError};
+use super::fingerprint::ENCODING_VERSION;
+use super::marker_keys::{MarkerKeys, SealError};
 use super::{Fingerprint, MarkerError};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::keys::Key;
@@ -21,7 +22,7 @@ pub struct Answer {
 
 /// A response whose body has a one-time secret. It does not print its body.
 ///
-/// Only [`SecretAnswer::expose`] gives the response, to send it: a marker in the keyed form stores it encrypted.
+/// Only [`SecretAnswer::expose`] gives the response, to send it: its marker stores it encrypted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretAnswer(Answer);
 
@@ -62,12 +63,6 @@ impl AnyAnswer {
             Self::Plain(answer) | Self::Secret(SecretAnswer(answer)) => answer,
         }
     }
-
-    /// The response as a marker of this form stores it.
-    #[must_use]
-    pub fn in_form<'a>(&'a self, form: &'a MarkerForm) -> NewAnswer<'a> {
-        NewAnswer { form, ..NewAnswer::from(self) }
-    }
 }
 
 impl From<Answer> for AnyAnswer {
@@ -82,23 +77,14 @@ impl From<SecretAnswer> for AnyAnswer {
     }
 }
 
-/// A response that a marker is to store, and the form of the marker.
+/// A response that a marker is to store.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAnswer<'a> {
     answer: &'a Answer,
     has_secret: bool,
-    form: &'a MarkerForm,
 }
 
-static PLAIN: MarkerForm = MarkerForm::Plain;
-
 impl<'a> NewAnswer<'a> {
-    /// A response without a one-time secret, in this form.
-    #[must_use]
-    pub fn plain(answer: &'a Answer, form: &'a MarkerForm) -> Self {
-        Self { answer, has_secret: false, form }
-    }
-
     pub(super) fn answer(&self) -> &'a Answer {
         self.answer
     }
@@ -106,21 +92,17 @@ impl<'a> NewAnswer<'a> {
     pub(super) fn has_secret(&self) -> bool {
         self.has_secret
     }
-
-    pub(super) fn form(&self) -> &'a MarkerForm {
-        self.form
-    }
 }
 
 impl<'a> From<&'a Answer> for NewAnswer<'a> {
     fn from(answer: &'a Answer) -> Self {
-        Self::plain(answer, &PLAIN)
+        Self { answer, has_secret: false }
     }
 }
 
 impl<'a> From<&'a SecretAnswer> for NewAnswer<'a> {
     fn from(answer: &'a SecretAnswer) -> Self {
-        Self { answer: &answer.0, has_secret: true, form: &PLAIN }
+        Self { answer: &answer.0, has_secret: true }
     }
 }
 
@@ -162,8 +144,8 @@ impl From<&Answer> for StoredAnswer {
 }
 
 impl StoredAnswer {
-    /// Builds what a marker with this fingerprint stores of a response: the body encrypted if it has a one-time secret
-    /// and the fingerprint is keyed. `keys` may be absent for any other.
+    /// Builds what a marker with this fingerprint stores of a response: the body encrypted if it has a one-time secret.
+    /// `keys` may be absent for any other.
     ///
     /// # Errors
     /// [`MarkerError::KeyAbsent`] without the fingerprint's key.
@@ -173,7 +155,10 @@ impl StoredAnswer {
         fingerprint: &Fingerprint,
         keys: Option<&MarkerKeys>,
     ) -> Result<Self, MarkerError> {
-        let (true, Some(id)) = (answer.has_secret, &fingerprint.key) else { return Ok(answer.answer.into()) };
+        if !answer.has_secret {
+            return Ok(answer.answer.into());
+        }
+        let id = &fingerprint.key;
         let keys = keys.ok_or_else(|| MarkerError::KeyAbsent(id.clone()))?;
         let Answer { status, content_type, location, body } = answer.answer;
         let mut stored = Self {
@@ -195,13 +180,14 @@ impl StoredAnswer {
     pub fn open(
         &self,
         marker: &Key,
-        fingerprint: &Fingerprint,
+        fingerprint: Option<&Fingerprint>,
         keys: Option<&MarkerKeys>,
     ) -> Result<Answer, MarkerError> {
         let body = match &self.body {
             StoredBody::Clear(body) => body.clone(),
             StoredBody::Sealed(sealed) => {
-                let id = fingerprint.key.as_ref().ok_or(SealError)?;
+                let fingerprint = fingerprint.ok_or(SealError)?;
+                let id = &fingerprint.key;
                 let keys = keys.ok_or_else(|| MarkerError::KeyAbsent(id.clone()))?;
                 let opened = keys.open(id, &self.associated_data(marker, fingerprint), sealed)?;
                 String::from_utf8(opened).map_err(|_| SealError)?
@@ -213,14 +199,13 @@ impl StoredAnswer {
 
     /// What a sealed body is bound to: its marker, the request, and the rest of the response.
     fn associated_data(&self, marker: &Key, fingerprint: &Fingerprint) -> Vec<u8> {
-        let Fingerprint { version, digest, .. } = fingerprint;
         let Self { status, content_type, location, .. } = self;
         let bound = serde_json::json!([
             "ecopay-ledger sealed body 1",
             marker.pk(),
             marker.sk(),
-            version,
-            digest,
+            ENCODING_VERSION,
+            fingerprint.digest,
             status,
             content_type,
             location

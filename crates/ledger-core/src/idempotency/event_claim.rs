@@ -1,13 +1,14 @@
 //! The marker of a payment provider's event. It is the first of two layers that let a fact move money once. The
 //! second is the state transition of our own record, in the same transaction.
 
-use crate::dynamo::{Cmp, Condition, Item, Value};
+use super::marker::{free, names_of};
+use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
 use crate::psp::EventId;
 use crate::time::{CLOCK_SKEW, Timestamp};
-use crate::transaction::{Clause, JournalLink, Role, TransactItem};
+use crate::transaction::{JournalLink, Role, TransactItem};
 use std::time::Duration;
 
 /// How long the marker is kept. The provider redelivers for three days and lists events for thirty.
@@ -36,13 +37,8 @@ impl EventClaim {
             ("processed_at".to_owned(), Value::s(self.now)),
             (attr::TTL.to_owned(), Value::int(self.now.plus(EVENT_MARKER_KEPT).plus(CLOCK_SKEW).seconds())),
         ]);
-        if let Some(journal) = journal {
-            item.insert("entry_home".to_owned(), Value::s(journal.home));
-            item.insert("entry_id".to_owned(), Value::s(journal.id));
-        }
-        let lapsed = Value::int(self.now.minus(CLOCK_SKEW).seconds());
-        let free = Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
-        let clause = Clause { condition: free, failure: Failure::AlreadyExists };
-        TransactItem::put(Role::Marker, keys::stripe_event(&self.tenant, &self.event), item, vec![clause])
+        item.extend(journal.into_iter().flat_map(names_of));
+        let clauses = vec![free(self.now, Failure::AlreadyExists)];
+        TransactItem::put(Role::Marker, keys::stripe_event(&self.tenant, &self.event), item, clauses)
     }
 }

@@ -1,18 +1,15 @@
-//! The fingerprint that binds a key to its request: a versioned hash of the *typed* request. Field order, white space
-//! and the spelling of an amount do not matter.
+//! The fingerprint that binds a key to its request: a keyed, versioned hash of the *typed* request. Field order, white
+//! space and the spelling of an amount do not matter.
 
-use super::marker_keys::{KeyId, MarkerForm, MarkerKeys};
+use super::marker_keys::{KeyId, MarkerKeys};
 use crate::dynamo::{Attributes, Item, ItemError, Value as Stored};
 use crate::ids::{Principal, Tenant};
 use crate::money::{Amount, RequestedAmount};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-/// The version of fingerprints without a key.
-const PLAIN_VERSION: u32 = 1;
-/// The version of keyed fingerprints.
-const KEYED_VERSION: u32 = 2;
+/// The version of the encoding.
+pub(super) const ENCODING_VERSION: u32 = 2;
 
 /// The typed fields of a request. Values are text, lists or maps. An absent field is left out; a cleared field is
 /// `null`.
@@ -91,65 +88,35 @@ pub struct CanonicalRequest {
     pub fields: Fields,
 }
 
-/// A request's fingerprint and the version of its encoding.
+/// A request's fingerprint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
-    /// The version of the encoding.
-    pub version: u32,
-    /// SHA-256, or HMAC-SHA256 with a key, in lower-case hexadecimal.
+    /// HMAC-SHA256, in lower-case hexadecimal.
     pub digest: String,
     /// The key that it was made with. A response that is stored with it may be encrypted with the same key.
-    pub key: Option<KeyId>,
+    pub key: KeyId,
 }
 
 impl CanonicalRequest {
-    /// Computes the fingerprint of an encoding's version; `None` for an unknown version and for one with a key.
+    /// Computes the fingerprint; `None` if `keys` lack the key.
     ///
-    /// Version 1 is the SHA-256 of the RFC 8785 canonical JSON of method, path, tenant, principal and fields. A
-    /// version never changes: a retry is compared with the encoding that its marker was written with.
+    /// It is the HMAC-SHA256 of the RFC 8785 canonical JSON of method, path, tenant, principal and fields: without the key,
+    /// a reader of the table cannot find a request out by trying requests.
     #[must_use]
-    pub fn fingerprint(&self, version: u32, tenant: &Tenant, principal: Principal) -> Option<Fingerprint> {
-        match version {
-            PLAIN_VERSION => {
-                let digest = hex::encode(Sha256::digest(&self.canonical("1", tenant, principal)?));
-                Some(Fingerprint { version, digest, key: None })
-            }
-            _ => None,
-        }
-    }
-
-    /// Computes the keyed fingerprint; `None` if `keys` lack the key.
-    ///
-    /// Version 2 is the HMAC-SHA256 of the same fields as version 1: without the key, a reader of the table cannot find
-    /// a request out by trying requests.
-    #[must_use]
-    pub fn keyed_fingerprint(
+    pub fn fingerprint(
         &self,
         tenant: &Tenant,
         principal: Principal,
         keys: &MarkerKeys,
         id: &KeyId,
     ) -> Option<Fingerprint> {
-        let digest = hex::encode(keys.fingerprint(id, &self.canonical("2", tenant, principal)?)?);
-        Some(Fingerprint { version: KEYED_VERSION, digest, key: Some(id.clone()) })
+        let digest = hex::encode(keys.fingerprint(id, &self.canonical(tenant, principal)?)?);
+        Some(Fingerprint { digest, key: id.clone() })
     }
 
-    /// The fingerprint that a marker of this form is written with.
-    pub(super) fn fingerprint_in(
-        &self,
-        form: &MarkerForm,
-        tenant: &Tenant,
-        principal: Principal,
-    ) -> Option<Fingerprint> {
-        match form {
-            MarkerForm::Plain => self.fingerprint(PLAIN_VERSION, tenant, principal),
-            MarkerForm::Keyed(keys) => self.keyed_fingerprint(tenant, principal, keys, keys.current()),
-        }
-    }
-
-    fn canonical(&self, version: &'static str, tenant: &Tenant, principal: Principal) -> Option<Vec<u8>> {
+    fn canonical(&self, tenant: &Tenant, principal: Principal) -> Option<Vec<u8>> {
         let bytes = serde_json_canonicalizer::to_vec(&Canonical {
-            v: version,
+            v: &ENCODING_VERSION.to_string(),
             method: self.method,
             path: &self.path,
             tenant: tenant.as_str(),
@@ -166,34 +133,29 @@ const KEY: &str = "fp_key";
 
 impl Fingerprint {
     pub(super) fn item(&self) -> Item {
-        let mut item = Item::from([
+        Item::from([
             (DIGEST.to_owned(), Stored::s(&self.digest)),
-            (VERSION.to_owned(), Stored::int(self.version.into())),
-        ]);
-        item.extend(self.key.as_ref().map(|key| (KEY.to_owned(), Stored::s(key))));
-        item
+            (VERSION.to_owned(), Stored::int(ENCODING_VERSION.into())),
+            (KEY.to_owned(), Stored::s(&self.key)),
+        ])
     }
 
     /// Reads the fingerprint of a marker.
     pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
-        let version = u32::try_from(item.int::<i64>(VERSION)?).unwrap_or(0);
-        let key = match version {
-            KEYED_VERSION => Some(item.named(KEY, KeyId::parse)?),
-            _ => None,
-        };
-        Ok(Self { version, digest: item.string(DIGEST)?, key })
+        item.checked_int(VERSION, |version: u32| (version == ENCODING_VERSION).then_some(()))?;
+        Ok(Self { digest: item.string(DIGEST)?, key: item.named(KEY, KeyId::parse)? })
     }
 
-    /// The error of a version that this release does not know.
-    pub(super) fn unknown_version() -> ItemError {
-        ItemError::invalid(VERSION)
+    /// As [`Fingerprint::read`]; `None` for the marker of a step that no request carries.
+    pub(super) fn read_if_any(item: &Item) -> Result<Option<Self>, ItemError> {
+        item.contains_key(DIGEST).then(|| Self::read(item)).transpose()
     }
 }
 
 /// What a fingerprint is made of.
 #[derive(Serialize)]
 struct Canonical<'a> {
-    v: &'static str,
+    v: &'a str,
     method: &'static str,
     path: &'a str,
     tenant: &'a str,
@@ -210,11 +172,9 @@ mod tests {
     fn request(fields: Fields) -> Option<Fingerprint> {
         let tenant = Tenant::parse("demo").unwrap();
         let customer = CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap();
-        CanonicalRequest { method: "POST", path: "/v1/me/payments".to_owned(), fields }.fingerprint(
-            1,
-            &tenant,
-            Principal::Customer(customer),
-        )
+        let keys = MarkerKeys::of_tests();
+        let request = CanonicalRequest { method: "POST", path: "/v1/me/payments".to_owned(), fields };
+        request.fingerprint(&tenant, Principal::Customer(customer), &keys, keys.current())
     }
 
     #[test]
@@ -232,17 +192,12 @@ mod tests {
     }
 
     #[test]
-    fn version_1_digest_never_changes() {
-        // Computed once with an independent encoder (Python's json.dumps with sorted keys and hashlib).
-        let got = request(Fields::new().with("merchant_id", "m")).unwrap();
-        assert_eq!(got.digest, "7d535e0be503d4e3f257b2f75370a27cec6f41bc955393c4e3ee57052a94106d");
-        assert_eq!(
-            CanonicalRequest { method: "POST", path: String::new(), fields: Fields::new() }.fingerprint(
-                2,
-                &Tenant::parse("t").unwrap(),
-                Principal::Customer(CustomerId::parse("019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e").unwrap())
-            ),
-            None
-        );
+    fn fingerprint_of_an_unknown_version_is_unreadable() {
+        let mut item = request(Fields::new()).unwrap().item();
+        assert!(Fingerprint::read(&item).is_ok());
+        for version in [0, 1, 3] {
+            item.insert(VERSION.to_owned(), Stored::int(version));
+            assert_eq!(Fingerprint::read(&item).unwrap_err().attribute, VERSION);
+        }
     }
 }

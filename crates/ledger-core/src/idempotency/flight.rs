@@ -5,8 +5,7 @@ mod stored;
 
 use super::marker::{COMPLETED, FAILED_TERMINAL};
 use super::{
-    Claim, Fingerprint, IdempotencyKey, MarkerError, MarkerForm, MarkerKeys, NewAnswer, PlannedCall, StoredAnswer,
-    Window,
+    Claim, Fingerprint, IdempotencyKey, MarkerError, MarkerKeys, NewAnswer, PlannedCall, StoredAnswer, Window,
 };
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -138,27 +137,17 @@ impl Parked {
 }
 
 impl Flight {
-    /// Claims the key in the plain form. As [`Flight::begin_in`].
-    ///
-    /// # Errors
-    /// As [`Flight::begin_in`].
-    pub fn begin(claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
-        Self::begin_in(&MarkerForm::Plain, claim, call)
-    }
-
-    /// Claims the key: `none -> IN_FLIGHT(1)`. The claim stores everything that is generated once. Its form decides how
-    /// the response is stored, whatever the tenant writes by then.
+    /// Claims the key: `none -> IN_FLIGHT(1)`. The claim stores everything that is generated once.
     ///
     /// # Errors
     /// [`BuildError`] if the request has no fingerprint, which does not happen.
-    pub fn begin_in(form: &MarkerForm, claim: &Claim, call: &PlannedCall) -> Result<Leased<Self>, BuildError> {
-        let fingerprint = claim.request.fingerprint_in(form, &claim.tenant, claim.principal);
+    pub fn begin(claim: &Claim, call: &PlannedCall, keys: &MarkerKeys) -> Result<Leased<Self>, BuildError> {
         let flight = Self {
             tenant: claim.tenant.clone(),
             principal: claim.principal,
             operation: claim.operation,
             key: claim.key.clone(),
-            fingerprint: fingerprint.ok_or(BuildError::Empty)?,
+            fingerprint: claim.fingerprint(keys)?,
             resource: call.resource,
             topup: call.topup,
             request: call.request.clone(),

@@ -1,6 +1,6 @@
 //! The marker: what is stored under a key, how a request claims the key, and what a later request gets.
 
-use super::marker_keys::{KeyId, MarkerForm, MarkerKeys, SealError};
+use super::marker_keys::{KeyId, MarkerKeys, SealError};
 use super::{Answer, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, NewAnswer, Phase, StoredAnswer, Window};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
@@ -9,7 +9,7 @@ use crate::ids::{Actor, Principal, Tenant, TransactionId};
 use crate::keys::{self, Key, attr};
 use crate::operation::Operation;
 use crate::time::{CLOCK_SKEW, Timestamp};
-use crate::transaction::{BuildError, Clause, JournalLink, Role, TransactItem};
+use crate::transaction::{BuildError, Clause, JournalLink, Provenance, Role, TransactItem};
 
 /// A request's claim on its key.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ pub struct Marker {
 pub enum MarkerState {
     /// The response is stored.
     Completed {
-        /// The fingerprint that the key is bound to.
-        fingerprint: Fingerprint,
+        /// The fingerprint that the key is bound to; `None` for a step that no request carries.
+        fingerprint: Option<Fingerprint>,
         /// The stored response.
         answer: StoredAnswer,
         /// The journal entry, if value moved.
@@ -135,35 +135,38 @@ impl Claim {
         keys::marker(&self.tenant, self.principal, self.operation, self.key.as_str())
     }
 
-    /// The action that takes the key for good and stores the response.
+    /// The action that takes the key for good and stores the response, with a fingerprint of the current key.
     ///
     /// # Errors
     /// [`BuildError::SecretInClear`] if the response of an operation that answers with a one-time secret is not declared
     /// to have one.
-    pub(crate) fn marker(&self, new: NewAnswer<'_>, journal: Option<JournalLink>) -> Result<TransactItem, BuildError> {
+    pub(crate) fn marker(
+        &self,
+        new: NewAnswer<'_>,
+        keys: &MarkerKeys,
+        journal: Option<JournalLink>,
+    ) -> Result<TransactItem, BuildError> {
         let mut item = self.base(COMPLETED);
         // A 202 names an approval, and a problem has no secret.
         if matches!(new.answer().status, 200 | 201) && self.operation.answers_with_secret() && !new.has_secret() {
             return Err(BuildError::SecretInClear(self.operation));
         }
-        let fingerprint = self.request.fingerprint_in(new.form(), &self.tenant, self.principal);
-        let fingerprint = fingerprint.ok_or(BuildError::Empty)?;
-        let keys = match new.form() {
-            MarkerForm::Plain => None,
-            MarkerForm::Keyed(keys) => Some(&**keys),
-        };
-        let answer = StoredAnswer::new(new, &self.marker_key(), &fingerprint, keys);
+        let fingerprint = self.fingerprint(keys)?;
+        let answer = StoredAnswer::new(new, &self.marker_key(), &fingerprint, Some(keys));
         item.extend(answer.map_err(|_| BuildError::Unsealed)?.item());
         item.extend(fingerprint.item());
         if let Some(ttl) = self.ttl() {
             item.insert(attr::TTL.to_owned(), Value::int(ttl));
         }
-        if let Some(journal) = journal {
-            item.insert("entry_home".to_owned(), Value::s(journal.home));
-            item.insert("entry_id".to_owned(), Value::s(journal.id));
-        }
-        let clauses = vec![self.free_clause(Failure::AlreadyExists)];
+        item.extend(journal.into_iter().flat_map(names_of));
+        let clauses = vec![free(self.now, Failure::AlreadyExists)];
         Ok(TransactItem::put(Role::Marker, self.marker_key(), item, clauses))
+    }
+
+    /// The request's fingerprint with the current key.
+    pub(super) fn fingerprint(&self, keys: &MarkerKeys) -> Result<Fingerprint, BuildError> {
+        let fingerprint = self.request.fingerprint(&self.tenant, self.principal, keys, keys.current());
+        fingerprint.ok_or(BuildError::Empty)
     }
 
     /// When the marker lapses, in epoch seconds. `None`, never, for a terminal's: only the absence of a marker proves
@@ -185,11 +188,10 @@ impl Claim {
         TransactItem::put(Role::OriginalMarker, self.marker_key(), item, vec![clause])
     }
 
-    /// Decides what an existing marker means for this request. `keys` are needed for a marker of the keyed form only.
+    /// Decides what an existing marker means for this request. Without `keys` the error names the key that is needed.
     ///
     /// # Errors
-    /// [`MarkerError`] if the fingerprint's version is unknown, its key is not among `keys`, or the response cannot be
-    /// decrypted.
+    /// [`MarkerError`] if the fingerprint's key is not among `keys`, or the response cannot be decrypted.
     pub fn verdict(&self, marker: &Marker, keys: Option<&MarkerKeys>) -> Result<KeyVerdict, MarkerError> {
         if marker.lapsed(self.now) {
             return Ok(KeyVerdict::Free);
@@ -199,7 +201,8 @@ impl Claim {
             MarkerState::Completed { .. } if marker.processed_at.plus(marker.window.replay) <= self.now => {
                 return Ok(KeyVerdict::Expired { original_request_at: marker.processed_at });
             }
-            MarkerState::Completed { fingerprint, .. } => fingerprint,
+            MarkerState::Completed { fingerprint: None, .. } => return Ok(KeyVerdict::Reused),
+            MarkerState::Completed { fingerprint: Some(fingerprint), .. } => fingerprint,
             MarkerState::InFlight(flight) => &flight.fingerprint,
         };
         if self.fingerprint_as(fingerprint, keys)? != *fingerprint {
@@ -208,42 +211,56 @@ impl Claim {
         Ok(match &marker.state {
             MarkerState::Reversed => KeyVerdict::Reversed,
             MarkerState::Completed { answer, .. } => {
-                KeyVerdict::Replay(answer.open(&self.marker_key(), fingerprint, keys)?)
+                KeyVerdict::Replay(answer.open(&self.marker_key(), Some(fingerprint), keys)?)
             }
             MarkerState::InFlight(flight) => KeyVerdict::InFlight(flight.clone()),
         })
     }
 
-    /// The fingerprint of this request, in the version and with the key of a stored one.
+    /// The fingerprint of this request with the key of a stored one.
     fn fingerprint_as(&self, stored: &Fingerprint, keys: Option<&MarkerKeys>) -> Result<Fingerprint, MarkerError> {
-        let (request, tenant) = (&self.request, &self.tenant);
-        match &stored.key {
-            Some(id) => keys
-                .and_then(|keys| request.keyed_fingerprint(tenant, self.principal, keys, id))
-                .ok_or_else(|| MarkerError::KeyAbsent(id.clone())),
-            None => request
-                .fingerprint(stored.version, tenant, self.principal)
-                .ok_or_else(|| Fingerprint::unknown_version().into()),
-        }
-    }
-
-    /// The marker is absent, or lapsed by more than the clock skew. A lapsed marker that DynamoDB has not deleted yet
-    /// counts as deleted. Only a marker with a `ttl` can lapse.
-    pub(super) fn free_clause(&self, failure: Failure) -> Clause {
-        let lapsed = Value::int(self.now.minus(CLOCK_SKEW).seconds());
-        let condition =
-            Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
-        Clause { condition, failure }
+        keys.and_then(|keys| self.request.fingerprint(&self.tenant, self.principal, keys, &stored.key))
+            .ok_or_else(|| MarkerError::KeyAbsent(stored.key.clone()))
     }
 
     pub(super) fn base(&self, state: &str) -> Item {
-        Item::from([
-            ("state".to_owned(), Value::s(state)),
-            ("operation".to_owned(), Value::s(self.operation)),
-            ("actor".to_owned(), Value::s(self.actor)),
-            ("processed_at".to_owned(), Value::s(self.now)),
-        ])
+        base((self.operation, self.actor, self.now), state)
     }
+}
+
+impl Provenance {
+    /// The action that takes the key of a step that no request carries, and stores what was done. The key follows from
+    /// the step, so there is no request that it could be bound to, and no fingerprint.
+    pub(crate) fn step_marker(&self, done: &Answer, journal: Option<JournalLink>) -> TransactItem {
+        let mut item = base((self.operation, self.actor, self.now), COMPLETED);
+        item.extend(StoredAnswer::from(done).item());
+        item.insert(attr::TTL.to_owned(), Value::int(Window::WALLET.ttl(self.now, None)));
+        item.extend(journal.into_iter().flat_map(names_of));
+        let key = keys::marker(&self.tenant, self.principal, self.operation, &self.key);
+        TransactItem::put(Role::Marker, key, item, vec![free(self.now, Failure::AlreadyExists)])
+    }
+}
+
+fn base((operation, actor, now): (Operation, Actor, Timestamp), state: &str) -> Item {
+    Item::from([
+        ("state".to_owned(), Value::s(state)),
+        ("operation".to_owned(), Value::s(operation)),
+        ("actor".to_owned(), Value::s(actor)),
+        ("processed_at".to_owned(), Value::s(now)),
+    ])
+}
+
+/// The attributes that name the journal entry.
+pub(super) fn names_of(JournalLink { home, id }: JournalLink) -> [(String, Value); 2] {
+    [("entry_home".to_owned(), Value::s(home)), ("entry_id".to_owned(), Value::s(id))]
+}
+
+/// The marker is absent, or lapsed by more than the clock skew. A lapsed marker that DynamoDB has not deleted yet
+/// counts as deleted. Only a marker with a `ttl` can lapse.
+pub(super) fn free(now: Timestamp, failure: Failure) -> Clause {
+    let lapsed = Value::int(now.minus(CLOCK_SKEW).seconds());
+    let condition = Condition::absent(attr::PK).or(Condition::compare(attr::TTL, Cmp::Lt, "expired_before", lapsed));
+    Clause { condition, failure }
 }
 
 impl Marker {
@@ -254,7 +271,7 @@ impl Marker {
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let state = match item.text("state")? {
             COMPLETED | FAILED_TERMINAL => MarkerState::Completed {
-                fingerprint: Fingerprint::read(item)?,
+                fingerprint: Fingerprint::read_if_any(item)?,
                 answer: StoredAnswer::read(item)?,
                 journal: match item.opt_text("entry_id")? {
                     Some(_) => Some(JournalLink {

@@ -8,7 +8,6 @@ use serde_json::Value;
 use sha2::Sha256;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 use zeroize::Zeroizing;
 
 /// The longest id of a key.
@@ -46,15 +45,6 @@ impl fmt::Display for KeyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// The form in which a marker is written. Every form is read.
-#[derive(Clone, Debug)]
-pub enum MarkerForm {
-    /// The fingerprint is a plain hash, and every response is stored in clear.
-    Plain,
-    /// The fingerprint is keyed, and a response with a one-time secret is encrypted.
-    Keyed(Arc<MarkerKeys>),
 }
 
 /// The text is not a set of keys. No part of it is in the error.
@@ -194,6 +184,14 @@ impl fmt::Debug for MarkerKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ids: Vec<_> = self.keys.keys().collect();
         f.debug_struct("MarkerKeys").field("current", &self.current).field("ids", &ids).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+impl MarkerKeys {
+    /// The keys of tests.
+    pub(crate) fn of_tests() -> Self {
+        Self::parse(r#"{"current":"k1","k1":"0123456789012345678901234567890123456789012"}"#).unwrap()
     }
 }
 

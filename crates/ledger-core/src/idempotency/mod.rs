@@ -18,6 +18,6 @@ pub use flight::{CLAIM_LEASE, Flight, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER,
 pub(crate) use key::OF_APPROVAL;
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
 pub use marker::{Claim, KeyVerdict, Marker, MarkerError, MarkerState, StoredState};
-pub use marker_keys::{KeyId, MarkerForm, MarkerKeys, MarkerKeysError, SealError};
+pub use marker_keys::{KeyId, MarkerKeys, MarkerKeysError, SealError};
 pub use planned_call::PlannedCall;
 pub use window::Window;

@@ -1,6 +1,6 @@
 //! Transactions with a marker: an effect takes place at most once for its key or event.
 
-use super::{Claim, EventClaim, Flight, NewAnswer};
+use super::{Answer, Claim, EventClaim, Flight, MarkerKeys, NewAnswer};
 use crate::dynamo::Item;
 use crate::refused_payment::RefusedPayment;
 use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Transaction};
@@ -23,9 +23,22 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal<'a>(draft: Draft, claim: &Claim, answer: impl Into<NewAnswer<'a>>) -> Result<Self, BuildError> {
+    pub fn seal<'a>(
+        draft: Draft,
+        claim: &Claim,
+        answer: impl Into<NewAnswer<'a>>,
+        keys: &MarkerKeys,
+    ) -> Result<Self, BuildError> {
+        Self::seal_as(draft, claim, answer, keys, &claim.into())
+    }
+
+    /// Builds the transaction of a step that no request carries, with a marker that stores `done`, and its journal entry.
+    ///
+    /// # Errors
+    /// [`BuildError`] if the transaction breaks a rule of the builder.
+    pub fn seal_step(draft: Draft, step: &Provenance, done: &Answer) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(claim.marker(answer.into(), link)?, draft, &claim.into())
+        Self::marked(step.step_marker(done, link), draft, step)
     }
 
     /// Builds a draft's transaction as [`Transaction::seal`], with an entry that is under another operation and key than
@@ -37,10 +50,11 @@ impl Transaction {
         draft: Draft,
         claim: &Claim,
         answer: impl Into<NewAnswer<'a>>,
+        keys: &MarkerKeys,
         from: &Provenance,
     ) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
-        Self::marked(claim.marker(answer.into(), link)?, draft, from)
+        Self::marked(claim.marker(answer.into(), keys, link)?, draft, from)
     }
 
     /// Builds a draft's transaction with a marker in flight: the claim of an operation that calls the payment
@@ -72,16 +86,17 @@ impl Transaction {
     }
 
     /// Builds a transaction of only a marker, which stores a refusal. `payment` is the payment that it refuses, with the
-    /// code, for tenants whose refusals say it.
+    /// code.
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
     pub fn refusal<'a>(
         claim: &Claim,
         answer: impl Into<NewAnswer<'a>>,
+        keys: &MarkerKeys,
         payment: Option<(&RefusedPayment, &str)>,
     ) -> Result<Self, BuildError> {
-        let marker = claim.marker(answer.into(), None)?;
+        let marker = claim.marker(answer.into(), keys, None)?;
         let of_payment = |item: &mut Item| {
             item.extend(payment.into_iter().flat_map(|(payment, code)| payment.attributes(&claim.tenant, code)));
         };

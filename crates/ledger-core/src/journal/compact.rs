@@ -1,9 +1,9 @@
-//! The two stored forms of an entry and of a reference to one: the full form, which has every attribute by its name, and
-//! the compact form, which says the same in fewer bytes.
+//! The stored form of an entry and of a reference to one, which is compact, and the full form, which has every attribute by
+//! its name. Builders make the full form, and readers take it.
 //!
 //! The compact form leaves out what follows from the key or from another attribute, keeps ids as bytes, and has short
-//! names. [`expanded`] makes the full form of either. Every reader takes it from there; only what covers an item as it
-//! is stored, such as a seal, reads the stored form itself.
+//! names. [`expanded`] makes the full form of it. Only what covers an item as it is stored, such as a seal, reads the stored
+//! form itself. A reference to a row of a legacy model is stored in full: it has no principal.
 
 use crate::account::{Account, Bucket};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
@@ -132,13 +132,12 @@ pub(crate) fn expand_under<'a>(key: &Key, item: &'a Item) -> Result<Cow<'a, Item
     if item.contains_key(FORM) { full(key.pk(), key.sk(), item).map(Cow::Owned) } else { Ok(Cow::Borrowed(item)) }
 }
 
-/// Returns the compact form of an entry or reference that is to be written under `key`; the full form if the compact one
-/// cannot say exactly the same.
+/// Returns the stored form of an entry or reference that is to be written under `key`; `None` if it cannot say exactly the
+/// same.
 #[must_use]
-pub fn compact(key: &Key, full: Item) -> Item {
+pub fn compact(key: &Key, full: &Item) -> Option<Item> {
     // INVARIANT: what is stored can always be expanded to exactly what the builder made.
-    let compact = compact_form(key, &full).filter(|compact| expand_under(key, compact).is_ok_and(|said| *said == full));
-    compact.unwrap_or(full)
+    compact_form(key, full).filter(|compact| expand_under(key, compact).is_ok_and(|said| *said == *full))
 }
 
 /// What the key and other attributes say of an item.

@@ -10,7 +10,6 @@ use crate::money::Balance;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::records::RecordVersion;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
 use rust_decimal::Decimal;
@@ -61,16 +60,15 @@ pub fn closing_since(profile: &Item) -> Result<Option<Timestamp>, ItemError> {
 /// read, and on no open settlement. What comes later, for example a deposit, is in its balance and is settled as before.
 ///
 /// # Errors
-/// `WrongState` if it is closed, or the tenant's records do not have that; [`PlanRefusal::StillOpen`] with what is open:
-/// `payments` in the first five minutes.
+/// `WrongState` if it is closed; [`PlanRefusal::StillOpen`] with what is open: `payments` in the first five minutes.
 pub fn plan_close(
-    (tenant, records): (&Tenant, RecordVersion),
+    tenant: &Tenant,
     closing: &MerchantClosing<'_>,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<MerchantCloseReceipt>, PlanRefusal> {
     let MerchantClosing { merchant, profile, settling, open } = closing;
-    if profile.contains_key(CLOSED_AT) || !records.has_listings() {
+    if profile.contains_key(CLOSED_AT) {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };

@@ -13,7 +13,7 @@ use super::snapshot::{Change, CustomerRef, LegacyItem, Snapshot, UnsupportedType
 use crate::account::{Account, Posting, TenantAccount};
 use crate::dynamo::{Cmp, Condition, Item, Update, Value, at, put_at};
 use crate::failure::Failure;
-use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::Answer;
 use crate::ids::{Actor, Principal, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec};
@@ -122,9 +122,9 @@ fn actions(
             details: Item::new(),
             terms: migration.entries,
         };
-        let claim = claim(customer_ref, before(now))?;
-        items.push(claim.marker((&answer()).into(), Some(entry.link())).ok()?);
-        for entry in entry.items(&Provenance::from(&claim))? {
+        let step = step(customer_ref, before(now));
+        items.push(step.step_marker(&answer(), Some(entry.link())));
+        for entry in entry.items(&step).ok()? {
             let (entry, legacy) = history::in_both(&entry, migration.phase.stage(Concern::History));
             items.push(entry);
             items.extend(legacy);
@@ -144,22 +144,16 @@ fn before(now: Timestamp) -> Timestamp {
     now.minus(SETTLES)
 }
 
-/// The claim of the opening entry: one for each customer.
-fn claim(customer_ref: &CustomerRef, now: Timestamp) -> Option<Claim> {
-    Some(Claim {
+/// The origin of the opening entry: one for each customer.
+fn step(customer_ref: &CustomerRef, now: Timestamp) -> Provenance {
+    Provenance {
         tenant: customer_ref.tenant.clone(),
+        operation: Operation::Opening,
         principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
-        operation: Operation::Opening,
-        key: IdempotencyKey::parse("opening").ok()?,
-        request: CanonicalRequest {
-            method: "POST",
-            path: format!("/customers/{}/opening", customer_ref.customer),
-            fields: Fields::new(),
-        },
-        window: Window::WALLET,
+        key: "opening".to_owned(),
         now,
-    })
+    }
 }
 
 fn answer() -> Answer {

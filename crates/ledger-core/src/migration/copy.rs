@@ -10,12 +10,12 @@ use super::record::{self, BalanceLocation, FENCE};
 use super::setting::Migration;
 use super::snapshot::{Change, CustomerRef, Snapshot};
 use crate::dynamo::{AttributeKind, Cmp, Condition, Item, ItemError, Update, Value, at};
-use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::Answer;
 use crate::ids::{Actor, Principal};
 use crate::money::difference;
 use crate::operation::Operation;
 use crate::time::Timestamp;
-use crate::transaction::{Role, TransactItem};
+use crate::transaction::{Provenance, Role, TransactItem};
 
 /// What copying one concern needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub fn copy(
     if fence < migration.fence.number() {
         return Ok(Copying::Raise(raised(migration, customer_ref)));
     }
-    let mut items = vec![marker(migration, customer_ref, concern, now).ok_or_else(unbuildable)?];
+    let mut items = vec![marker(migration, customer_ref, concern, now)];
     let mut record = TransactItem::update(
         Role::GodRecord,
         customer_ref.record(),
@@ -109,25 +109,19 @@ fn raised(migration: &Migration, customer_ref: &CustomerRef) -> Change {
 }
 
 /// The marker of a copy, one for each concern and fence: under one setting, a concern is never copied twice.
-fn marker(migration: &Migration, customer_ref: &CustomerRef, concern: Concern, now: Timestamp) -> Option<TransactItem> {
+fn marker(migration: &Migration, customer_ref: &CustomerRef, concern: Concern, now: Timestamp) -> TransactItem {
     let (concern, fence) = (concern.name(), migration.fence.number());
-    let claim = Claim {
+    let step = Provenance {
         tenant: customer_ref.tenant.clone(),
+        operation: Operation::MigrationCopy,
         principal: Principal::Customer(customer_ref.customer),
         actor: Actor::System,
-        operation: Operation::MigrationCopy,
-        key: IdempotencyKey::parse(&format!("{concern}:{fence}")).ok()?,
-        request: CanonicalRequest {
-            method: "POST",
-            path: format!("/customers/{}/copies/{concern}", customer_ref.customer),
-            fields: Fields::new(),
-        },
-        window: Window::WALLET,
+        key: format!("{concern}:{fence}"),
         now,
     };
     let body = serde_json::json!({ "concern": concern, "phase": migration.phase.number() }).to_string();
     let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
-    claim.marker((&answer).into(), None).ok()
+    step.step_marker(&answer, None)
 }
 
 /// The actions that make the target model of a record equal to the source model.

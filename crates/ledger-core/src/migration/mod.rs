@@ -16,7 +16,6 @@ mod parity;
 mod pass;
 mod placed;
 mod plan;
-mod raising;
 mod record;
 mod seen;
 mod setting;
@@ -37,7 +36,6 @@ pub use pass::{
 };
 pub use placed::{Cancelled, Placed};
 pub use plan::{Concern, Model, Move, Phase, PhaseError, Stage};
-pub use raising::raise_records;
 pub use record::{BalanceLocation, Stale};
 pub use seen::{LegacyReadError, Reading};
 pub use setting::{Fence, Layout, Migration, open_tenant};

@@ -221,14 +221,21 @@ mod tests {
     use crate::keys::Shards;
     use crate::migration::Model;
     use crate::migration::setting::Fence;
-    use crate::terms::EntryTerms;
+    use crate::terms::{EntryTerms, TermsVersion};
 
     const HOUR: Duration = Duration::from_secs(60 * 60);
 
     fn at(model: Model, number: u8) -> Migration {
         let (assets, since) = (Vec::new(), Timestamp::from_millis(0));
         let phase = Phase::new(model, number).unwrap();
-        Migration { phase, fence: Fence(7), since, contracting: false, assets, entries: EntryTerms::first(Shards::ONE) }
+        Migration {
+            phase,
+            fence: Fence(7),
+            since,
+            contracting: false,
+            assets,
+            entries: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
+        }
     }
 
     fn later(by: Duration) -> Timestamp {

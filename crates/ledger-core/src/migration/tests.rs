@@ -11,7 +11,7 @@ use crate::dynamo::{Item, Value};
 use crate::ids::{CustomerId, Tenant};
 use crate::keys::{Key, Partition, Shards, attr, metrics_of};
 use crate::money::{AssetSpec, RegionalKey};
-use crate::terms::EntryTerms;
+use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, TransactItem};
 
@@ -38,7 +38,7 @@ fn migration(model: Model, phase: u8, fence: i64) -> Migration {
         since: now(),
         contracting: false,
         assets: vec![AssetSpec::ECOPAY, AssetSpec::POINT, aoba],
-        entries: EntryTerms::first(Shards::ONE),
+        entries: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     }
 }
 

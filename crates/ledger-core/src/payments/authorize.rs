@@ -72,7 +72,7 @@ pub fn plan(command: &Authorize, terms: &TenantTerms, cx: &Context) -> Result<Pl
 impl Authorization<'_> {
     pub(crate) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         let payment = self.record(cx)?;
-        self.build(&payment, cx).map_err(|refusal| refusal.of_payment(self.terms.records, || payment.refused()))
+        self.build(&payment, cx).map_err(|refusal| refusal.of_payment(payment.refused()))
     }
 
     fn record(&self, cx: &Context) -> Result<PaymentRecord, PlanRefusal> {

@@ -14,7 +14,7 @@ use crate::money::{Amount, Asset};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::terms::{MerchantTerms, RecordVersion, TenantTerms};
+use crate::terms::{MerchantTerms, TenantTerms};
 use crate::transaction::Planned;
 use crate::unclaimed::is_closed_wallet;
 use crate::wallets::SeenWallet;
@@ -61,14 +61,14 @@ impl OrderedRefund {
         Ok(Self { merchant, payment: payment.id, payer: payment.payer, amount })
     }
 
-    /// The items that it is planned from. Only wallets of records with lists are closed.
+    /// The items that it is planned from.
     #[must_use]
-    pub fn keys(&self, tenant: &Tenant, records: RecordVersion) -> Vec<Key> {
+    pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
         let mut keys = vec![keys::payment(tenant, self.payment), Partition::merchant(tenant, self.merchant).profile()];
         match self.payer {
             Account::Customer(customer) => {
                 keys.extend(SeenWallet::keys(tenant, customer));
-                keys.extend(records.has_listings().then(|| Partition::customer(tenant, customer).profile()));
+                keys.push(Partition::customer(tenant, customer).profile());
             }
             Account::Card(card) => keys.push(keys::card(tenant, card)),
             Account::Merchant(_) | Account::Tenant(_) => {}
@@ -105,7 +105,7 @@ pub fn plan(
     if payment.merchant != order.merchant || payment.payer != order.payer {
         return Err(missing());
     }
-    let profile = of_payer.last().and_then(Option::as_ref).filter(|_| terms.records.has_listings());
+    let profile = of_payer.last().and_then(Option::as_ref);
     let (wallet, card, is_closed) = match payment.payer {
         Account::Card(_) => (SeenWallet::default(), of_payer.first().and_then(Option::as_ref), false),
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => {

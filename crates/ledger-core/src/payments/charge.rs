@@ -3,7 +3,6 @@
 use super::code::PaymentCode;
 use super::payment::{Parts, Payment, PaymentReceipt};
 use crate::account::Account;
-use crate::failure::Failure;
 use crate::ids::{ShopId, Tenant, TerminalId, TerminalOwner};
 use crate::keys::Partition;
 use crate::limits::Place;
@@ -35,13 +34,11 @@ pub struct Charge {
 /// Builds the charge's transaction: the payment, the code's consumption, and the terminal's reference.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the merchant takes no payments, or not in this asset; at a terminal, if the tenant's records have no
-/// such charges.
+/// [`PlanRefusal`] if the merchant takes no payments, or not in this asset.
 pub fn plan(command: &Charge, terms: &TenantTerms, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
     let (place, references) = match command.terminal {
         None => (Place::Merchant(command.merchant.id), Vec::new()),
         Some(terminal) => {
-            must_have_terminal_charges(terms)?;
             let partition = Partition::terminal(&command.tenant, terminal);
             let reference = Reference { partition, changes: vec![command.amount.debit()] };
             (Place::Terminal(TerminalOwner::Merchant(command.merchant.id)), vec![reference])
@@ -61,9 +58,4 @@ pub fn plan(command: &Charge, terms: &TenantTerms, cx: &Context) -> Result<Plann
         with: vec![command.code.consume(&command.tenant, cx.now)],
     }
     .plan(cx)
-}
-
-/// Refuses a terminal's charge, or its reversal, in a tenant whose records do not have them.
-pub(super) fn must_have_terminal_charges(terms: &TenantTerms) -> Result<(), PlanRefusal> {
-    if terms.records.has_listings() { Ok(()) } else { Err(PlanRefusal::Refused(Failure::WrongState)) }
 }

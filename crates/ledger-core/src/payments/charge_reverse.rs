@@ -1,7 +1,6 @@
 //! A terminal reverses one of its own charges of a customer's code, whose outcome it may not know. A charge that was made
 //! is refunded whole, and one that has not arrived is forbidden by a tombstone.
 
-use super::charge::must_have_terminal_charges;
 use super::record::PaymentRecord;
 use super::refund::{self, Refund, ReversedCharge};
 use super::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reversed_marker};
@@ -56,14 +55,12 @@ pub struct SeenCharge<'a> {
 /// Builds the reversal's transaction from what was read. Any change since then is a `StalePlan`.
 ///
 /// # Errors
-/// [`PlanRefusal`] if the charge was made more than [`REVERSAL_TIME`] ago or is refunded, or if the tenant's records have no
-/// charges of terminals.
+/// [`PlanRefusal`] if the charge was made more than [`REVERSAL_TIME`] ago or is refunded.
 pub fn plan(
     command: &ChargeReverse<'_>,
     terms: &TenantTerms,
     cx: &Context,
 ) -> Result<Planned<ReverseReceipt>, PlanRefusal> {
-    must_have_terminal_charges(terms)?;
     let receipt = |reversal, original: Option<TransactionId>| ReverseReceipt {
         operation: command.original.operation,
         reversal,

@@ -206,14 +206,14 @@ impl Payment<'_> {
     /// Requires of a card that it has not expired.
     fn in_date(&self, now: Timestamp) -> Vec<Clause> {
         match self.payer {
-            Account::Card(_) => Vec::from_iter(forms::card_in_date(self.terms.records, now)),
+            Account::Card(_) => vec![forms::card_in_date(now)],
             Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => Vec::new(),
         }
     }
 
     pub(crate) fn plan(self, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {
         let record = self.record(cx)?;
-        self.build(&record, cx).map_err(|refusal| refusal.of_payment(self.terms.records, || record.refused()))
+        self.build(&record, cx).map_err(|refusal| refusal.of_payment(record.refused()))
     }
 
     fn build(&self, record: &PaymentRecord, cx: &Context) -> Result<Planned<PaymentReceipt>, PlanRefusal> {

@@ -136,7 +136,7 @@ pub(super) fn plan_return(
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let payment = command.payment;
-    let to = ReturnAccount::of(payment.payer, command.card, terms.records)?;
+    let to = ReturnAccount::of(payment.payer, command.card)?;
     let division = divide(command, terms)?;
     let rest = division.left.values().all(|left| left.as_amount().is_none());
     let state = payment.state.moved(match (reversed, rest) {

@@ -293,7 +293,6 @@ fn planned(
         resource_id: PaymentId::new(past.id).uuid(),
         audit_id: AuditId::new(past.id),
         secret: [0; 16],
-        lists_acts: false,
     };
     let (payer, merchant, parts, memo, with) = (past.payer, &merchant, &parts, None, Vec::new());
     let shop = None;

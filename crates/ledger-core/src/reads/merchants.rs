@@ -41,7 +41,7 @@ pub fn settlements(tenant: &Tenant, merchant: MerchantId, after: Option<Uuid>) -
 }
 
 /// The keys of the settlements of all of a tenant's merchants: all of them, or those whose ids are of `from` or later. One
-/// that was just opened may be missing, and those that were opened under earlier versions of the records are.
+/// that was just opened may be missing.
 #[must_use]
 pub fn settlements_of_tenant(tenant: &Tenant, from: Option<Timestamp>) -> Query {
     let range = from.map_or(SortRange::ALL, |from| SortRange::ALL.at_least(&least_born_at(from).to_string()));

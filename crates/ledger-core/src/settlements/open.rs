@@ -165,10 +165,8 @@ pub fn plan(command: &Open<'_>, terms: &TenantTerms, cx: &Context) -> Result<Pla
     };
     let key = keys::settlement(tenant, merchant.id, settlement.id);
     let mut item = settlement.item(tenant);
-    if terms.records.has_listings() {
-        item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::settlements_partition(tenant)));
-        item.insert(attr::OWNER_SK.to_owned(), Value::s(settlement.id));
-    }
+    item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::settlements_partition(tenant)));
+    item.insert(attr::OWNER_SK.to_owned(), Value::s(settlement.id));
     let mut items = vec![
         TransactItem::put_new(Role::Settlement, key, item, Failure::AlreadyExists),
         opened(tenant, &settlement, settling, cx.now),

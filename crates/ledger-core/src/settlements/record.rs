@@ -217,7 +217,7 @@ impl Settlement {
 
     /// What an entry of a step takes. A step changes the merchant's balance itself, so that no seal credits it.
     pub(super) fn of_entry(&self) -> EntryTerms {
-        EntryTerms { version: self.terms_version, ..EntryTerms::first(self.due_shards) }
+        EntryTerms { due_shards: self.due_shards, version: self.terms_version }
     }
 
     /// Reads a stored settlement.

@@ -9,13 +9,13 @@ use super::sending;
 use crate::account::{Account, Bucket, Posting, TenantAccount, net};
 use crate::dynamo::{Item, Update, Value};
 use crate::forms;
-use crate::idempotency::{Answer, CanonicalRequest, Claim, Fields, IdempotencyKey, Window};
+use crate::idempotency::Answer;
 use crate::ids::{Principal, Tenant, TransactionId};
 use crate::keys::attr;
 use crate::money::{Amount, Asset, AssetSpec, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, Draft, Entry, TransactItem, Transaction};
+use crate::transaction::{BuildError, Draft, Entry, Provenance, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
 /// Holds what the merchant is owed: whole yen, points and units of regional currency. Fractions stay for the next
@@ -300,23 +300,17 @@ fn sealed(
     now: Timestamp,
 ) -> Result<Transaction, BuildError> {
     let name = task.name();
-    let claim = Claim {
+    let step = Provenance {
         tenant: tenant.clone(),
+        operation: operation(task),
         principal: Principal::Merchant(settlement.merchant),
         actor: settlement.actor(),
-        operation: operation(task),
-        key: IdempotencyKey::parse(&task.key(settlement.id)).map_err(|_| BuildError::Empty)?,
-        request: CanonicalRequest {
-            method: "POST",
-            path: format!("/settlements/{}/{name}", settlement.id),
-            fields: Fields::new(),
-        },
-        window: Window::WALLET,
+        key: task.key(settlement.id),
         now,
     };
     let body = serde_json::json!({ "settlement_id": settlement.id.to_string(), "task": name }).to_string();
     let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
-    Transaction::seal(draft, &claim, &answer)
+    Transaction::seal_step(draft, &step, &answer)
 }
 
 fn operation(task: Task) -> Operation {

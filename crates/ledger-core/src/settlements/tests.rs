@@ -11,7 +11,7 @@ use crate::keys::Shards;
 use crate::money::{Asset, Balance, Rate, RegionalKey};
 use crate::terms::{SettlementTerms, TermsVersion};
 use crate::time::{BusinessDate, CLOCK_SKEW, Timestamp};
-use crate::transaction::{RenderedAction, Transaction};
+use crate::transaction::{RenderedAction, Role, Transaction};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -111,8 +111,13 @@ fn written(settlement: &Settlement, task: Task) -> Transaction {
 /// The postings of a transaction, as `account bucket asset delta`.
 fn postings(transaction: &Transaction) -> Vec<String> {
     let entry = transaction.items().iter().find_map(|item| match item.render().unwrap().action {
-        RenderedAction::Put(item) => item.get("postings").cloned(),
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => None,
+        RenderedAction::Put(put) if item.role() == Role::Journal => {
+            crate::journal::expand_under(item.key(), &put).unwrap().get("postings").cloned()
+        }
+        RenderedAction::Put(_)
+        | RenderedAction::Update(..)
+        | RenderedAction::ConditionCheck(_)
+        | RenderedAction::Delete(_) => None,
     });
     let Some(Value::L(list)) = entry else { return Vec::new() };
     let text = |item: &Item, name: &str| item.opt_text(name).unwrap().unwrap_or_default().to_owned();

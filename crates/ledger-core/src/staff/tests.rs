@@ -19,7 +19,6 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [0; 16],
-        lists_acts: false,
     }
 }
 

@@ -12,7 +12,6 @@ use crate::money::Asset;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::records::RecordVersion;
 use crate::shops;
 use crate::transaction::{Clause, Planned, Role, TransactItem};
 
@@ -20,16 +19,16 @@ use crate::transaction::{Clause, Planned, Role, TransactItem};
 /// effect. If the terminal has changed since, the plan is stale.
 ///
 /// # Errors
-/// `WrongState` if it is closed, or the tenant's records do not have that; [`PlanRefusal::StillOpen`] if it has cash room, or
-/// a counter has cash that was not collected.
+/// `WrongState` if it is closed; [`PlanRefusal::StillOpen`] if it has cash room, or a counter has cash that was not
+/// collected.
 pub fn plan_close(
-    (tenant, records): (&Tenant, RecordVersion),
+    tenant: &Tenant,
     profile: &Item,
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let terminal = TerminalRecord::read(profile)?;
-    if terminal.closed_at.is_some() || !records.has_listings() {
+    if terminal.closed_at.is_some() {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };

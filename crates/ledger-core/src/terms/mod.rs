@@ -15,7 +15,6 @@ mod terminal;
 #[cfg(test)]
 mod tests;
 
-pub use crate::records::RecordVersion;
 pub use crate::terms_version::TermsVersion;
 pub use crate::transaction::EntryTerms;
 pub use asset::{AssetState, AssetTerms};
@@ -89,8 +88,6 @@ pub struct TenantTerms {
     pub settlement_schedule: Option<SettlementSchedule>,
     /// The limits of customers and cards; `None`: none, and nothing is counted.
     pub limits: Option<LimitTerms>,
-    /// The version of the records that transactions write. Every version is read.
-    pub records: RecordVersion,
     /// Whether cash that merchants owe earns a bonus.
     pub cash_bonus: CashBonusTerms,
     /// The ceilings that a merchant begins with.
@@ -220,7 +217,7 @@ impl TenantTerms {
     /// What an entry that is planned under these terms takes from them.
     #[must_use]
     pub fn of_entry(&self) -> EntryTerms {
-        EntryTerms { due_shards: self.due_shards, records: self.records, version: self.version }
+        EntryTerms { due_shards: self.due_shards, version: self.version }
     }
 
     /// Reads the terms in the attributes of a `CONFIG` item, whatever version follows them.
@@ -257,7 +254,6 @@ impl TenantTerms {
             settlement: item.opt_map("settlement")?.map(SettlementTerms::read).transpose()?,
             settlement_schedule: item.opt_parsed(SCHEDULE, str::parse)?,
             limits: item.opt_map(limits::ATTRIBUTE)?.map(LimitTerms::read).transpose()?,
-            records: RecordVersion::read(item)?,
             cash_bonus: CashBonusTerms::read(item)?,
             ceilings: CeilingTerms::read(item)?,
             grant_limits: GrantLimits::read(item)?,
@@ -301,7 +297,6 @@ impl TenantTerms {
         }
         item.extend(self.version.attribute());
         item.extend(self.card_pin.item());
-        item.extend(self.records.item());
         item.extend([self.cash_bonus.attribute()]);
         item.extend(self.ceilings.attributes());
         item.extend(self.grant_limits.attribute());

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The attributes of `CONFIG` that are no terms of the programme: they hold at once.
-const SWITCHES: [&str; 4] = ["due_shards", "key_phase", "records", TermsVersion::ATTRIBUTE];
+const SWITCHES: [&str; 3] = ["due_shards", "key_phase", TermsVersion::ATTRIBUTE];
 
 fn regional() -> Asset {
     Asset::Regional(RegionalKey::parse("yama").unwrap())
@@ -43,7 +43,6 @@ fn whole() -> TenantTerms {
         settlement: Some(SettlementTerms { fee_rate: rate("0.03"), tax_rate: rate("0.1"), ..SettlementTerms::free() }),
         settlement_schedule: None,
         limits: Some(limits),
-        records: RecordVersion::known(5).unwrap(),
         cash_bonus: CashBonusTerms::WhenCovered,
         ceilings: CeilingTerms { refund: yen("100000").as_balance(), cash: CeilingTerms::zero().cash },
         grant_limits: GrantLimits(BTreeMap::from([(Asset::Point, points)])),

@@ -58,7 +58,6 @@ pub fn plan(
         created_at: cx.now,
         expires_at: cx.now.plus(offered.abandoned_after),
         shards: terms.due_shards,
-        records: terms.records,
         terms_version: terms.version,
     };
     let key = keys::topup(tenant, record.id);

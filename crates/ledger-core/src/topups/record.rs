@@ -9,7 +9,7 @@ use crate::keys::{self, Key, Shards, Work, attr};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
-use crate::terms::{EntryTerms, RecordVersion, TermsVersion};
+use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
 use crate::wallets::debt::ReturningAmount;
 use std::fmt;
@@ -68,8 +68,6 @@ pub struct TopupRecord {
     /// When its cancellation is requested if it has not been paid.
     pub expires_at: Timestamp,
     pub(crate) shards: Shards,
-    /// The version of the records that its request was planned with. Its later entries are of the same form.
-    pub(crate) records: RecordVersion,
     /// The version of the terms that its request was planned under: its points follow from it.
     pub(crate) terms_version: TermsVersion,
 }
@@ -141,7 +139,7 @@ impl TopupRecord {
 
     /// What an entry takes that is planned from this record.
     pub(super) fn of_entry(&self) -> EntryTerms {
-        EntryTerms { due_shards: self.shards, records: self.records, version: self.terms_version }
+        EntryTerms { due_shards: self.shards, version: self.terms_version }
     }
 
     /// Reads a stored top-up.
@@ -168,7 +166,6 @@ impl TopupRecord {
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.timestamp("expires_at")?,
             shards: item.checked_int("shards", Shards::new)?,
-            records: item.opt_checked_int(RecordVersion::ATTRIBUTE, RecordVersion::known)?.unwrap_or(RecordVersion::V4),
             terms_version: TermsVersion::read(item)?,
         })
     }
@@ -198,15 +195,9 @@ impl TopupRecord {
         if let Some(account) = &self.account {
             item.insert("psp_account".to_owned(), Value::s(account));
         }
-        // Absent in earlier versions: what they write does not depend on it.
-        if self.records.has_compact_entries() {
-            item.extend(self.records.item());
-        }
         item.extend(self.terms_version.attribute());
-        if self.records.has_listings() {
-            item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::topups_partition(tenant, self.customer)));
-            item.insert(attr::OWNER_SK.to_owned(), Value::s(self.id));
-        }
+        item.insert(attr::OWNER_PK.to_owned(), Value::S(keys::topups_partition(tenant, self.customer)));
+        item.insert(attr::OWNER_SK.to_owned(), Value::s(self.id));
         item
     }
 

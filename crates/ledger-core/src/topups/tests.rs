@@ -12,8 +12,8 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::{PspId, PspTerms, Step};
 use crate::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
+    TenantTerms, TermsVersion, TopupTerms,
 };
 use crate::time::Timestamp;
 use crate::transaction::{RenderedAction, Role, TransactItem};
@@ -66,7 +66,6 @@ fn terms(rate: &str, spent_points: SpentPoints) -> TenantTerms {
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
         grant_limits: GrantLimits::default(),
@@ -85,7 +84,6 @@ fn cx(resource: u128) -> Context {
         resource_id: Uuid::from_u128(resource),
         audit_id: AuditId::new(Uuid::from_u128(2)),
         secret: [0; 16],
-        lists_acts: false,
     }
 }
 

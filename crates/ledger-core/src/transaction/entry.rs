@@ -1,7 +1,6 @@
 //! Journal entries: all postings of a transaction, and references for the other parties' histories.
 
-use super::EntryTerms;
-use super::{Role, TransactItem};
+use super::{BuildError, EntryTerms, Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
@@ -94,9 +93,12 @@ impl Entry {
         JournalLink { home: self.home, id: self.id }
     }
 
-    /// The journal item and its references, or `None` if `home` has no partition.
-    pub(crate) fn items(&self, from: &Provenance) -> Option<Vec<TransactItem>> {
-        let home = Partition::account(&from.tenant, self.home)?;
+    /// The journal item and its references.
+    ///
+    /// # Errors
+    /// [`BuildError`] if `home` has no partition, or the stored form cannot say a value.
+    pub(crate) fn items(&self, from: &Provenance) -> Result<Vec<TransactItem>, BuildError> {
+        let home = Partition::account(&from.tenant, self.home).ok_or(BuildError::NoHome)?;
         let mut entry = self.common(from);
         entry.extend(self.details.clone());
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
@@ -106,7 +108,7 @@ impl Entry {
         }
         entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
-        let mut items = vec![self.put(Role::Journal, home.entry(self.id), entry)];
+        let mut items = vec![put(Role::Journal, home.entry(self.id), entry)?];
         for reference in &self.references {
             let mut item = self.common(from);
             // What was counted and what is due are the payer's own, and the room the merchant's; another party's view does not
@@ -116,16 +118,9 @@ impl Entry {
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);
-            items.push(self.put(Role::JournalReference, key, item));
+            items.push(put(Role::JournalReference, key, item)?);
         }
-        Some(items)
-    }
-
-    /// Puts the entry, or a reference to it, in the form that the version of the records has.
-    fn put(&self, role: Role, key: Key, full: Item) -> TransactItem {
-        let item = if self.terms.records.has_compact_entries() { compact(&key, full) } else { full };
-        // An entry with this id means that the id was generated twice: a fault of the ledger.
-        TransactItem::put_new(role, key, item, Failure::AlreadyExists)
+        Ok(items)
     }
 
     /// Whether the transaction that seals the entry credits a merchant: it has postings of one that no balance item of its
@@ -160,6 +155,13 @@ impl Entry {
         item.extend(self.terms.version.attribute());
         item
     }
+}
+
+/// Puts an entry, or a reference to one, in the stored form.
+fn put(role: Role, key: Key, full: Item) -> Result<TransactItem, BuildError> {
+    let item = compact(&key, &full).ok_or(BuildError::EntryForm(role))?;
+    // An entry with this id means that the id was generated twice: a fault of the ledger.
+    Ok(TransactItem::put_new(role, key, item, Failure::AlreadyExists))
 }
 
 fn posting(posting: &Posting) -> Value {

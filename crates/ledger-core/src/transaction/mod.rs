@@ -99,6 +99,9 @@ pub enum BuildError {
     /// The home of an entry is an account without a partition.
     #[error("a journal entry has no home")]
     NoHome,
+    /// An entry, or a reference to one, has a value that its stored form cannot say.
+    #[error("the stored form of an entry cannot say a value ({0:?})")]
+    EntryForm(Role),
     /// A balance changes without a matching posting of the entry.
     #[error("the balance of {0} does not change by the sum of its postings")]
     Unposted(Account),
@@ -187,7 +190,7 @@ impl Transaction {
         match draft.entry {
             None => Self::unmoved(items),
             Some(entry) => {
-                items.extend(entry.items(from).ok_or(BuildError::NoHome)?);
+                items.extend(entry.items(from)?);
                 check_books(&entry, from.operation, &items)?;
                 Self::checked(items)
             }

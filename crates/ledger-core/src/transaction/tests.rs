@@ -13,7 +13,7 @@ use crate::ids::{Actor, AuditId, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{self, Partition, Shards, attr};
 use crate::money::{Amount, AssetSpec, Co2Kg};
 use crate::operation::Operation;
-use crate::terms::EntryTerms;
+use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
 use uuid::Uuid;
 
@@ -54,7 +54,7 @@ fn claim() -> Claim {
 
 fn seal(entry: Option<Entry>, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
     let answer = Answer { status: 201, content_type: "text/plain".to_owned(), location: None, body: String::new() };
-    Transaction::seal(Draft { entry, items }, &claim(), &answer)
+    Transaction::seal(Draft { entry, items }, &claim(), &answer, &crate::idempotency::MarkerKeys::of_tests())
 }
 
 fn entry(postings: Vec<Posting>) -> Entry {
@@ -64,7 +64,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::new(),
-        terms: EntryTerms::first(Shards::ONE),
+        terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     }
 }
 
@@ -142,6 +142,13 @@ fn entry_without_postings_or_home_is_rejected() {
     assert_eq!(seal(Some(entry(Vec::new())), Vec::new()), Err(BuildError::NoPostings));
     let homeless = Entry { home: ADJUSTMENTS, ..entry(postings()) };
     assert_eq!(seal(Some(homeless), vec![debit("100")]), Err(BuildError::NoHome));
+}
+
+#[test]
+fn entry_with_a_name_of_the_stored_form_is_rejected() {
+    let details = Item::from([("po".to_owned(), Value::s("x"))]);
+    let of_form = Entry { details, ..entry(postings()) };
+    assert_eq!(seal(Some(of_form), vec![debit("100")]), Err(BuildError::EntryForm(Role::Journal)));
 }
 
 #[test]

@@ -3,7 +3,6 @@
 use super::line::{self, LineState, OpenAccount};
 use crate::account::Account;
 use crate::audit::Act;
-use crate::cards::life::must_have_listings;
 use crate::cards::record::CardRecord;
 use crate::closing::ClosingReceipt;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -16,7 +15,6 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::reads::{self, Query, Times};
 use crate::returning::CardState;
-use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use crate::unclaimed::is_closed_wallet;
@@ -121,10 +119,9 @@ pub struct SliceOutcome {
 /// Stores the job, due at once.
 ///
 /// # Errors
-/// `WrongState` if the tenant's records have no lists.
-pub fn plan(command: &WindDownStart<'_>, terms: &TenantTerms, cx: &Context) -> Result<Planned<WindDown>, PlanRefusal> {
+/// Never, at present; the signature is that of every builder.
+pub fn plan(command: &WindDownStart<'_>, cx: &Context) -> Result<Planned<WindDown>, PlanRefusal> {
     let WindDownStart { tenant, staff, reason } = command;
-    must_have_listings(terms)?;
     let id = JobId::new(cx.resource_id);
     let job = WindDown {
         id,

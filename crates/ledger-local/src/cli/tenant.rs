@@ -3,9 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
-use crate::tenant_command::{
-    CardPinCommand, LimitsCommand, OpenCommand, RecordsCommand, ReindexCommand, ShardsCommand,
-};
+use crate::tenant_command::{CardPinCommand, LimitsCommand, OpenCommand, ReindexCommand, ShardsCommand};
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -54,21 +52,6 @@ pub enum TenantSub {
         /// Asset.
         #[arg(long, default_value = "ECOPAY")]
         asset: String,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Raise the version of the records that an open tenant's transactions write, once every environment reads it: for
-    /// example `tenant records aoba --version 5 --table ledger`. It is never lowered. Waits until every function uses it.
-    Records {
-        /// Slug of the tenant.
-        slug: String,
-        /// Version of the records: above the present one.
-        #[arg(long, value_name = "NUMBER")]
-        version: u32,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -156,8 +139,6 @@ pub enum TenantCommand {
     Open(OpenCommand),
     /// Change a tenant's limits.
     Limits(LimitsCommand),
-    /// Raise the version of a tenant's records.
-    Records(RecordsCommand),
     /// Add a tenant's records to lists and searches.
     Reindex(ReindexCommand),
     /// Set which payments of a tenant's cards need the PIN.
@@ -181,9 +162,6 @@ impl TenantSub {
             }
             Self::Limits { slug, rules, suspend, holder, asset, table, endpoint_url } => {
                 TenantCommand::Limits(LimitsCommand { slug, rules, suspend, holder, asset, table, endpoint_url })
-            }
-            Self::Records { slug, version, table, endpoint_url } => {
-                TenantCommand::Records(RecordsCommand { slug, version, table, endpoint_url })
             }
             Self::Reindex { slug, marker_keys, verify, units_per_second, table, endpoint_url } => {
                 TenantCommand::Reindex(ReindexCommand {

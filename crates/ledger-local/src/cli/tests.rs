@@ -109,11 +109,6 @@ fn tenant_commands_that_write_require_a_table() {
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());
-    let TenantCommand::Records(raise) = tenant("tenant records aoba --version 5 --table ledger") else {
-        panic!("records")
-    };
-    assert_eq!((raise.slug.as_str(), raise.version, raise.table.as_str()), ("aoba", 5, "ledger"));
-    assert!(parse("tenant records aoba --version 5").is_err());
     let line = "tenant limits aoba pay_day=1 topup_day=none --table ledger";
     let TenantCommand::Limits(limits) = tenant(line) else { panic!("limits") };
     assert_eq!(limits.rules, ["pay_day=1", "topup_day=none"]);

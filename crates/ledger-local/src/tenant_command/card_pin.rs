@@ -23,8 +23,8 @@ pub struct CardPinCommand {
     pub endpoint_url: Option<String>,
 }
 
-/// Sets which payments of cards need the card's PIN, and waits for `settles`, as
-/// [`raise_records`](super::raise_records) does.
+/// Sets which payments of cards need the card's PIN, and waits for `settles`: as long as a function may still use the terms
+/// that it has cached.
 ///
 /// # Errors
 /// [`TenantError`], whose text says what to do.

@@ -4,19 +4,12 @@ use super::TenantError;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::Tenant;
 use ledger_core::keys;
-use ledger_core::migration::{Layout, Phase};
 use ledger_core::terms::{TenantTerms, TermsSchedule};
 use ledger_runtime::execute::Ledger;
 
 pub(super) async fn config(ledger: &Ledger, slug: &Tenant) -> Result<Item, TenantError> {
     let config = ledger.dynamo().get(&keys::config(slug)).await.map_err(|error| TenantError::Store(error.into()))?;
     config.ok_or_else(|| TenantError::NotOpen(slug.to_string()))
-}
-
-/// The terms that a tenant has now.
-pub(super) fn terms_of(config: &Item, slug: &Tenant, ledger: &Ledger) -> Result<TenantTerms, TenantError> {
-    let terms = TenantTerms::read(config, ledger.clock().now());
-    terms.map_err(|error| TenantError::Config(slug.to_string(), error))
 }
 
 /// The terms of a tenant for a command that writes some of them. Refused once they are kept as versions: the next version
@@ -31,18 +24,6 @@ pub(super) fn terms_without_versions(
         return Err(TenantError::Versioned(slug.to_string()));
     }
     Ok(schedule.at(ledger.clock().now()).as_ref().clone())
-}
-
-/// Refuses what the legacy model has no place for while the tenant migrates.
-pub(super) fn check_not_migrating(slug: &Tenant, config: &Item) -> Result<(), TenantError> {
-    match Layout::read(config).map_err(|error| TenantError::Config(slug.to_string(), error))? {
-        Layout::Split => Ok(()),
-        Layout::Migrating(migration) => {
-            let phase = migration.phase;
-            let last = Phase::all(phase.model()).last().unwrap_or(phase);
-            Err(TenantError::Migrating { slug: slug.to_string(), phase, last })
-        }
-    }
 }
 
 #[cfg(test)]

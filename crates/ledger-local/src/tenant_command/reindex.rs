@@ -2,7 +2,7 @@
 //! under an earlier key. It may be stopped at any time and run again: what is as it must be is not written.
 
 use super::TenantError;
-use super::config::{config, terms_of};
+use super::config::config;
 use crate::operator::ledger;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Item;
@@ -51,9 +51,6 @@ pub struct ReindexCommand {
 /// Why a tenant's records were not all added to the lists.
 #[derive(Debug, thiserror::Error)]
 pub enum ReindexError {
-    /// The tenant's records have no lists.
-    #[error("the records of {0} have no lists: run `tenant records {0} --version 7` first; nothing was written")]
-    NoLists(String),
     /// The keys cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     KeyFile {
@@ -101,10 +98,8 @@ pub async fn reindex(command: &ReindexCommand, progress: impl Fn(&str)) -> Resul
     let slug = Tenant::parse(&command.slug).map_err(|error| TenantError::Slug(command.slug.clone(), error))?;
     let keys = keys(&command.marker_keys)?;
     let ledger = ledger(&command.table, command.endpoint_url.as_deref()).await?;
-    let terms = terms_of(&config(&ledger, &slug).await?, &slug, &ledger)?;
-    if !terms.records.has_listings() {
-        return Err(ReindexError::NoLists(slug.to_string()).into());
-    }
+    // A tenant that is not open is refused.
+    config(&ledger, &slug).await?;
     let run = Run { ledger: &ledger, tenant: &slug, keys: &keys, writes: !command.verify };
     let mut found: Found = KINDS.iter().map(|kind| (kind.name, Counts::default())).collect();
     let (began, mut units, mut last) = (Instant::now(), 0_u64, Instant::now());

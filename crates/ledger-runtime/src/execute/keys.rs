@@ -4,31 +4,11 @@ use super::Ledger;
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use crate::secrets::{KeptSecret, SecretError, SecretSource};
-use ledger_core::idempotency::{
-    Answer, AnyAnswer, Claim, Fingerprint, Flight, KeyId, MarkerError, MarkerForm, MarkerKeys, StoredAnswer,
-};
+use ledger_core::idempotency::{Answer, AnyAnswer, Fingerprint, Flight, KeyId, MarkerError, MarkerKeys, StoredAnswer};
 use ledger_core::keys::Key;
 use ledger_core::personal::Masked;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// A claim, and the form in which its marker is written.
-#[derive(Clone, Debug)]
-pub struct FormedClaim {
-    /// The claim.
-    pub claim: Claim,
-    /// The form.
-    pub form: MarkerForm,
-    /// Whether the tenant's records have lists: of acts about customers, and of markers that refuse a payment, which say what
-    /// it was.
-    pub has_listings: bool,
-}
-
-impl From<Claim> for FormedClaim {
-    fn from(claim: Claim) -> Self {
-        Self { claim, form: MarkerForm::Plain, has_listings: false }
-    }
-}
 
 /// The keys of a secret that is read again every five minutes.
 pub(super) struct KeptMarkerKeys {
@@ -82,35 +62,16 @@ impl Ledger {
         }
     }
 
-    /// A claim whose marker has a key, of a tenant whose records have lists.
+    /// The keys that markers are written with, and that key what customers are looked up by.
     ///
     /// # Errors
     /// 503 without keys: nothing may be written.
-    pub async fn formed(&self, claim: Claim) -> Result<FormedClaim, Problem> {
-        Ok(FormedClaim { claim, form: self.keyed_form().await?, has_listings: true })
-    }
-
-    /// The keys of what customers are looked up by; `None` of a ledger that writes plain markers.
-    ///
-    /// # Errors
-    /// 503 without keys: nothing may be written.
-    pub async fn lookup_keys(&self) -> Result<Option<Arc<MarkerKeys>>, Problem> {
-        Ok(match self.keyed_form().await? {
-            MarkerForm::Keyed(keys) => Some(keys),
-            MarkerForm::Plain => None,
-        })
-    }
-
-    /// The form of markers with the current key.
-    ///
-    /// # Errors
-    /// 503 without keys: nothing may be written.
-    pub(crate) async fn keyed_form(&self) -> Result<MarkerForm, Problem> {
+    pub async fn marker_keys(&self) -> Result<Arc<MarkerKeys>, Problem> {
         let keys = match &self.marker_keys {
             Some(kept) => kept.parse(kept.secret.read().await),
             None => None,
         };
-        keys.map(MarkerForm::Keyed).ok_or_else(|| self.keys_unavailable())
+        keys.ok_or_else(|| self.keys_unavailable())
     }
 
     /// Calls `read`, a second time with keys if it needs one. Other errors are returned as they are.
@@ -156,7 +117,7 @@ impl Ledger {
         &self,
         answer: &StoredAnswer,
         marker: &Key,
-        fingerprint: &Fingerprint,
+        fingerprint: Option<&Fingerprint>,
     ) -> Result<Answer, Problem> {
         let opened = self.with_keys(|keys| answer.open(marker, fingerprint, keys)).await?;
         opened.map_err(Problem::from)

@@ -1,11 +1,11 @@
 //! The errors of a plan, and refusals with the members that help the caller.
 
-use super::keys::FormedClaim;
 use crate::dynamo::ReadError;
 use crate::problem::Problem;
 use ledger_core::account::Account;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::failure::Failure;
+use ledger_core::idempotency::Claim;
 use ledger_core::ids::Principal;
 use ledger_core::keys::attr;
 use ledger_core::limits::LimitHit;
@@ -101,13 +101,9 @@ impl Refusal {
 
     /// Builds the refusal of a transaction whose guard failed. The limit, or the missing amount, is in it if it is the
     /// caller's own.
-    pub(super) fn from_rejection(
-        transaction: &Transaction,
-        rejection: &Rejection,
-        FormedClaim { claim, has_listings, .. }: &FormedClaim,
-    ) -> Self {
+    pub(super) fn from_rejection(transaction: &Transaction, rejection: &Rejection, claim: &Claim) -> Self {
         let disclosure = transaction.disclose(rejection, claim.principal, &claim.marker_key());
-        let payment = has_listings.then(|| transaction.refused_payment()).flatten().map(Box::new);
+        let payment = transaction.refused_payment().map(Box::new);
         let refusal = Self::new(disclosure.failure).of_payment(payment);
         if disclosure.failure == Failure::LimitExceeded {
             let hit =

@@ -1,6 +1,6 @@
 //! What a plan returns: the effect of a request, and whose journal entry it is.
 
-use ledger_core::idempotency::{Claim, NewAnswer};
+use ledger_core::idempotency::{Claim, MarkerKeys, NewAnswer};
 use ledger_core::transaction::{BuildError, Planned, Provenance, Transaction};
 
 /// A planned effect that is sealed with the marker of a request.
@@ -15,7 +15,12 @@ pub trait Sealable {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, Self::Receipt), BuildError>;
+    fn seal(
+        self,
+        claim: &Claim,
+        answer: NewAnswer<'_>,
+        keys: &MarkerKeys,
+    ) -> Result<(Transaction, Self::Receipt), BuildError>;
 }
 
 /// The entry is that of the request.
@@ -26,8 +31,8 @@ impl<R> Sealable for Planned<R> {
         &self.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, R), BuildError> {
-        Ok((Transaction::seal(self.draft, claim, answer)?, self.receipt))
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
+        Ok((Transaction::seal(self.draft, claim, answer, keys)?, self.receipt))
     }
 }
 
@@ -39,8 +44,8 @@ impl<R> Sealable for (Planned<R>, Provenance) {
         &self.0.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>) -> Result<(Transaction, R), BuildError> {
+    fn seal(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
         let (Planned { draft, receipt }, from) = self;
-        Ok((Transaction::seal_as(draft, claim, answer, &from)?, receipt))
+        Ok((Transaction::seal_as(draft, claim, answer, keys, &from)?, receipt))
     }
 }

@@ -254,9 +254,9 @@ fn fold_to<'a>(fold: &Fold, days: &'a PostingDays) -> Option<&'a ClosedDay> {
     }
 }
 
-/// The number of customers that were opened on a day; `None` if the tenant's customers are in no lists.
+/// The number of customers that were opened on a day; `None` while a legacy model holds them, which are in no list.
 pub(super) async fn new_customers(app: &App, tenant: &Tenant, date: BusinessDate) -> Result<Option<u64>, Problem> {
-    if !app.terms(tenant).await?.records.has_listings() || app.dynamo().layout(tenant).await?.is_migrating() {
+    if app.dynamo().layout(tenant).await?.is_migrating() {
         return Ok(None);
     }
     let (from, until) = date.bounds();

@@ -66,7 +66,7 @@ impl Slice<'_> {
         }
         let lookups = match pass.kind {
             PassKind::Backfill | PassKind::Verify => None,
-            PassKind::Contract => self.app.lookup_keys(self.tenant).await?,
+            PassKind::Contract => Some(self.app.ledger().marker_keys().await?),
         };
         while !self.is_over() && pass.state == PassState::Running {
             if pass.fence != self.migration.fence.number() {

@@ -33,7 +33,7 @@ pub struct ProfileBody {
     #[serde(default)]
     #[schema(value_type = String, required = false)]
     pub name: PatchField<String>,
-    /// How the name is read, in kana. Kept under version 7 of the records.
+    /// How the name is read, in kana.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub kana: PatchField<String>,

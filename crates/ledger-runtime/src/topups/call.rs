@@ -2,11 +2,11 @@
 
 use super::PspExecutor;
 use super::drive::DriveOutcome;
-use crate::execute::{Executed, FormedClaim, MarkerOutcome, Outcome, PlanError, Reply};
+use crate::execute::{Executed, MarkerOutcome, Outcome, PlanError, Reply};
 use crate::metrics::Metric;
 use crate::problem::Problem;
 use http::StatusCode;
-use ledger_core::idempotency::{Admission, Claim, Flight, Phase, PlannedCall};
+use ledger_core::idempotency::{Admission, Claim, Flight, MarkerKeys, Phase, PlannedCall};
 use ledger_core::lease::Leased;
 use ledger_core::plan::Context;
 use ledger_core::trail::Record;
@@ -30,32 +30,30 @@ impl PspExecutor {
     ///
     /// It may be dropped at any point, as by a crash: a retry with the key, an event or the recovery worker completes
     /// the operation.
-    pub async fn perform<P, F>(&self, formed: impl Into<FormedClaim>, admission: Admission, plan: P) -> Outcome
+    pub async fn perform<P, F>(&self, claim: Claim, admission: Admission, plan: P) -> Outcome
     where
         P: Fn(Context) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let formed = formed.into();
-        let reply = match tokio::time::timeout(INLINE_TIME_MAX, self.reply(&formed, admission, plan)).await {
+        let reply = match tokio::time::timeout(INLINE_TIME_MAX, self.reply(&claim, admission, plan)).await {
             Ok(reply) => reply,
             Err(_) => Err(Problem::outcome_unknown()),
         };
-        self.ledger.outcome(&formed.claim, reply)
+        self.ledger.outcome(&claim, reply)
     }
 
-    async fn reply<P, F>(&self, formed: &FormedClaim, admission: Admission, plan: P) -> Result<Reply, Problem>
+    async fn reply<P, F>(&self, claim: &Claim, admission: Admission, plan: P) -> Result<Reply, Problem>
     where
         P: Fn(Context) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let FormedClaim { claim, form, .. } = formed;
-        let seal = |call: PlannedCall| {
-            let flight = Flight::begin_in(form, claim, &call)?;
+        let seal = |call: PlannedCall, keys: &MarkerKeys| {
+            let flight = Flight::begin(claim, &call, keys)?;
             let claimed = Transaction::claimed(call.draft, claim, &flight)?;
             Ok((claimed.recorded(Record::claimed(&flight, claim.actor))?, flight))
         };
         let executed = match admission {
-            Admission::Execute => self.ledger.execute(formed, plan, seal).await?,
+            Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
             Admission::LookUpOnly => match self.ledger.marker_or_none(claim).await? {
                 Some(marker) => Executed::Marker(marker),
                 None => {

@@ -242,7 +242,7 @@ impl PspExecutor {
             WriteOutcome::Applied => Ok(Some(DriveOutcome::Landed(answer.clone().into_exposed()))),
             WriteOutcome::MarkerExists(item) => Ok(Some(match Marker::read(&item)?.state {
                 MarkerState::Completed { answer, fingerprint, .. } => {
-                    DriveOutcome::Landed(self.ledger.open(&answer, &flight.marker_key(), &fingerprint).await?)
+                    DriveOutcome::Landed(self.ledger.open(&answer, &flight.marker_key(), fingerprint.as_ref()).await?)
                 }
                 MarkerState::InFlight(_) | MarkerState::Reversed => DriveOutcome::Lost,
             })),

@@ -76,8 +76,6 @@ pub(crate) async fn traffic(stage: &Stage) {
     points(stage).await;
     cards(stage).await;
     events(stage).await;
-    // Workers keep the terms for a minute, and endpoints have raised the version of the records.
-    stage.world.app.records().forget_tenant(&stage.world.slug());
     let _ = stage.world.run_jobs().await.expect("the run succeeds");
     let _ = stage.world.recover().await.expect("the run succeeds");
     let _ = stage.world.credit().await.expect("the run succeeds");

@@ -23,7 +23,7 @@ use ledger_core::topups::{self, Routed, TopupRecord, View, route};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_core::wallets::{self, SeenWallet};
 use ledger_core::{customers, grants};
-use ledger_tests::declared::declared;
+use ledger_tests::declared::{self, declared};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -116,6 +116,7 @@ impl Request {
 
     /// The transaction planned from what was read; `Err` if refused before anything is written.
     pub(crate) fn plan(&self, scene: &Scene, read: &[Option<Item>]) -> Result<Transaction, String> {
+        let lookups = declared::keys();
         let (tenant, terms, cx) = (&scene.tenant, &scene.terms, self.cx());
         let text = |error: plan::PlanRefusal| error.to_string();
         let payment = || read[0].as_ref().map(|item| PaymentRecord::read(item).unwrap()).ok_or("no such payment");
@@ -210,7 +211,7 @@ impl Request {
                 let claim = self.claim(scene);
                 let command = topups::claim::Topup { customer: who, charge: yen(charge) };
                 let call = topups::claim::plan(&command, &claim, terms, &scene.psp, &cx).map_err(text)?;
-                let flight = Flight::begin(&claim, &call).unwrap();
+                let flight = Flight::begin(&claim, &call, &declared::keys()).unwrap();
                 return Ok(Transaction::claimed(call.draft.clone(), &claim, &flight).unwrap());
             }
             Op::Paid { of, charge, .. } => {
@@ -231,7 +232,7 @@ impl Request {
                 };
                 let previous = patch.touches_contact().then(|| read[0].as_ref()).flatten();
                 let previous = previous.map(|profile| Contact::read(profile).unwrap());
-                let fields = ProfileChange { patch: &patch, previous: previous.as_ref(), lookups: None };
+                let fields = ProfileChange { patch: &patch, previous: previous.as_ref(), keys: &lookups };
                 customers::profile::plan_own(tenant, who, fields, &cx).map_err(text)?.draft
             }
             Op::Freeze { who, on } => {
@@ -240,7 +241,7 @@ impl Request {
                 let wallet = WalletView::read(profile, &balances).unwrap();
                 let status = Some((if on { Status::Frozen } else { Status::Active }, &wallet));
                 let patch = ProfilePatch::default();
-                let fields = ProfileChange { patch: &patch, previous: None, lookups: None };
+                let fields = ProfileChange { patch: &patch, previous: None, keys: &lookups };
                 let plan = customers::profile::plan_by_operator(tenant, who, fields, status, staff(), None, &cx);
                 plan.map_err(text)?.draft
             }
@@ -254,7 +255,7 @@ impl Request {
                     email: None,
                     phone: Some(free("+81311112222")),
                 };
-                customers::open::plan(&command, terms, None, &cx).map_err(text)?.draft
+                customers::open::plan(&command, terms, &lookups, &cx).map_err(text)?.draft
             }
         };
         Ok(self.seal(&draft, scene))
@@ -262,7 +263,7 @@ impl Request {
 
     fn seal(&self, draft: &Draft, scene: &Scene) -> Transaction {
         let claim = self.claim(scene);
-        Transaction::seal(draft.clone(), &claim, &declared(claim.operation, answer())).unwrap()
+        Transaction::seal(draft.clone(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
     }
 
     /// The transaction of the PSP's event that a top-up was paid.
@@ -353,7 +354,6 @@ impl Request {
             resource_id: id(2, number),
             audit_id: AuditId::new(id(3, number << 8 | attempt)),
             secret: [byte; 16],
-            lists_acts: false,
         }
     }
 }

@@ -218,8 +218,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let by_staff = |operation| claim(Principal::Staff(staff(1)), operation, "k");
     let sealed = |draft: Draft, operation| seal(&draft, &by_staff(operation));
     let patch = ProfilePatch { name: Some(text("Hana")), ..ProfilePatch::default() };
-    let lookups = terms.records.has_listings().then(declared::keys);
-    let lookups = lookups.as_ref();
+    let keys = declared::keys();
     let wallet = WalletView { accounts: 3, assets: terms.assets.keys().cloned().collect() };
     let bulk = grants::bulk::BulkGrant {
         tenant: tenant(),
@@ -248,7 +247,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     };
     let pending = adjustment(Account::Customer(a), yen(amount).debit());
     let previous = Contact { email: Some(Masked::new("old@example.jp".to_owned())), phone: None };
-    let fields = ProfileChange { patch: &patch, previous: Some(&previous), lookups };
+    let fields = ProfileChange { patch: &patch, previous: Some(&previous), keys: &keys };
     let (t, m) = (tenant(), merchant().id);
     let issue = cards::record::CardIssue { tenant: &t, card: None, owner: Some(a), expires_at: None, actor };
     let reject = adjustments::decide::plan(&t, staff(1), Decision::Reject, &pending, terms, &cx_).unwrap().draft;
@@ -256,7 +255,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
         sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap(), Operation::BulkGrant),
-        sealed(customers::open::plan(&open, terms, lookups, &cx_).unwrap().draft, Operation::CustomerOpen),
+        sealed(customers::open::plan(&open, terms, &keys, &cx_).unwrap().draft, Operation::CustomerOpen),
         sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
         sealed(reject, Operation::AdjustmentReject),
         sealed(customers::profile::plan_own(&t, a, fields, &cx_).unwrap().draft, Operation::ProfilePatch),
@@ -265,7 +264,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             Operation::CustomerPatch,
         ),
         sealed(payments::code::plan(&t, a, None, &cx_).unwrap().draft, Operation::PaymentCode),
-        sealed(cards::record::plan_issue(&issue, terms.records, &cx_).unwrap().draft, Operation::CardIssue),
+        sealed(cards::record::plan_issue(&issue, &cx_).unwrap().draft, Operation::CardIssue),
         sealed(
             cards::record::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft,
             Operation::CardPatch,
@@ -278,19 +277,13 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
             merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, terms, actor, &cx_).unwrap().draft,
             Operation::MerchantOpen,
         ),
+        sealed(merchants::plan_patch(&t, m, suspend, (actor, None), &cx_).unwrap().draft, Operation::MerchantPatch),
+        sealed(terminals::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
         sealed(
-            merchants::plan_patch(&t, m, suspend, terms.records, (actor, None), &cx_).unwrap().draft,
-            Operation::MerchantPatch,
-        ),
-        sealed(terminals::plan_open(&t, None, m, terms.records, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
-        sealed(
-            terminals::plan_status(&t, terminal(), Status::Frozen, terms.records, (actor, None), &cx_).unwrap().draft,
+            terminals::plan_status(&t, terminal(), Status::Frozen, (actor, None), &cx_).unwrap().draft,
             Operation::TerminalPatch,
         ),
-        sealed(
-            terminals::plan_code(&t, terminal(), (staff(1), actor), terms.records, &cx_).unwrap().draft,
-            Operation::EnrolmentCode,
-        ),
+        sealed(terminals::plan_code(&t, terminal(), (staff(1), actor), &cx_).unwrap().draft, Operation::EnrolmentCode),
     ]
 }
 

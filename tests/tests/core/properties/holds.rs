@@ -10,7 +10,7 @@ use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{Partition, Shards};
 use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
-use ledger_core::terms::EntryTerms;
+use ledger_core::terms::{EntryTerms, TermsVersion};
 use ledger_core::transaction::{Draft, Entry, Role, TransactItem, Verdict};
 use ledger_tests::engine::{Contents, Table};
 use ledger_tests::wire;
@@ -120,7 +120,7 @@ fn entry(item: &TransactItem, number: u128) -> Option<Entry> {
         postings,
         references,
         details,
-        terms: EntryTerms::first(Shards::ONE),
+        terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     })
 }
 

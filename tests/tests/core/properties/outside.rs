@@ -20,6 +20,7 @@ use ledger_core::terms::{TenantTerms, TopupTerms};
 use ledger_core::topups::{Clawback, Routed, TopupRecord, TopupRefund, View, claim as topup, refund, route};
 use ledger_core::transaction::{Transaction, Verdict};
 use ledger_core::wallets::SeenWallet;
+use ledger_tests::declared;
 use ledger_tests::engine::{Contents, Table};
 use ledger_tests::holders;
 use proptest::prelude::*;
@@ -101,7 +102,7 @@ impl TopupScene {
         }
         let command = topup::Topup { customer: customer(0xa), charge: yen(CHARGE) };
         let call = topup::plan(&command, &by_customer(), &scene.terms, &psp(), &cx(7)).unwrap();
-        let flight = Flight::begin(&by_customer(), &call).unwrap();
+        let flight = Flight::begin(&by_customer(), &call, &declared::keys()).unwrap();
         scene
             .table
             .execute(Transaction::claimed(call.draft.clone(), &by_customer(), &flight).unwrap().items())
@@ -157,7 +158,7 @@ impl TopupScene {
                 | PlanRefusal::Money(_)),
             ) => panic!("{other}"),
         };
-        let flight = Flight::begin(&by_staff(), &call).unwrap();
+        let flight = Flight::begin(&by_staff(), &call, &declared::keys()).unwrap();
         let transaction = Transaction::claimed(call.draft.clone(), &by_staff(), &flight).unwrap();
         match self.table.execute(transaction.items()) {
             Ok(()) => true,

@@ -7,7 +7,7 @@ use ledger_core::operation::Operation;
 use ledger_core::time::{CLOCK_SKEW, Timestamp};
 use ledger_core::transaction::{Draft, Transaction};
 use ledger_core::{ids::Tenant, money::AssetSpec};
-use ledger_tests::declared::declared;
+use ledger_tests::declared::{self, declared};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ fn claims() -> impl Strategy<Value = Claim> {
 /// The marker as the table returns it.
 fn written(claim: &Claim, answer: &Answer) -> Marker {
     let answer = declared(claim.operation, answer.clone());
-    let sealed = Transaction::seal(Draft::default(), claim, &answer).unwrap();
+    let sealed = Transaction::seal(Draft::default(), claim, &answer, &declared::keys()).unwrap();
     Marker::read(&put(&sealed.items()[0]).unwrap()).unwrap()
 }
 
@@ -84,21 +84,21 @@ proptest! {
     fn retry_gets_the_stored_response(claim in claims(), answer in answers(), later in 0..1_000_000_u32) {
         let marker = written(&claim, &answer);
         let retry = at(&claim, now().plus(Window::of(claim.operation).replay / 1_000_000 * later));
-        prop_assert_eq!(retry.verdict(&marker, None).unwrap(), KeyVerdict::Replay(answer));
+        prop_assert_eq!(retry.verdict(&marker, Some(&declared::keys())).unwrap(), KeyVerdict::Replay(answer));
     }
 
     #[test]
     fn other_request_with_the_key_is_refused(claim in claims(), answer in answers()) {
         let marker = written(&claim, &answer);
         for other in others(&claim) {
-            prop_assert_eq!(other.verdict(&marker, None).unwrap(), KeyVerdict::Reused, "{:?}", other.request);
+            prop_assert_eq!(other.verdict(&marker, Some(&declared::keys())).unwrap(), KeyVerdict::Reused, "{:?}", other.request);
         }
     }
 
     #[test]
     fn key_is_refused_after_its_window_and_then_free(claim in claims(), answer in answers(), ms in 0..86_400_000_u64) {
         let marker = written(&claim, &answer);
-        let verdict = |now: Timestamp| at(&claim, now).verdict(&marker, None).unwrap();
+        let verdict = |now: Timestamp| at(&claim, now).verdict(&marker, Some(&declared::keys())).unwrap();
         let expired = KeyVerdict::Expired { original_request_at: now() };
         let calls_psp = [Operation::Topup, Operation::TopupRefund].contains(&claim.operation);
         let end = now().plus(if calls_psp { DAY } else { DAY * 90 });
@@ -115,12 +115,12 @@ proptest! {
 
     #[test]
     fn key_is_writable_exactly_when_it_is_free(claim in claims(), seconds in 0..20_000_000_i64) {
-        let marker = Transaction::seal(Draft::default(), &claim, &declared(claim.operation, answer())).unwrap();
+        let marker = Transaction::seal(Draft::default(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap();
         let stored = put(&marker.items()[0]).unwrap();
         let retry = at(&claim, Timestamp::from_millis(now().millis() + seconds * 1000));
-        let again = Transaction::seal(Draft::default(), &retry, &declared(claim.operation, answer())).unwrap();
+        let again = Transaction::seal(Draft::default(), &retry, &declared(claim.operation, answer()), &declared::keys()).unwrap();
         let taken = again.items()[0].clauses().iter().all(|clause| clause.condition.holds(Some(&stored)));
-        let free = retry.verdict(&Marker::read(&stored).unwrap(), None).unwrap() == KeyVerdict::Free;
+        let free = retry.verdict(&Marker::read(&stored).unwrap(), Some(&declared::keys())).unwrap() == KeyVerdict::Free;
         prop_assert_eq!(taken, free);
     }
 
@@ -132,7 +132,7 @@ proptest! {
         let marker = written(&claim, &answer());
         let later = now().plus(Duration::from_millis(later_ms));
         let admitted = claim.key.admit(later, &Window::WALLET) == Ok(ledger_core::idempotency::Admission::Execute);
-        let free = at(&claim, later).verdict(&marker, None).unwrap() == KeyVerdict::Free;
+        let free = at(&claim, later).verdict(&marker, Some(&declared::keys())).unwrap() == KeyVerdict::Free;
         prop_assert!(!(admitted && free), "the key could be executed twice");
         prop_assert_eq!(claim.tenant, tenant());
     }

@@ -13,11 +13,11 @@ use ledger_core::payments::{Parts, PaymentRecord};
 use ledger_core::plan::Context;
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, MerchantTerms,
-    RecordVersion, SignInTerms, SpentPoints, TenantTerms, TermsVersion,
+    SignInTerms, SpentPoints, TenantTerms, TermsVersion,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::{Draft, RenderedAction, TransactItem, Transaction};
-use ledger_tests::declared::declared;
+use ledger_tests::declared::{self, declared};
 use ledger_tests::engine::{Contents, Table};
 use proptest::prelude::*;
 use rust_decimal::Decimal;
@@ -83,38 +83,35 @@ pub(crate) fn regional(units: u64) -> Amount {
 /// Random terms of a tenant.
 pub(crate) fn terms() -> impl Strategy<Value = TenantTerms> {
     let rate = || prop_oneof![Just("0"), Just("0.01"), Just("0.005"), Just("0.123456"), Just("1"), Just("3.5")];
-    (rate(), rate(), rate(), any::<bool>(), 1..64_u32, versions()).prop_map(
-        |(point, co2, bonus, deduct, shards, records)| {
-            let rate = |text: &str| Rate::parse(text).unwrap();
-            let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
-            let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
-                [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
-            assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
-            TenantTerms {
-                version: TermsVersion::FIRST,
-                key_phase: KeyPhase::Mandatory,
-                assets,
-                co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
-                points_rate: rate(point),
-                card_cap: yen(1_000_000_000),
-                card_bonus_rate: rate(bonus),
-                card_pin: CardPinTerms::NotUsed,
-                spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
-                due_shards: Shards::new(shards).unwrap(),
-                topup: None,
-                requests_per_second: None,
-                hold_hours: None,
-                limits: None,
-                settlement: None,
-                settlement_schedule: None,
-                records,
-                cash_bonus: CashBonusTerms::Never,
-                ceilings: CeilingTerms { refund: yen(REFUND_CEILING).as_balance(), ..CeilingTerms::zero() },
-                grant_limits: GrantLimits::default(),
-                sign_ins: SignInTerms::OwnIds,
-            }
-        },
-    )
+    (rate(), rate(), rate(), any::<bool>(), 1..64_u32).prop_map(|(point, co2, bonus, deduct, shards)| {
+        let rate = |text: &str| Rate::parse(text).unwrap();
+        let asset = |spec: AssetSpec| (spec.asset().clone(), AssetTerms::running(spec, None));
+        let mut assets: std::collections::BTreeMap<Asset, AssetTerms> =
+            [AssetSpec::ECOPAY, AssetSpec::POINT, regional_spec()].map(asset).into();
+        assets.get_mut(&Asset::Ecopay).unwrap().cap = Some(yen(1_000_000_000));
+        TenantTerms {
+            version: TermsVersion::FIRST,
+            key_phase: KeyPhase::Mandatory,
+            assets,
+            co2: Co2Terms { rate: rate(co2), source: "estimate".to_owned(), version: "1".to_owned() },
+            points_rate: rate(point),
+            card_cap: yen(1_000_000_000),
+            card_bonus_rate: rate(bonus),
+            card_pin: CardPinTerms::NotUsed,
+            spent_points: if deduct { SpentPoints::Deduct } else { SpentPoints::Forgive },
+            due_shards: Shards::new(shards).unwrap(),
+            topup: None,
+            requests_per_second: None,
+            hold_hours: None,
+            limits: None,
+            settlement: None,
+            settlement_schedule: None,
+            cash_bonus: CashBonusTerms::Never,
+            ceilings: CeilingTerms { refund: yen(REFUND_CEILING).as_balance(), ..CeilingTerms::zero() },
+            grant_limits: GrantLimits::default(),
+            sign_ins: SignInTerms::OwnIds,
+        }
+    })
 }
 
 /// The parts of a payment in yen: money, points, regional currency.
@@ -153,7 +150,6 @@ pub(crate) fn cx(number: u128) -> Context {
         resource_id: Uuid::from_u128(number << 64 | 2),
         audit_id: AuditId::new(Uuid::from_u128(number << 64 | 3)),
         secret: [7; 16],
-        lists_acts: false,
     }
 }
 
@@ -183,7 +179,7 @@ pub(crate) fn answer() -> Answer {
 }
 
 pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
-    Transaction::seal(draft.clone(), claim, &declared(claim.operation, answer())).unwrap()
+    Transaction::seal(draft.clone(), claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
 }
 
 /// The item that an action puts, with its key.
@@ -234,9 +230,4 @@ pub(crate) fn check_aggregates(contents: &Contents) {
     let names = ["payments", "paid_total", "refunds", "refunded_total"];
     assert_eq!(names.map(|name| aggregate(contents, name)), expected, "{names:?}");
     assert_eq!(aggregate(contents, "co2_total"), co2, "the CO2 estimate");
-}
-
-/// The version of the records of each of several writers.
-pub(crate) fn versions() -> impl Strategy<Value = RecordVersion> {
-    proptest::sample::select(&RecordVersion::ALL[..])
 }

@@ -18,14 +18,15 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::psp::{EventId, Fact, IntentStatus, PspTerms};
 use ledger_core::terms::{
-    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, RecordVersion,
-    SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
+    AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
+    TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
 use ledger_core::topups::refund::RefundTopup;
 use ledger_core::topups::{self, Clawback, ContradictionKind, Routed, TopupRecord, TopupRefund, View, route};
 use ledger_core::transaction::{Draft, Transaction, Verdict};
 use ledger_core::wallets::SeenWallet;
+use ledger_tests::declared;
 use ledger_tests::holders;
 use ledger_tests::model::Model;
 use std::time::Duration;
@@ -104,7 +105,6 @@ impl Handler {
                 limits: None,
                 settlement: None,
                 settlement_schedule: None,
-                records: RecordVersion::NEWEST,
                 cash_bonus: CashBonusTerms::Never,
                 ceilings: CeilingTerms::zero(),
                 grant_limits: GrantLimits::default(),
@@ -151,7 +151,7 @@ impl Handler {
         }
         let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
         let planned = ledger_core::customers::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
-        self.write(model, &Transaction::seal(planned.draft.clone(), &claim, &answer()).unwrap())
+        self.write(model, &Transaction::seal(planned.draft.clone(), &claim, &answer(), &declared::keys()).unwrap())
     }
 
     /// Delivers an event under an id. A stale plan is planned again; for a fact that is ahead, its PaymentIntent is
@@ -376,7 +376,7 @@ impl Handler {
                 | PlanRefusal::Money(_)),
             ) => panic!("{other}"),
         };
-        let flight = Flight::begin(claim, &call).unwrap();
+        let flight = Flight::begin(claim, &call, &declared::keys()).unwrap();
         self.write(model, &Transaction::claimed(call.draft.clone(), claim, &flight).unwrap())
     }
 
@@ -406,7 +406,6 @@ impl Handler {
             resource_id: resource,
             audit_id: AuditId::new(more(2)),
             secret: [7; 16],
-            lists_acts: false,
         }
     }
 }

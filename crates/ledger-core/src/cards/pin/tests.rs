@@ -47,7 +47,6 @@ fn cx() -> Context {
         resource_id: Uuid::from_u128(2),
         audit_id: AuditId::new(Uuid::from_u128(3)),
         secret: [9; 16],
-        lists_acts: false,
     }
 }
 

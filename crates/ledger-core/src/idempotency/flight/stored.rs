@@ -3,6 +3,7 @@
 use super::{Flight, Parked, Phase};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
+use crate::idempotency::marker::{free, names_of};
 use crate::idempotency::{Claim, Fingerprint, IdempotencyKey};
 use crate::ids::{Principal, Tenant, TopupId, parse_uuid};
 use crate::keys::{self, Shards, Work, attr};
@@ -37,11 +38,8 @@ impl Flight {
         if let Some(account) = &self.request.account {
             item.insert("psp_account".to_owned(), Value::s(account));
         }
-        if let Some(journal) = journal {
-            item.insert("entry_home".to_owned(), Value::s(journal.home));
-            item.insert("entry_id".to_owned(), Value::s(journal.id));
-        }
-        TransactItem::put(Role::Marker, self.marker_key(), item, vec![claim.free_clause(Failure::AlreadyExists)])
+        item.extend(journal.into_iter().flat_map(names_of));
+        TransactItem::put(Role::Marker, self.marker_key(), item, vec![free(claim.now, Failure::AlreadyExists)])
     }
 
     /// Reads a stored marker that has no response yet.

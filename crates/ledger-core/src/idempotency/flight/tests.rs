@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::dynamo::Item;
+use crate::idempotency::marker::free;
 use crate::idempotency::{Answer, CanonicalRequest, Fields, KeyVerdict, Marker, MarkerState};
 use crate::ids::{Actor, CustomerId};
 use crate::psp::PspTerms;
@@ -45,7 +46,7 @@ fn held() -> Leased<Flight> {
     let request = PspRequest::create_intent(&claim().tenant, topup, &charge, &terms);
     let shards = Shards::new(3).unwrap();
     let call = PlannedCall { draft: Draft::default(), resource: topup.uuid(), topup, request, shards };
-    Flight::begin(&claim(), &call).unwrap()
+    Flight::begin(&claim(), &call, &MarkerKeys::of_tests()).unwrap()
 }
 
 fn answer() -> Answer {
@@ -290,7 +291,7 @@ fn unparked_flight_starts_in_a_new_epoch() {
 }
 
 fn verdict(item: &Item, at: Timestamp) -> KeyVerdict {
-    Claim { now: at, ..claim() }.verdict(&Marker::read(item).unwrap(), None).unwrap()
+    Claim { now: at, ..claim() }.verdict(&Marker::read(item).unwrap(), Some(&MarkerKeys::of_tests())).unwrap()
 }
 
 #[test]
@@ -305,7 +306,7 @@ fn marker_without_response_never_lapses() {
             assert!(matches!(verdict(&item, at), KeyVerdict::InFlight(_)));
             assert!(!Marker::read(&item).unwrap().lapsed(at));
             // No other claim can overwrite it.
-            let free = Claim { now: at, ..claim() }.free_clause(Failure::AlreadyExists);
+            let free = free(at, Failure::AlreadyExists);
             assert!(!free.condition.holds(Some(&item)));
         }
     }
@@ -316,7 +317,8 @@ fn a_key_in_flight_is_bound_to_its_request() {
     let item = stored(&flight());
     let mut other = claim();
     other.request.fields = Fields::new().with("a", "2");
-    assert_eq!(other.verdict(&Marker::read(&item).unwrap(), None), Ok(KeyVerdict::Reused));
+    let verdict = other.verdict(&Marker::read(&item).unwrap(), Some(&MarkerKeys::of_tests()));
+    assert_eq!(verdict, Ok(KeyVerdict::Reused));
 }
 
 #[test]

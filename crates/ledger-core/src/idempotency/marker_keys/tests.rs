@@ -7,26 +7,26 @@ use crate::idempotency::{
 use crate::ids::{Actor, CustomerId, Principal, Tenant};
 use crate::operation::Operation;
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, RenderedAction};
+use crate::transaction::{BuildError, Provenance, RenderedAction};
 use uuid::Uuid;
 
 const KEY_1: &str = "0123456789012345678901234567890123456789012";
 const KEY_2: &str = "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq";
 const CODE: &str = "epc_a-code-that-only-its-owner-reads";
 
-fn ring(text: &str) -> Arc<MarkerKeys> {
-    Arc::new(MarkerKeys::parse(text).unwrap())
+fn ring(text: &str) -> MarkerKeys {
+    MarkerKeys::parse(text).unwrap()
 }
 
-fn first() -> Arc<MarkerKeys> {
+fn first() -> MarkerKeys {
     ring(&format!(r#"{{"current":"k1","k1":"{KEY_1}"}}"#))
 }
 
-fn rotated() -> Arc<MarkerKeys> {
+fn rotated() -> MarkerKeys {
     ring(&format!(r#"{{"current":"k2","k1":"{KEY_1}","k2":"{KEY_2}"}}"#))
 }
 
-fn second_only() -> Arc<MarkerKeys> {
+fn second_only() -> MarkerKeys {
     ring(&format!(r#"{{"current":"k2","k2":"{KEY_2}"}}"#))
 }
 
@@ -49,13 +49,12 @@ fn answer() -> Answer {
     Answer { status: 200, content_type: "application/json".to_owned(), location: None, body }
 }
 
-fn written(claim: &Claim, form: &MarkerForm) -> Item {
-    let answer = SecretAnswer::new(answer()).into();
-    stored(claim, crate::idempotency::AnyAnswer::in_form(&answer, form))
+fn written(claim: &Claim, keys: &MarkerKeys) -> Item {
+    stored(claim, (&SecretAnswer::new(answer())).into(), keys)
 }
 
-fn stored(claim: &Claim, answer: NewAnswer<'_>) -> Item {
-    match claim.marker(answer, None).unwrap().render().unwrap().action {
+fn stored(claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Item {
+    match claim.marker(answer, keys, None).unwrap().render().unwrap().action {
         RenderedAction::Put(item) => item,
         RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
             panic!("the action is not a put")
@@ -72,7 +71,7 @@ fn keys_are_parsed_and_no_error_or_debug_output_has_one() {
     let keys = rotated();
     assert_eq!(keys.current().to_string(), "k2");
     assert!(keys.contains(&KeyId::parse("k1").unwrap()) && !keys.contains(&KeyId::parse("k3").unwrap()));
-    let printed = format!("{keys:?} {:?}", MarkerForm::Keyed(Arc::clone(&keys)));
+    let printed = format!("{keys:?}");
     assert!(!printed.contains("0123") && !printed.contains("abcd"), "{printed}");
     let short = KEY_1.strip_prefix('0').unwrap();
     for wrong in [
@@ -101,10 +100,10 @@ fn keys_are_parsed_and_no_error_or_debug_output_has_one() {
 fn keyed_fingerprint_and_sealed_body_never_change() {
     let claim = claim("k");
     let keys = first();
-    let fingerprint = claim.request.keyed_fingerprint(&claim.tenant, claim.principal, &keys, keys.current()).unwrap();
-    assert_eq!((fingerprint.version, fingerprint.key), (2, Some(keys.current().clone())));
+    let fingerprint = claim.request.fingerprint(&claim.tenant, claim.principal, &keys, keys.current()).unwrap();
+    assert_eq!(fingerprint.key, *keys.current());
     assert_eq!(fingerprint.digest, "b777655983ee08e119842725613c81d54152ec153a75ef8758e1ce16996375fb");
-    let item = written(&claim, &MarkerForm::Keyed(keys));
+    let item = written(&claim, &keys);
     let Some(Stored::B(sealed)) = item.get("sealed_body") else { panic!("a sealed body") };
     let parts = [
         "47717fd27e5bf417cb10b7842bfc39dc67c3d581f48d7e7f980ef71f6dcb29a529cd2267e1de569412643aabd3096c27",
@@ -124,7 +123,7 @@ fn hash_of_a_lookup_never_changes() {
 #[test]
 fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
     let claim = claim("k");
-    let item = written(&claim, &MarkerForm::Keyed(first()));
+    let item = written(&claim, &first());
     assert!(!item.contains_key("body"));
     assert_eq!(item.get("fp_v"), Some(&Stored::int(2)));
     assert_eq!(item.get("fp_key"), Some(&Stored::s("k1")));
@@ -133,30 +132,26 @@ fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
     assert!(!sealed.windows(4).any(|bytes| bytes == b"epc_"));
     assert_eq!(sealed.len(), answer().body.len() + 24 + 16, "nonce and tag");
     for keys in [first(), rotated()] {
-        assert_eq!(verdict(&claim, &item, Some(&*keys)), Ok(KeyVerdict::Replay(answer())));
+        assert_eq!(verdict(&claim, &item, Some(&keys)), Ok(KeyVerdict::Replay(answer())));
     }
     let absent = Err(MarkerError::KeyAbsent(KeyId::parse("k1").unwrap()));
     assert_eq!(verdict(&claim, &item, None), absent);
-    assert_eq!(verdict(&claim, &item, Some(&*second_only())), absent);
+    assert_eq!(verdict(&claim, &item, Some(&second_only())), absent);
     let other = ring(&format!(r#"{{"current":"k1","k1":"{KEY_2}"}}"#));
-    assert_eq!(verdict(&claim, &item, Some(&*other)), Ok(KeyVerdict::Reused), "another key under the same id");
+    assert_eq!(verdict(&claim, &item, Some(&other)), Ok(KeyVerdict::Reused), "another key under the same id");
     // Every writer of this response stores the same bytes; another key makes others.
-    assert_eq!(written(&claim, &MarkerForm::Keyed(first())), item);
-    assert_ne!(written(&claim, &MarkerForm::Keyed(rotated())).get("sealed_body"), item.get("sealed_body"));
+    assert_eq!(written(&claim, &first()), item);
+    assert_ne!(written(&claim, &rotated()).get("sealed_body"), item.get("sealed_body"));
 }
 
 #[test]
-fn only_a_secret_is_encrypted_and_only_in_the_keyed_form() {
+fn only_a_secret_is_encrypted() {
     let claim = claim("k");
-    let plain = written(&claim, &MarkerForm::Plain);
-    assert_eq!(plain.get("body"), Some(&Stored::s(&answer().body)));
-    assert!(!plain.contains_key("fp_key") && !plain.contains_key("sealed_body"));
-    assert_eq!(verdict(&claim, &plain, None), Ok(KeyVerdict::Replay(answer())), "no key is needed");
     let refused = Answer { status: 400, ..answer() };
-    let item = stored(&claim, NewAnswer::plain(&refused, &MarkerForm::Keyed(first())));
+    let item = stored(&claim, (&refused).into(), &first());
     assert_eq!(item.get("body"), Some(&Stored::s(&refused.body)));
     assert_eq!(item.get("fp_key"), Some(&Stored::s("k1")), "its fingerprint is keyed all the same");
-    assert_eq!(verdict(&claim, &item, Some(&*first())), Ok(KeyVerdict::Replay(refused)));
+    assert_eq!(verdict(&claim, &item, Some(&first())), Ok(KeyVerdict::Replay(refused)));
 }
 
 #[test]
@@ -164,63 +159,75 @@ fn response_with_a_secret_that_is_not_declared_is_not_stored() {
     for operation in Operation::ANSWERING_WITH_SECRET {
         let claim = Claim { operation, ..claim("k") };
         for status in [200, 201] {
-            for form in [MarkerForm::Plain, MarkerForm::Keyed(first())] {
-                let undeclared = claim.marker(NewAnswer::plain(&Answer { status, ..answer() }, &form), None);
-                assert_eq!(undeclared.unwrap_err(), BuildError::SecretInClear(operation));
-            }
+            let undeclared = claim.marker((&Answer { status, ..answer() }).into(), &first(), None);
+            assert_eq!(undeclared.unwrap_err(), BuildError::SecretInClear(operation));
         }
         for status in [202, 400] {
-            assert!(claim.marker((&Answer { status, ..answer() }).into(), None).is_ok());
+            assert!(claim.marker((&Answer { status, ..answer() }).into(), &first(), None).is_ok());
         }
     }
 }
 
 #[test]
-fn key_is_bound_to_its_request_in_both_forms() {
+fn key_is_bound_to_its_request() {
     let claim = claim("k");
     let other = Claim {
         request: CanonicalRequest { fields: Fields::new().with("a", "1"), ..claim.request.clone() },
         ..claim.clone()
     };
-    for form in [MarkerForm::Plain, MarkerForm::Keyed(first())] {
-        let item = written(&claim, &form);
-        assert_eq!(verdict(&other, &item, Some(&*rotated())), Ok(KeyVerdict::Reused));
-    }
+    let item = written(&claim, &first());
+    assert_eq!(verdict(&other, &item, Some(&rotated())), Ok(KeyVerdict::Reused));
 }
 
 #[test]
 fn ciphertext_of_another_marker_request_or_response_is_not_opened() {
     let claim = claim("k");
-    let form = MarkerForm::Keyed(first());
-    let item = written(&claim, &form);
-    let elsewhere = written(&super::tests::claim("other"), &form);
+    let item = written(&claim, &first());
+    let elsewhere = written(&super::tests::claim("other"), &first());
     let mut moved = elsewhere.clone();
     moved.insert("sealed_body".to_owned(), item["sealed_body"].clone());
     let to = super::tests::claim("other");
-    assert_eq!(verdict(&to, &moved, Some(&*first())), Err(MarkerError::Sealed(SealError)));
+    assert_eq!(verdict(&to, &moved, Some(&first())), Err(MarkerError::Sealed(SealError)));
     for (name, value) in [("status", Stored::int(201)), ("content_type", Stored::s("x")), ("location", Stored::s("/x"))]
     {
         let mut changed = item.clone();
         changed.insert(name.to_owned(), value);
-        assert_eq!(verdict(&claim, &changed, Some(&*first())), Err(MarkerError::Sealed(SealError)), "{name}");
+        assert_eq!(verdict(&claim, &changed, Some(&first())), Err(MarkerError::Sealed(SealError)), "{name}");
     }
-    // Without a keyed fingerprint nothing is decrypted.
-    let mut unkeyed = written(&claim, &MarkerForm::Plain);
-    unkeyed.remove("body").unwrap();
-    unkeyed.insert("sealed_body".to_owned(), item["sealed_body"].clone());
-    assert_eq!(verdict(&claim, &unkeyed, Some(&*first())), Err(MarkerError::Sealed(SealError)));
+    // The marker of a step has no fingerprint: it is bound to no request, and nothing is decrypted.
+    let mut of_step = item;
+    for name in ["fp", "fp_v", "fp_key"] {
+        of_step.remove(name).unwrap();
+    }
+    assert_eq!(verdict(&claim, &of_step, Some(&first())), Ok(KeyVerdict::Reused));
+    let MarkerState::Completed { answer: sealed, .. } = Marker::read(&of_step).unwrap().state else {
+        panic!("answered")
+    };
+    let opened = sealed.open(&claim.marker_key(), None, Some(&first()));
+    assert_eq!(opened, Err(MarkerError::Sealed(SealError)));
+}
+
+#[test]
+fn marker_of_a_step_takes_its_key_and_is_bound_to_no_request() {
+    let claim = claim("k");
+    let marker = Provenance::from(&claim).step_marker(&answer(), None);
+    assert_eq!(*marker.key(), claim.marker_key());
+    let RenderedAction::Put(item) = marker.render().unwrap().action else { panic!("the action is not a put") };
+    assert!(!item.keys().any(|name| name.starts_with("fp")), "{item:?}");
+    assert!(item.contains_key("ttl"));
+    assert_eq!(verdict(&claim, &item, Some(&first())), Ok(KeyVerdict::Reused));
 }
 
 #[test]
 fn damaged_ciphertext_is_an_error_at_every_bit_and_length() {
     let claim = claim("k");
     let keys = first();
-    let item = written(&claim, &MarkerForm::Keyed(Arc::clone(&keys)));
+    let item = written(&claim, &keys);
     let Stored::B(sealed) = item["sealed_body"].clone() else { panic!("a sealed body") };
     let damaged = |bytes: Vec<u8>| {
         let mut item = item.clone();
         item.insert("sealed_body".to_owned(), Stored::B(bytes));
-        verdict(&claim, &item, Some(&*keys))
+        verdict(&claim, &item, Some(&keys))
     };
     assert_eq!(damaged(sealed.clone()), Ok(KeyVerdict::Replay(answer())));
     for bit in 0..sealed.len() * 8 {
@@ -238,13 +245,13 @@ fn damaged_ciphertext_is_an_error_at_every_bit_and_length() {
 }
 
 #[test]
-fn marker_of_the_keyed_form_without_its_key_id_is_unreadable() {
-    let mut item = written(&claim("k"), &MarkerForm::Keyed(first()));
+fn marker_without_the_id_of_its_key_is_unreadable() {
+    let mut item = written(&claim("k"), &first());
     item.remove("fp_key").unwrap();
     assert_eq!(Marker::read(&item).unwrap_err().attribute, "fp_key");
     item.insert("fp_key".to_owned(), Stored::s("Not an id"));
     assert_eq!(Marker::read(&item).unwrap_err().attribute, "fp_key");
-    let item = written(&claim("k"), &MarkerForm::Keyed(first()));
+    let item = written(&claim("k"), &first());
     let MarkerState::Completed { answer: stored, .. } = Marker::read(&item).unwrap().state else { panic!("answered") };
     let printed = format!("{:?} {stored:?}", SecretAnswer::new(answer()));
     assert!(!printed.contains("epc_"), "{printed}");

@@ -11,7 +11,7 @@ use crate::ids::{AuditId, CustomerId, MerchantId, TransactionId};
 use crate::money::{Amount, AssetSpec, Rate, RegionalKey};
 use crate::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase, MerchantTerms,
-    RecordVersion, SignInTerms, SpentPoints, TermsVersion,
+    SignInTerms, SpentPoints, TermsVersion,
 };
 use crate::transaction::{RenderedAction, Transaction};
 use std::collections::BTreeMap;
@@ -45,7 +45,6 @@ fn terms(hold_hours: Option<HoldHours>) -> TenantTerms {
         limits: None,
         settlement: None,
         settlement_schedule: None,
-        records: RecordVersion::NEWEST,
         cash_bonus: CashBonusTerms::Never,
         ceilings: CeilingTerms::zero(),
         grant_limits: GrantLimits::default(),
@@ -60,7 +59,6 @@ fn cx(number: u128) -> Context {
         resource_id: Uuid::from_u128(7),
         audit_id: AuditId::new(Uuid::from_u128(number)),
         secret: [0; 16],
-        lists_acts: false,
     }
 }
 
@@ -98,7 +96,7 @@ fn authorized(money: u64) -> (PaymentRecord, Transaction) {
 fn seal(draft: &Draft) -> Transaction {
     let record = hold_claim();
     let answer = Answer { status: 200, content_type: "x".to_owned(), location: None, body: "{}".to_owned() };
-    Transaction::seal(draft.clone(), &record, &answer).unwrap()
+    Transaction::seal(draft.clone(), &record, &answer, &crate::idempotency::MarkerKeys::of_tests()).unwrap()
 }
 
 fn hold_claim() -> Claim {

@@ -6,7 +6,7 @@ use crate::ids::{Actor, CustomerId, Principal, Tenant, TransactionId};
 use crate::keys::{Partition, Shards};
 use crate::money::{Amount, AssetSpec, RegionalKey};
 use crate::operation::Operation;
-use crate::terms::EntryTerms;
+use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Reason, ReasonCode, RenderedAction, Verdict};
 use uuid::Uuid;
@@ -48,7 +48,7 @@ fn sealed(entry: Entry, items: Vec<TransactItem>) -> Result<Transaction, BuildEr
         window: Window::WALLET,
         now: now(),
     };
-    Transaction::seal(Draft { entry: Some(entry), items }, &claim, &answer)
+    Transaction::seal(Draft { entry: Some(entry), items }, &claim, &answer, &crate::idempotency::MarkerKeys::of_tests())
 }
 
 fn entry(postings: Vec<Posting>) -> Entry {
@@ -58,7 +58,7 @@ fn entry(postings: Vec<Posting>) -> Entry {
         postings,
         references: Vec::new(),
         details: Item::new(),
-        terms: EntryTerms::first(Shards::ONE),
+        terms: EntryTerms { due_shards: Shards::ONE, version: TermsVersion::FIRST },
     }
 }
 

@@ -12,6 +12,7 @@ use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::transaction::{Draft, Transaction};
+use ledger_tests::declared;
 use ledger_tests::model::Model;
 
 impl Handler {
@@ -49,7 +50,7 @@ impl Handler {
 
     fn write_sealed(&self, model: &mut Model, draft: &Draft, staff: StaffId, operation: Operation) {
         let claim = self.claim(Principal::Staff(staff), operation, operation.name());
-        let wrote = self.write(model, &Transaction::seal(draft.clone(), &claim, &answer()).unwrap());
+        let wrote = self.write(model, &Transaction::seal(draft.clone(), &claim, &answer(), &declared::keys()).unwrap());
         assert!(matches!(wrote, WriteOutcome::Applied), "the opening balance is not posted");
     }
 }
