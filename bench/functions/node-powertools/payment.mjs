@@ -12,6 +12,9 @@ export const NAMESPACE = 'EcoPay/Payments';
 export const OPERATION = 'pay';
 const ADD_TOTALS =
   '#aggregate_co2_total :aggregate_co2, #aggregate_payments :aggregate_one, #aggregate_paid_total :aggregate_amount';
+// What stands for an asset after a number, in the postings of an entry.
+const ASSET_LETTERS = { ECOPAY: '', POINT: 'P' };
+const BEGINS_WITH_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 /** A UUIDv7 of an instant, with the operating system's randomness. */
 function uuid7(millis) {
@@ -61,6 +64,7 @@ const shardOf = (id, shards) => Number.parseInt(id.slice(-8), 16) % Number(shard
 const customerPartition = (tenant, customer) => `${tenant}#customer#${customer}`;
 const text = (value) => ({ S: value });
 const number = (value) => ({ N: String(value) });
+const idBytes = (id) => Buffer.from(id.replaceAll('-', ''), 'hex');
 
 /** The payment's items in the order of `golden/v1/pay/money.json`, and its response. */
 export async function plan({ tenant, customer, key, request }) {
@@ -78,36 +82,34 @@ export async function plan({ tenant, customer, key, request }) {
   const points = times(money, terms.points_rate.N);
   const earned = points.value / 10n ** BigInt(points.decimals);
   const co2 = number(decimalText(times(total, terms.co2_rate.N)));
-  const [payer, owner] = [`customer:${customer}`, `${tenant}#merchant#${request.merchant}`];
+  const co2Rate = number(canonicalNumber(terms.co2_rate.N));
+  const memoIfAny = memo === undefined ? {} : { memo: text(memo) };
   const partition = customerPartition(tenant, customer);
 
   const postings = paid.flatMap(([asset, value]) => [
-    posting(payer, asset, -value),
-    posting(`merchant:${request.merchant}`, asset, value),
+    posting('h', asset, -value),
+    posting('m', asset, value),
   ]);
-  if (earned) postings.push(posting('points_issued', 'POINT', -earned), posting(payer, 'POINT', earned));
+  if (earned) postings.push(posting('points_issued', 'POINT', -earned), posting('h', 'POINT', earned));
 
-  const shared = {
-    payment_id: text(paymentId),
-    transaction_id: text(transactionId),
-    merchant_id: text(request.merchant),
-    co2,
-    co2_rate: number(canonicalNumber(terms.co2_rate.N)),
-    created_at: text(at),
-    ...(memo === undefined ? {} : { memo: text(memo) }),
-  };
   const shard = shardOf(paymentId, merchant.shards.N);
   const payment = {
     uuid: text(`${tenant}#payment#${paymentId}`),
     type: text('PAYMENT'),
-    ...shared,
-    payer: text(payer),
+    payment_id: text(paymentId),
+    transaction_id: text(transactionId),
+    merchant_id: text(request.merchant),
+    co2,
+    co2_rate: co2Rate,
+    created_at: text(at),
+    ...memoIfAny,
+    payer: text(`customer:${customer}`),
     asset: text('ECOPAY'),
     total: number(total),
     points_taken_back: number(0),
     state: text('captured'),
     updated_at: text(at),
-    owner_pk: text(`${owner}#${shard}`),
+    owner_pk: text(`${tenant}#merchant#${request.merchant}#${shard}`),
     owner_sk: text(paymentId),
     ...(earned ? { points_earned: number(earned) } : {}),
   };
@@ -115,17 +117,23 @@ export async function plan({ tenant, customer, key, request }) {
     payment[`captured_${asset.toLowerCase()}`] = number(value);
     payment[`refundable_${asset.toLowerCase()}`] = number(value);
   }
+  // The compact form (docs/architecture/entries.md). It has neither the entry's id nor its principal and actor: the id
+  // is in the sort key, and both others are the customer of the partition.
   const entry = {
     uuid: text(partition),
     type: text(`TXN#${transactionId}`),
-    ...shared,
-    actor: text(payer),
-    principal: text(payer),
-    operation: text(OPERATION),
-    idempotency_key: text(key),
-    co2_source: terms.co2_source,
-    co2_version: terms.co2_version,
-    postings: { L: postings },
+    v: number(2),
+    op: text(OPERATION),
+    ca: number(now),
+    ...entryKey(key),
+    mi: { B: idBytes(request.merchant) },
+    pi: { B: idBytes(paymentId) },
+    po: text(postings.join(' ')),
+    co2,
+    cr: co2Rate,
+    cs: terms.co2_source,
+    cv: terms.co2_version,
+    ...memoIfAny,
     credited_by: text('seal'),
     due_pk: text(`${tenant}#due#publish#${shardOf(transactionId, terms.due_shards.N)}`),
     due_sk: text(transactionId),
@@ -156,8 +164,17 @@ export async function plan({ tenant, customer, key, request }) {
   return { items, answer: { status: 201, content_type: 'application/json', location, body: JSON.stringify(view) } };
 }
 
+/** One side of the double entry, as text: `h` is the customer of the partition, `m` the merchant of `mi`. */
 function posting(account, asset, delta) {
-  return { M: { account: text(account), asset: text(asset), delta: number(delta) } };
+  return `${account}${delta < 0n ? '' : '+'}${delta}${ASSET_LETTERS[asset]}`;
+}
+
+/** The entry's idempotency key. An id that it begins with is kept as bytes, which are fewer than its text. */
+function entryKey(key) {
+  const beginning = BEGINS_WITH_ID.exec(key);
+  if (!beginning) return { kt: text(key) };
+  const [id] = beginning;
+  return { ik: { B: Buffer.concat([idBytes(id), Buffer.from(key.slice(id.length))]) } };
 }
 
 /** Changes a balance, and the totals beside it; guarded on the amount that is spent from it, if any. */

@@ -12,11 +12,13 @@ from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Decimal
 
 from .problem import Problem, compact
-from .request import text_of
+from .request import UUID_TEXT, text_of
 from .table import TABLE, cached_item, dynamodb, get_item, read
 
 NAMESPACE = "EcoPay/Payments"
 OPERATION = "pay"
+# What stands for an asset after a number, in the postings of an entry.
+ASSET_LETTERS = {"ECOPAY": "", "POINT": "P"}
 ADD_TOTALS = (
     "#aggregate_co2_total :aggregate_co2, #aggregate_payments :aggregate_one, #aggregate_paid_total :aggregate_amount"
 )
@@ -60,13 +62,13 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     earned = (money * Decimal(terms["points_rate"]["N"])).to_integral_value(ROUND_DOWN)
     rate = Decimal(terms["co2_rate"]["N"])
     co2 = {"N": text_of(total * rate)}
-    payer, merchant_account = f"customer:{customer}", f"merchant:{request['merchant']}"
+    memo = {} if request["memo"] is None else {"memo": {"S": request["memo"]}}
 
     postings = []
     for asset, part in paid.items():
-        postings += [posting(payer, asset, -part), posting(merchant_account, asset, part)]
+        postings += [posting("h", asset, -part), posting("m", asset, part)]
     if earned:
-        postings += [posting("points_issued", "POINT", -earned), posting(payer, "POINT", earned)]
+        postings += [posting("points_issued", "POINT", -earned), posting("h", "POINT", earned)]
     partition = customer_partition(tenant, customer)
     # The payment counts in the customer's totals beside the first balance that it changes.
     totals = {"co2": co2, "one": {"N": "1"}, "amount": {"N": text_of(total)}}
@@ -75,22 +77,18 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         items.append(balance_update(partition, "ECOPAY", -money, money, at, totals))
     if used or earned:
         items.append(balance_update(partition, "POINT", earned - used, used, at, None if money else totals))
-    shared = {
+    shard = shard_of(payment_id, int(merchant["shards"]["N"]))
+    payment = {
+        "uuid": {"S": f"{tenant}#payment#{payment_id}"},
+        "type": {"S": "PAYMENT"},
         "payment_id": {"S": payment_id},
         "transaction_id": {"S": transaction_id},
         "merchant_id": {"S": request["merchant"]},
         "co2": co2,
         "co2_rate": {"N": text_of(rate)},
         "created_at": {"S": at},
-    }
-    if request["memo"] is not None:
-        shared["memo"] = {"S": request["memo"]}
-    shard = shard_of(payment_id, int(merchant["shards"]["N"]))
-    payment = {
-        "uuid": {"S": f"{tenant}#payment#{payment_id}"},
-        "type": {"S": "PAYMENT"},
-        **shared,
-        "payer": {"S": payer},
+        **memo,
+        "payer": {"S": f"customer:{customer}"},
         "asset": {"S": "ECOPAY"},
         "total": {"N": text_of(total)},
         "points_taken_back": {"N": "0"},
@@ -104,17 +102,23 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         payment[f"refundable_{asset.lower()}"] = {"N": text_of(part)}
     if earned:
         payment["points_earned"] = {"N": text_of(earned)}
+    # The compact form (docs/architecture/entries.md). It has neither the entry's id nor its principal and actor: the id
+    # is in the sort key, and both others are the customer of the partition.
     entry = {
         "uuid": {"S": partition},
         "type": {"S": f"TXN#{transaction_id}"},
-        **shared,
-        "actor": {"S": payer},
-        "principal": {"S": payer},
-        "operation": {"S": OPERATION},
-        "idempotency_key": {"S": key},
-        "co2_source": terms["co2_source"],
-        "co2_version": terms["co2_version"],
-        "postings": {"L": postings},
+        "v": {"N": "2"},
+        "op": {"S": OPERATION},
+        "ca": {"N": str(now)},
+        **entry_key(key),
+        "mi": {"B": uuid.UUID(request["merchant"]).bytes},
+        "pi": {"B": uuid.UUID(payment_id).bytes},
+        "po": {"S": " ".join(postings)},
+        "co2": co2,
+        "cr": {"N": text_of(rate)},
+        "cs": terms["co2_source"],
+        "cv": terms["co2_version"],
+        **memo,
         "credited_by": {"S": "seal"},
         "due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
         "due_sk": {"S": transaction_id},
@@ -145,9 +149,17 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
     return {"items": items, "answer": answer, "transaction_id": transaction_id}
 
 
-def posting(account: str, asset: str, delta: Decimal) -> dict:
-    """One side of the double entry."""
-    return {"M": {"account": {"S": account}, "asset": {"S": asset}, "delta": {"N": text_of(delta)}}}
+def posting(account: str, asset: str, delta: Decimal) -> str:
+    """One side of the double entry, as text: `h` is the customer of the partition, `m` the merchant of `mi`."""
+    sign = "" if delta < 0 else "+"
+    return f"{account}{sign}{text_of(delta)}{ASSET_LETTERS[asset]}"
+
+
+def entry_key(key: str) -> dict:
+    """The entry's idempotency key. An id that it begins with is kept as bytes, which are fewer than its text."""
+    if beginning := UUID_TEXT.match(key):
+        return {"ik": {"B": uuid.UUID(beginning[0]).bytes + key[beginning.end() :].encode()}}
+    return {"kt": {"S": key}}
 
 
 def balance_update(
