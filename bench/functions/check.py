@@ -19,6 +19,7 @@ import sys
 import threading
 import time
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,7 @@ import boto3
 
 from engine_proxy import EngineProxy
 from harness import CUSTOMER, MERCHANT, ROOT, TARGET, VARIABLES, Function, create_tables, start_engine, world_of
+from secrets_manager import GOLDEN_KEYS, SecretsManager
 
 VECTOR, *OTHER_VECTORS = (
     json.loads((ROOT / f"golden/v1/pay/{case}.json").read_text())
@@ -201,7 +203,8 @@ def check_request(checks: Checks, name: str, sent: list[dict], vector: dict, key
         found.pop("TableName", None)
         if sort.startswith("card_op_idem#"):
             # The vector has no location and another body, its fields lack `paid`, and its time is another.
-            for attribute in ("body", "fp", "location", "ttl"):
+            request["Item"]["fp"]["S"] = fingerprint_of({**vector["command"]["claim"], "fields": fields_of(vector)})
+            for attribute in ("body", "location", "ttl"):
                 checks.equal(name, f"marker has {attribute}", attribute in found["Item"], True)
                 found["Item"].pop(attribute, None), request["Item"].pop(attribute, None)
             found["ExpressionAttributeValues"].pop(":expired_before")
@@ -226,6 +229,22 @@ def entry_of(actions: list[dict]) -> dict:
 def id_bytes(text: str) -> str:
     """The bytes of an id, as a request has them."""
     return base64.b64encode(uuid.UUID(text).bytes).decode()
+
+
+def fields_of(vector: dict) -> dict:
+    """What a payment of a vector is bound to: the vector's fields, and what is paid of each asset."""
+    request = vector["command"]["does"]["pay"]
+    points = int(request["points"] or 0)
+    paid = {"ECOPAY": int(request["amount"]["amount"]) - points, "POINT": points}
+    return {**vector["command"]["claim"]["fields"], "paid": {asset: str(part) for asset, part in paid.items() if part}}
+
+
+def fingerprint_of(claim: dict) -> str:
+    """The fingerprint of a claim under the keys of the golden vectors, by the code of python-boto3."""
+    from ledger.request import canonical_json
+    from marker_keys import fingerprint
+
+    return fingerprint(canonical_json("demo", claim["principal"], claim["fields"]), GOLDEN_KEYS["current"])[0]
 
 
 def whole(action: dict) -> dict:
@@ -316,6 +335,34 @@ def check_lost_answer(checks: Checks, function: Function, table: Table, proxy: E
     checks.equal(name, f"retry after a lost answer {what}", payments, expected)
 
 
+def check_keys(
+    checks: Checks, function: Function, start: Callable[[], Function], secrets: SecretsManager, proxy: EngineProxy
+) -> None:
+    """A marker is compared by the key that it names, which may be another than the current one. Without keys nothing is
+    done.
+    """
+    name = function.name
+    replayed = lambda response: response["headers"].get("idempotent-replayed")  # noqa: E731
+    secrets.keys = {**GOLDEN_KEYS, "current": "k3", "k3": "a-later-key-of-markers-which-is-not-a-secret-00"}
+    after_rotation = start()
+    again = after_rotation.pay("k-1", amount="1740")
+    checks.equal(name, "retry after a rotation of the keys is a replay", replayed(again), "true")
+    after_rotation.pay("k-7", amount="10")
+    checks.equal(name, "marker names the key that is current", puts(proxy.transaction)[0]["fp_key"], {"S": "k3"})
+    again = function.pay("k-7", amount="10")
+    checks.equal(name, "retry in a process that has read the keys before is a replay", replayed(again), "true")
+
+    secrets.keys = None
+    without_keys = start()
+    unavailable = (503, "unavailable")
+    checks.equal(name, "payment without keys is 503", problem(without_keys.pay("k-8", amount="10")), unavailable)
+    checks.equal(name, "retry without keys is 503", problem(without_keys.pay("k-7", amount="10")), unavailable)
+    secrets.keys = GOLDEN_KEYS
+    paid = without_keys.pay("k-8", amount="10")
+    first = (paid["statusCode"], replayed(paid))
+    checks.equal(name, "payment with keys after one without is the first under its key", first, (201, None))
+
+
 def check_vectors(checks: Checks, function: Function, table: Table, proxy: EngineProxy, marker: bool) -> None:
     """Makes the payments of the other vectors, each with the balances of its world."""
     for vector in OTHER_VECTORS:
@@ -343,19 +390,14 @@ def check_totals(checks: Checks, function: Function, table: Table) -> None:
     checks.equal(function.name, "totals are the sums over METRICS and the balances", shown, totals)
 
 
-def check_fingerprint(checks: Checks, folder: Path) -> None:
-    """The canonical JSON of python-boto3 has the fingerprints of the golden vectors."""
+def check_fingerprint(checks: Checks, folder: Path, secrets: SecretsManager) -> None:
+    """The code of python-boto3 has the fingerprints of the golden vectors."""
     sys.path.insert(0, str(folder / "python-boto3"))
-    os.environ.update(VARIABLES, TABLE_NAME="none")
-    import hashlib
-
-    from ledger.request import canonical_json
-
+    os.environ.update(VARIABLES, **secrets.variables, TABLE_NAME="none")
     for vector in (VECTOR, *OTHER_VECTORS):
-        claim = vector["command"]["claim"]
-        digest = hashlib.sha256(canonical_json("demo", claim["principal"], claim["fields"]).encode()).hexdigest()
         stored = vector["request"][0]["Put"]["Item"]["fp"]["S"]
-        checks.equal("python-boto3", f"fingerprint of {vector['id']}", digest, stored)
+        found = fingerprint_of(vector["command"]["claim"])
+        checks.equal("python-boto3", f"fingerprint of {vector['id']}", found, stored)
 
 
 def main() -> int:
@@ -367,8 +409,8 @@ def main() -> int:
         "python-powertools": (python, False),
         "node-powertools": (["node", "runtime.mjs"], False),
     }
-    checks = Checks()
-    check_fingerprint(checks, folder)
+    checks, secrets = Checks(), SecretsManager()
+    check_fingerprint(checks, folder, secrets)
     url, engine = start_engine()
     try:
         dynamodb = boto3.client(
@@ -383,18 +425,24 @@ def main() -> int:
             create_tables(dynamodb, table, world_of(VECTOR))
             proxy = EngineProxy(url)
             tables = {"TABLE_NAME": table, "IDEMPOTENCY_TABLE_NAME": f"{table}-idempotency"}
-            variables = {**VARIABLES, **tables, "LEDGER_ENDPOINT_URL": proxy.url}
-            started = []
+            own = secrets.variables if marker else {}
+            variables = {**VARIABLES, **tables, **own, "LEDGER_ENDPOINT_URL": proxy.url}
+            started: list[Function] = []
+
+            def start(of=(name, folder, command, variables), started=started) -> Function:
+                started.append(Function(*of))
+                return started[-1]
+
             try:
-                for _ in range(2):
-                    started.append(Function(name, folder, command, variables))
-                function = started[0]
+                function, _ = start(), start()
                 check(checks, function, Table(dynamodb, table), proxy, marker)
                 check_calls(checks, function, proxy, marker)
                 check_race(checks, started, Table(dynamodb, table))
                 check_lost_answer(checks, function, Table(dynamodb, table), proxy, marker)
                 check_vectors(checks, function, Table(dynamodb, table), proxy, marker)
                 check_totals(checks, function, Table(dynamodb, table))
+                if marker:
+                    check_keys(checks, function, start, secrets, proxy)
             finally:
                 for function in started:
                     function.close()

@@ -6,7 +6,6 @@ ledger's own function: at most one effect for a key, and the same bytes for ever
 """
 
 import base64
-import hashlib
 import json
 import logging
 import os
@@ -14,10 +13,12 @@ import sys
 import time
 from datetime import datetime
 
+import marker_keys
 from ledger.payment import NAMESPACE, OPERATION, balances, customer_partition, plan, refusal, timestamp
 from ledger.problem import TERMINAL, Problem, compact
 from ledger.request import (
     BALANCES_PATH,
+    ENCODING_VERSION,
     PAYMENTS_PATH,
     born_at,
     caller,
@@ -34,6 +35,7 @@ SKEW_SECONDS = 5 * 60
 AHEAD_SECONDS = 10 * 60
 
 warm_up()
+marker_keys.warm_up()
 
 
 def handler(event: dict, _context) -> dict:
@@ -102,7 +104,7 @@ def pay(tenant: str, customer: str, key: str, request: dict) -> dict:
         "customer": customer,
         "key": key,
         "now": now,
-        "fingerprint": hashlib.sha256(canonical_request(tenant, customer, request).encode()).hexdigest(),
+        "canonical": canonical_request(tenant, customer, request),
     }
     born = born_at(key)
     if born is not None and born > now / 1000 + AHEAD_SECONDS:
@@ -111,6 +113,8 @@ def pay(tenant: str, customer: str, key: str, request: dict) -> dict:
     if born is not None and born + REPLAY_SECONDS < now / 1000 + SKEW_SECONDS:
         return stored_or(claim, Problem("idempotency_key_expired"))
     try:
+        # Without the keys nothing is planned or written.
+        claim["fingerprint"], claim["fingerprint_key"] = marker_keys.fingerprint(claim["canonical"])
         planned = plan(tenant, customer, key, request, now)
         items = [marker(claim, planned["answer"], planned["transaction_id"]), *planned["items"]]
         reasons = write(items, lambda: count("TransactionConflict", tenant, OPERATION))
@@ -150,7 +154,8 @@ def marker(claim: dict, answer: dict, transaction_id: str | None) -> dict:
         "actor": {"S": actor},
         "processed_at": {"S": timestamp(claim["now"])},
         "fp": {"S": claim["fingerprint"]},
-        "fp_v": {"N": "1"},
+        "fp_key": {"S": claim["fingerprint_key"]},
+        "fp_v": {"N": ENCODING_VERSION},
         "ttl": {"N": str(int(seconds + REPLAY_SECONDS + DAY_SECONDS + SKEW_SECONDS))},
         "status": {"N": str(answer["status"])},
         "content_type": {"S": answer["content_type"]},
@@ -197,7 +202,7 @@ def replay(claim: dict, item: dict) -> dict:
     if datetime.fromisoformat(at).timestamp() + REPLAY_SECONDS <= claim["now"] / 1000:
         count("IdempotencyKeyExpired", tenant, OPERATION)
         raise Problem("idempotency_key_expired", original_request_at=at)
-    if item["fp"]["S"] != claim["fingerprint"]:
+    if item["fp"]["S"] != marker_keys.fingerprint(claim["canonical"], item["fp_key"]["S"])[0]:
         count("FingerprintMismatch", tenant, OPERATION)
         raise Problem("idempotency_key_fingerprint_mismatch")
     count("IdempotencyReplay", tenant, OPERATION)

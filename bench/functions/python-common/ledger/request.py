@@ -10,6 +10,8 @@ from .problem import BODY_BYTES_MAX, Problem, invalid_field
 PAYMENTS_PATH = "/v1/me/payments"
 BALANCES_PATH = "/v1/me/balances"
 MEMO_CHARS_MAX = 140
+# The version of the canonical JSON, which is a part of it.
+ENCODING_VERSION = "2"
 FIELDS = {"merchant_id", "amount", "asset", "points", "regional", "memo"}
 
 AMOUNT = re.compile(r"(0|[1-9][0-9]{0,14})(\.[0-9]+)?", re.ASCII)
@@ -129,7 +131,7 @@ def read_request(content_type: str | None, body: str | None) -> tuple[dict, obje
 
 
 def canonical_request(tenant: str, customer: str, request: dict) -> str:
-    """The canonical JSON (RFC 8785) that the key is bound to. Its SHA-256 is the marker's fingerprint."""
+    """The canonical JSON (RFC 8785) of the request that the key is bound to."""
     fields = {
         "merchant_id": request["merchant"],
         "amount": {"asset": "ECOPAY", "amount": text_of(request["amount"])},
@@ -142,5 +144,5 @@ def canonical_request(tenant: str, customer: str, request: dict) -> str:
 
 def canonical_json(tenant: str, principal: str, fields: dict) -> str:
     """The canonical JSON of a payment's typed fields."""
-    whole = {"v": "1", "method": "POST", "path": PAYMENTS_PATH, "tenant": tenant, "principal": principal}
+    whole = {"v": ENCODING_VERSION, "method": "POST", "path": PAYMENTS_PATH, "tenant": tenant, "principal": principal}
     return json.dumps({**whole, "fields": fields}, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -87,7 +87,10 @@ impl SharedStack {
             self.create_idempotency_table(&table).await;
             variables.push(("IDEMPOTENCY_TABLE_NAME", table));
         }
-        let variables = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut variables: Vec<_> = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        if opponent == Opponent::PythonBoto3 {
+            variables.extend(self.secrets.variables());
+        }
         Ok(self.candidate(opponent.name(), program, variables).await)
     }
 
