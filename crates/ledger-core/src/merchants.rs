@@ -246,7 +246,7 @@ pub fn plan_patch(
 pub(crate) fn notice(
     tenant: &Tenant,
     merchant: MerchantId,
-    paid_from: Option<Timestamp>,
+    paid_from: Timestamp,
     cx: &Context,
 ) -> Option<TransactItem> {
     let subject = NoticeSubject::Destination { merchant, paid_from };

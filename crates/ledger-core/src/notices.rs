@@ -60,8 +60,8 @@ pub enum NoticeSubject {
     Destination {
         /// The merchant.
         merchant: MerchantId,
-        /// The time from which settlements pay to it; `None`: at once.
-        paid_from: Option<Timestamp>,
+        /// The time from which settlements pay to it.
+        paid_from: Timestamp,
     },
 }
 
@@ -174,7 +174,7 @@ impl Notice {
             },
             None => NoticeSubject::Destination {
                 merchant: item.parsed("merchant_id", MerchantId::parse)?,
-                paid_from: item.opt_timestamp(PAID_FROM)?,
+                paid_from: item.timestamp(PAID_FROM)?,
             },
         };
         Ok(Self {
@@ -205,8 +205,7 @@ impl Notice {
                 item.extend(contact.kept());
             }
             NoticeSubject::Destination { merchant, paid_from } => {
-                item.extend([put("merchant_id", Value::s(merchant))]);
-                item.extend(paid_from.map(|from| put(PAID_FROM, Value::s(from))));
+                item.extend([put("merchant_id", Value::s(merchant)), put(PAID_FROM, Value::s(paid_from))]);
             }
         }
         TransactItem::put_new(Role::Notice, keys::notice(tenant, self.id), item, Failure::AlreadyExists)

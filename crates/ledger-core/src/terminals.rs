@@ -341,7 +341,7 @@ pub fn plan_code(
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
-pub fn enrol_on_record(
+pub fn enrol(
     code: &EnrolmentCode,
     public_key: &str,
     seen_epoch: u32,
@@ -354,19 +354,6 @@ pub fn enrol_on_record(
     let act = request_id.into_iter().fold(act, |act, id| act.with("request_id", id));
     let [consume, profile] = enrolment(code, public_key, seen_epoch, cx.now);
     Transaction::unkeyed(vec![consume, profile, act.record(&code.tenant, cx)])
-}
-
-/// As [`enrol_on_record`] without the audit record: the form that earlier releases wrote.
-///
-/// # Errors
-/// As [`enrol_on_record`].
-pub fn enrol(
-    code: &EnrolmentCode,
-    public_key: &str,
-    seen_epoch: u32,
-    now: Timestamp,
-) -> Result<Transaction, BuildError> {
-    Transaction::unkeyed(enrolment(code, public_key, seen_epoch, now).into())
 }
 
 fn enrolment(code: &EnrolmentCode, public_key: &str, seen_epoch: u32, now: Timestamp) -> [TransactItem; 2] {

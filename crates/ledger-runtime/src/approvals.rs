@@ -14,8 +14,8 @@ use crate::identity::Member;
 use crate::problem::Problem;
 use crate::views::PendingApprovalView;
 use ledger_core::approvals::{
-    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve_with_notice,
-    plan_request, plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
+    APPROVAL_LIFETIME, Approval, ApprovalRequest, Approve, Command, RequestSummary, Seen, plan_approve, plan_request,
+    plan_request_withdrawal_of_disabled, plan_withdraw_of_disabled,
 };
 use ledger_core::dynamo::Item;
 use ledger_core::idempotency::{Answer, AnyAnswer, Claim};
@@ -120,7 +120,7 @@ impl App {
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
         let seen = Seen { terms: &terms, psp, items: &rest };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
-        Ok(plan_approve_with_notice(&command, cx)?)
+        Ok(plan_approve(&command, cx)?)
     }
 
     /// Withdraws what a member who was disabled has requested, in the name of `who` who disabled the member.

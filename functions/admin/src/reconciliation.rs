@@ -137,22 +137,17 @@ pub(crate) async fn answer(
     let fields = Fields::new().with("note", note.as_sent());
     let (claim, admission) = ANSWER.claim(&app, &who, key, &[&run, &finding], fields).await?;
     let plan = async |cx| {
-        let (of, found) = app.found_break(who.tenant(), run, finding).await?;
+        let (_, found) = app.found_break(who.tenant(), run, finding).await?;
         let none = || Problem::invalid_field("finding_id", "is a break that proposes no adjustment");
-        let (account, delta) = (found.account().ok_or_else(none)?, found.proposed.clone().ok_or_else(none)?);
+        let (account, proposal) = (found.account().ok_or_else(none)?, found.proposed.ok_or_else(none)?);
         let ask = AdjustmentRequest {
             tenant: who.tenant().clone(),
             staff: who.staff_id(),
             account,
-            delta,
+            delta: proposal.delta,
             reason: ReasonCode::Reconciliation,
             note: note.text()?,
-            finding: Some(Answered {
-                run,
-                finding,
-                compared_at: of.began_at.unwrap_or(of.created_at),
-                seen: found.seen,
-            }),
+            finding: Some(Answered { run, finding, seen: proposal.seen }),
         };
         adjustments::request_adjustment(&app, &who, &claim, &ask, &cx).await
     };

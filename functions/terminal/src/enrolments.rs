@@ -62,7 +62,7 @@ pub(crate) async fn create(
         return Err(Problem::not_found());
     }
     let (cx, request_id) = (app.ledger().context(app.now())?, notes.and_then(|Extension(notes)| notes.request_id()));
-    let enrol = terminals::enrol_on_record(&code, &body.public_key, record.epoch, request_id.as_deref(), &cx)
+    let enrol = terminals::enrol(&code, &body.public_key, record.epoch, request_id.as_deref(), &cx)
         .map_err(|_| Problem::internal())?;
     let epoch = match app.ledger().apply(&code.tenant, Operation::Enrol, &enrol).await {
         Ok(()) => record.epoch.saturating_add(1),

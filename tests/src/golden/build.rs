@@ -254,7 +254,6 @@ pub(super) fn make(
         | Does::TerminalStatus { .. }
         | Does::EnrolmentCode { .. }
         | Does::Enrol { .. }
-        | Does::EnrolOnRecord { .. }
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. }
         | Does::VolumeExceeded { .. }

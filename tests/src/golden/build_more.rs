@@ -140,17 +140,11 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             let by = (staff(permit), decode::actor(actor));
             terminals::plan_code(tenant, TerminalId::parse(id).unwrap(), by, cx)?.draft
         }
-        Does::Enrol { code, public_key } => {
+        Does::Enrol { code, public_key, request_id } => {
             let code = EnrolmentCode::parse(code).unwrap();
             let profile = Partition::terminal(tenant, code.terminal).profile();
             let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
-            return Ok(Made::Whole(terminals::enrol(&code, public_key, epoch, cx.now).unwrap()));
-        }
-        Does::EnrolOnRecord { code, public_key, request_id } => {
-            let code = EnrolmentCode::parse(code).unwrap();
-            let profile = Partition::terminal(tenant, code.terminal).profile();
-            let epoch = TerminalRecord::read(world.must(&profile)).unwrap().epoch;
-            let made = terminals::enrol_on_record(&code, public_key, epoch, request_id.as_deref(), cx);
+            let made = terminals::enrol(&code, public_key, epoch, request_id.as_deref(), cx);
             return Ok(Made::Whole(made.unwrap()));
         }
         Does::TenantOpen { terms } => {

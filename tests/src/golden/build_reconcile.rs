@@ -118,14 +118,16 @@ pub(super) fn make(world: &World, does: &ReconcileDoes) -> Result<Made, NoPlan> 
             let finding = FindingId::parse(finding).unwrap();
             let found = FoundBreak::read(world.must(&keys::found_break(tenant, of.id, finding)));
             let found = found.map_err(PlanRefusal::from)?;
+            let account = found.account().unwrap();
+            let Proposal { delta, seen } = found.proposed.unwrap();
             let command = AdjustmentRequest {
                 tenant: tenant.clone(),
                 staff: staff(by),
-                account: found.account().unwrap(),
-                delta: found.proposed.clone().unwrap(),
+                account,
+                delta,
                 reason: ReasonCode::Reconciliation,
                 note: decode::text(note),
-                finding: Some(Answered { run: of.id, finding, compared_at: of.began_at.unwrap(), seen: found.seen }),
+                finding: Some(Answered { run: of.id, finding, seen }),
             };
             return Ok(Made::Draft(adjustments::request::plan(&command, cx)?.draft));
         }
@@ -137,9 +139,9 @@ fn read(world: &World, run: &str) -> Run {
     Run::read(world.must(&keys::reconciliation(&world.tenant, RunId::parse(run).unwrap()))).unwrap()
 }
 
-fn seen(found: &BreakJson) -> Option<SeenCorrections> {
+fn seen(found: &BreakJson) -> SeenCorrections {
     let last_at = found.seen_corrected_at.as_deref().map(|at| Timestamp::parse(at).unwrap());
-    found.seen_corrections.as_ref().map(|count| SeenCorrections { count: count.parse().unwrap(), last_at })
+    SeenCorrections { count: found.seen_corrections.as_deref().unwrap().parse().unwrap(), last_at }
 }
 
 fn finding(world: &World, found: &BreakJson) -> Finding {

@@ -245,10 +245,6 @@ pub enum Does {
     Enrol {
         code: String,
         public_key: String,
-    },
-    EnrolOnRecord {
-        code: String,
-        public_key: String,
         request_id: Option<String>,
     },
     TenantOpen {

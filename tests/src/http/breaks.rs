@@ -117,6 +117,7 @@ pub(super) async fn adjustment_path(world: &World) -> String {
         ("found", s("1")),
         ("evidence", dynamo::Value::L(Vec::new())),
         ("proposed", n(-1)),
+        ("seen_corrections", n(0)),
     ];
     world.plant(of_run.map(|(name, value)| (name.to_owned(), value)).into()).await;
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;

@@ -232,19 +232,20 @@ fn events_of_changed_addresses_match_their_schemas_and_have_no_address() {
     let sign_in = notice(NoticeSubject::SignIn { customer, contact: previous.clone() });
     let contact = notice(NoticeSubject::Contact { customer, changed, previous });
     let merchant = MerchantId::parse("019a0000-0000-7000-8000-0000000000e1").unwrap();
-    let paid_from = Some(Timestamp::parse("2026-11-22T03:00:00.000Z").unwrap());
-    let destination = |paid_from| notice(NoticeSubject::Destination { merchant, paid_from });
+    let paid_from = Timestamp::parse("2026-11-22T03:00:00.000Z").unwrap();
+    let destination = notice(NoticeSubject::Destination { merchant, paid_from });
     for (notice, schema, file, example) in [
         (contact, CONTACT_CHANGED_SCHEMA, CONTACT_SCHEMA_FILE, CONTACT_EXAMPLE_FILE),
         (sign_in, SIGN_IN_CHANGED_SCHEMA, SIGN_IN_SCHEMA_FILE, SIGN_IN_EXAMPLE_FILE),
-        (destination(paid_from), DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE, DESTINATION_EXAMPLE_FILE),
+        (destination, DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE, DESTINATION_EXAMPLE_FILE),
     ] {
         let event = Announcement::of_notice("ecopay", &tenant, &notice).envelope().unwrap();
         assert_eq!(event, serde_json::from_str::<Json>(example).unwrap(), "{event:#}");
         assert_eq!(Checker::closed(schema, file).refuses(&event), None);
         assert!(!event.to_string().contains("old@"), "{event}");
     }
-    let at_once = Announcement::of_notice("ecopay", &tenant, &destination(None)).envelope().unwrap();
+    let mut without: Json = serde_json::from_str(DESTINATION_EXAMPLE_FILE).unwrap();
+    without["detail"].as_object_mut().unwrap().remove("paid_from");
     let strict = Checker::closed(DESTINATION_CHANGED_SCHEMA, DESTINATION_SCHEMA_FILE);
-    assert_eq!((strict.refuses(&at_once), &at_once["detail"]["paid_from"]), (None, &json!(null)));
+    assert!(strict.refuses(&without).is_some(), "a changed destination is paid to from a time");
 }

@@ -90,7 +90,7 @@ pub fn plan(
                 .map(|item| item.guarded_also(Vec::from_iter(in_use(account))))
         };
         items.extend(posted.map(|item| match &adjustment.finding {
-            Some(answered) => forms::correction(item, answered.seen, answered.compared_at, cx.now),
+            Some(answered) => forms::correction(item, answered.seen, cx.now),
             None => item,
         }));
         let mut details = Item::from([

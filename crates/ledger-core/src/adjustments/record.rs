@@ -106,10 +106,8 @@ pub struct Answered {
     pub run: RunId,
     /// Its id.
     pub finding: FindingId,
-    /// When the run began.
-    pub compared_at: Timestamp,
-    /// The version of the balance's corrections that the run read; `None` if its release did not read it.
-    pub seen: Option<SeenCorrections>,
+    /// The version of the balance's corrections that the run read.
+    pub seen: SeenCorrections,
 }
 
 impl Answered {
@@ -119,7 +117,6 @@ impl Answered {
         Ok(Self {
             run: RunId::parse(run).map_err(|_| wrong())?,
             finding: FindingId::parse(finding).map_err(|_| wrong())?,
-            compared_at: item.timestamp("compared_at")?,
             seen: SeenCorrections::kept(item)?,
         })
     }
@@ -167,9 +164,7 @@ impl Adjustment {
         ]);
         if let Some(answered) = &self.finding {
             item.insert("finding".to_owned(), Value::S(answered.name()));
-            // For the release before this one, which reads this attribute.
-            item.insert("compared_at".to_owned(), Value::s(answered.compared_at));
-            item.extend(answered.seen.into_iter().flat_map(SeenCorrections::attributes));
+            item.extend(answered.seen.attributes());
         }
         item
     }

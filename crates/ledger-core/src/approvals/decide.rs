@@ -38,7 +38,8 @@ pub struct Approve<'a> {
 }
 
 /// Approves a command and executes it, in one transaction. If a version that the command names differs, the transaction
-/// stores that the command is stale, and does nothing else: the receipt's state says which of the two it is.
+/// stores that the command is stale, and does nothing else: the receipt's state says which of the two it is. A changed
+/// payout destination is announced to its merchant by a notice.
 ///
 /// The journal entry, if there is one, has the command's own operation, the principal of the requester and the key
 /// `approval:<id>`: of whatever writes it twice, the check for duplicates finds the second.
@@ -86,28 +87,15 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         .map(|item| if item.role() == Role::Terms { tenants::approved_by(item, decider.id) } else { item });
     let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
     let outside = beneficiaries.into_iter().filter_map(|account| is_outside(tenant, decider, account));
-    let items =
-        merged(own.into_iter().chain(outside).chain(of_draft)).ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+    let notice = if let Command::Destination { merchant, .. } = &approval.command {
+        merchants::notice(tenant, *merchant, cx.now.plus(DESTINATION_COOLING_OFF), cx)
+    } else {
+        None
+    };
+    let items = merged(own.into_iter().chain(outside).chain(of_draft).chain(notice))
+        .ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
     let receipt = approval.decided(&decision);
     Ok((Planned { draft: Draft { entry: draft.entry, items }, receipt }, from))
-}
-
-/// As [`plan_approve`], with a notice to the merchant whose payout destination is changed. Earlier releases wrote none.
-///
-/// # Errors
-/// As [`plan_approve`].
-pub fn plan_approve_with_notice(
-    command: &Approve<'_>,
-    cx: &Context,
-) -> Result<(Planned<Approval>, Provenance), PlanRefusal> {
-    let (mut planned, from) = plan_approve(command, cx)?;
-    if let (ApprovalState::Approved, Command::Destination { merchant, .. }) =
-        (planned.receipt.state(cx.now), &command.approval.command)
-    {
-        let paid_from = Some(cx.now.plus(DESTINATION_COOLING_OFF));
-        planned.draft.items.extend(merchants::notice(command.tenant, *merchant, paid_from, cx));
-    }
-    Ok((planned, from))
 }
 
 /// Rejects a command.

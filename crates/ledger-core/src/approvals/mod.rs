@@ -14,9 +14,7 @@ mod request;
 mod stored;
 
 pub use command::{Command, destination_digest, schedule_seen};
-pub use decide::{
-    Approve, plan_approve, plan_approve_with_notice, plan_reject, plan_withdraw, plan_withdraw_of_disabled,
-};
+pub use decide::{Approve, plan_approve, plan_reject, plan_withdraw, plan_withdraw_of_disabled};
 pub use draft::{Drafted, Seen};
 pub use effect::Effect;
 pub use record::{APPROVAL_LIFETIME, Approval, ApprovalState};

@@ -87,9 +87,7 @@ impl Announcement {
             NoticeSubject::Destination { merchant, paid_from } => {
                 let mut detail = common(DESTINATION_CHANGED_SCHEMA);
                 detail.insert("merchant_id".to_owned(), json!(merchant.to_string()));
-                if let Some(from) = paid_from {
-                    detail.insert("paid_from".to_owned(), json!(from.rfc3339()));
-                }
+                detail.insert("paid_from".to_owned(), json!(paid_from.rfc3339()));
                 (DESTINATION_CHANGED, detail)
             }
         };

@@ -2,7 +2,7 @@
 
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
 use crate::failure::Failure;
-use crate::time::{CLOCK_SKEW, Timestamp};
+use crate::time::Timestamp;
 use crate::transaction::{Clause, TransactItem};
 
 /// The number of corrections of a balance.
@@ -25,18 +25,15 @@ impl SeenCorrections {
     /// # Errors
     /// [`ItemError`] if the attributes do not have the expected format.
     pub fn of_balance(item: &Item) -> Result<Self, ItemError> {
-        Self::read(item, CORRECTIONS, CORRECTED_AT)
+        Ok(Self { count: item.opt_int(CORRECTIONS)?.unwrap_or_default(), last_at: item.opt_timestamp(CORRECTED_AT)? })
     }
 
-    /// Reads the version that a break or an adjustment stores; `None` if it was written without one.
+    /// Reads the version that a break or an adjustment stores.
     ///
     /// # Errors
-    /// [`ItemError`] if the attributes do not have the expected format.
-    pub fn kept(item: &Item) -> Result<Option<Self>, ItemError> {
-        if !item.contains_key("seen_corrections") {
-            return Ok(None);
-        }
-        Self::read(item, "seen_corrections", "seen_corrected_at").map(Some)
+    /// [`ItemError`] if the count is missing or an attribute does not have the expected format.
+    pub fn kept(item: &Item) -> Result<Self, ItemError> {
+        Ok(Self { count: item.int("seen_corrections")?, last_at: item.opt_timestamp("seen_corrected_at")? })
     }
 
     /// The attributes under which a break or an adjustment stores the version.
@@ -47,12 +44,7 @@ impl SeenCorrections {
         attributes
     }
 
-    fn read(item: &Item, count: &str, last_at: &str) -> Result<Self, ItemError> {
-        Ok(Self { count: item.opt_int(count)?.unwrap_or_default(), last_at: item.opt_timestamp(last_at)? })
-    }
-
-    /// Requires that the balance has had no other correction: count and instant are unchanged. A release before this
-    /// one changes the instant only.
+    /// Requires that the balance has had no other correction: count and instant are unchanged.
     fn clauses(self) -> [Clause; 2] {
         let counted = Condition::compare(CORRECTIONS, Cmp::Eq, "seen_corrections", Value::int(self.count));
         let counted = if self.count == 0 { Condition::absent(CORRECTIONS).or(counted) } else { counted };
@@ -64,25 +56,10 @@ impl SeenCorrections {
     }
 }
 
-/// Makes a change of a balance a correction of what a run read.
-///
-/// A request without a version comes from an earlier release and says only when its run began. It is refused if the
-/// balance has had a counted correction, or one at most [`CLOCK_SKEW`] before the run began, or later.
-pub(crate) fn correction(
-    item: TransactItem,
-    seen: Option<SeenCorrections>,
-    compared_at: Timestamp,
-    now: Timestamp,
-) -> TransactItem {
-    let [first, second] = match seen {
-        Some(seen) => seen.clauses(),
-        None => {
-            let before = Value::s(compared_at.minus(CLOCK_SKEW));
-            let before = Condition::compare(CORRECTED_AT, Cmp::Lt, "compared_before", before);
-            let clauses = [Condition::absent(CORRECTIONS), Condition::absent(CORRECTED_AT).or(before)];
-            clauses.map(wrong_state)
-        }
-    };
+/// Makes a change of a balance a correction of what a run read. It is refused if the balance has had another correction
+/// since.
+pub(crate) fn correction(item: TransactItem, seen: SeenCorrections, now: Timestamp) -> TransactItem {
+    let [first, second] = seen.clauses();
     let counted = item.also(first, |update| update.add(CORRECTIONS, "one", Value::int(1)));
     counted.also(second, |update| update.set(CORRECTED_AT, "corrected_at", Value::s(now)))
 }

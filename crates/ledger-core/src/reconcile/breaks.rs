@@ -136,8 +136,8 @@ pub struct Finding {
 pub struct Proposal {
     /// The change of the available part.
     pub delta: Delta,
-    /// The version of the balance's corrections at the read. A report's line does not keep it.
-    pub seen: Option<SeenCorrections>,
+    /// The version of the balance's corrections at the read.
+    pub seen: SeenCorrections,
 }
 
 impl BreakKind {

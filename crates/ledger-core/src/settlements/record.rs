@@ -17,7 +17,6 @@ use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
 use std::fmt;
-use uuid::Uuid;
 
 /// The state of a settlement. One step leaves each state before `Paid`, and its compensation enters it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -231,7 +230,7 @@ impl Settlement {
             state: item.named("state", SettlementState::parse)?,
             turned_back: item.opt_named("turned_back", UndoReason::parse)?,
             stuck_at: item.opt_timestamp("stuck_at")?,
-            requested_by: Some(item.parsed("requested_by", StaffId::parse)?).filter(|id| *id != BY_SCHEDULE),
+            requested_by: item.opt_parsed("requested_by", StaffId::parse)?,
             run: OfRun::read(item)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
             pay_on: item.parsed("pay_on", BusinessDate::parse)?,
@@ -272,7 +271,6 @@ impl Settlement {
             ("settlement_id".to_owned(), Value::s(self.id)),
             ("merchant_id".to_owned(), Value::s(self.merchant)),
             ("state".to_owned(), Value::s(self.state)),
-            ("requested_by".to_owned(), Value::s(self.requested_by.unwrap_or(BY_SCHEDULE))),
             (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
             (attr::UPDATED_AT.to_owned(), Value::s(self.created_at)),
             ("pay_on".to_owned(), Value::s(self.pay_on)),
@@ -288,6 +286,7 @@ impl Settlement {
             (attr::DUE_PK.to_owned(), Value::S(self.due_partition(tenant))),
             (attr::DUE_SK.to_owned(), Value::S(keys::due_from(self.created_at, self.id))),
         ]);
+        item.extend(self.requested_by.map(|staff| ("requested_by".to_owned(), Value::s(staff))));
         item.extend(self.carried_base.as_delta().map(|base| (CARRIED_BASE.to_owned(), Value::N(base.text()))));
         item.extend(self.carried_rooms.item());
         item.extend(self.run.iter().flat_map(|run| run.item()));
@@ -373,9 +372,6 @@ impl Settlement {
 /// The attribute of a settlement with what the fee is taken on beyond what was carried over; of `SETTLING`, the same for
 /// the next settlement.
 pub(super) const CARRIED_BASE: &str = "carried_base";
-
-/// What a settlement has in place of a staff member if a schedule opened it: an earlier release requires an id.
-const BY_SCHEDULE: StaffId = StaffId::new(Uuid::nil());
 
 /// The run that closes a period, and the day at whose end it is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

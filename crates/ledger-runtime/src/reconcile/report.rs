@@ -2,6 +2,7 @@
 
 use super::outcome::Breaks;
 use futures::future::BoxFuture;
+use ledger_core::forms::SeenCorrections;
 use ledger_core::ids::Tenant;
 use ledger_core::money::{Asset, Delta};
 use ledger_core::reconcile::run::{Run, RunState, Tally};
@@ -75,6 +76,8 @@ pub(super) fn line(finding: &Finding) -> Value {
         "evidence": finding.evidence,
         "follows": finding.follows,
         "proposed": finding.proposal.as_ref().map(|proposal| proposal.delta.text()),
+        "seen_corrections": finding.proposal.as_ref().map(|proposal| proposal.seen.count),
+        "seen_corrected_at": finding.proposal.as_ref().and_then(|proposal| proposal.seen.last_at).map(|at| at.to_string()),
     })
 }
 
@@ -90,6 +93,8 @@ struct Line {
     evidence: BTreeSet<String>,
     follows: Option<String>,
     proposed: Option<String>,
+    seen_corrections: Option<i64>,
+    seen_corrected_at: Option<String>,
 }
 
 /// Reads a finding's line; `None` if it is malformed. The line does not hold `seen_at`.
@@ -101,7 +106,12 @@ pub(super) fn read_line(text: &str) -> Option<Finding> {
     };
     let proposal = match (line.proposed, &asset) {
         (Some(delta), Some(asset)) => {
-            Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()?, seen: None })
+            let last_at = match line.seen_corrected_at {
+                Some(at) => Some(Timestamp::parse(&at).ok()?),
+                None => None,
+            };
+            let seen = SeenCorrections { count: line.seen_corrections?, last_at };
+            Some(Proposal { delta: Delta::from_stored(asset.clone(), &delta).ok()?, seen })
         }
         (Some(_), None) => return None,
         (None, _) => None,

@@ -30,7 +30,7 @@ pub struct NoticeView {
     /// The merchant; absent unless it is about a payout destination.
     #[serde(skip_serializing_if = "Option::is_none")]
     merchant_id: Option<String>,
-    /// The time before which no settlement pays to the destination; absent if there is none.
+    /// The time before which no settlement pays to the destination; absent unless it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     paid_from: Option<String>,
     /// The time of the change.
@@ -70,7 +70,7 @@ impl From<&Notice> for NoticeView {
             NoticeSubject::Destination { merchant, paid_from } => Self {
                 kind: "payout_destination",
                 merchant_id: Some(merchant.to_string()),
-                paid_from: paid_from.map(|from| from.to_string()),
+                paid_from: Some(paid_from.to_string()),
                 ..view
             },
         }

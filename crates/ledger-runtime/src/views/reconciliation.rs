@@ -115,7 +115,7 @@ impl From<&FoundBreak> for FindingView {
             found: found.found.clone(),
             evidence: found.evidence.clone(),
             follows: found.follows.clone(),
-            proposed: found.proposed.as_ref().map(|delta| delta.text()),
+            proposed: found.proposed.as_ref().map(|proposal| proposal.delta.text()),
             adjustment_id: found.adjustment.map(|id| id.to_string()),
         }
     }

@@ -202,7 +202,7 @@ fn proposal(account: Account, asset: &Asset, difference: Num, seen: SeenCorrecti
     match account {
         Account::Customer(_) | Account::Card(_) => {
             let delta = Delta::from_stored(asset.clone(), &difference.to_string()).ok()?;
-            Some(Proposal { delta, seen: Some(seen) })
+            Some(Proposal { delta, seen })
         }
         Account::Merchant(_) | Account::Tenant(_) => None,
     }

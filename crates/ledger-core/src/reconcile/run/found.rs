@@ -4,8 +4,8 @@ use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::forms::SeenCorrections;
 use crate::ids::{AdjustmentId, FindingId};
-use crate::money::{Asset, Delta};
-use crate::reconcile::{BreakKind, Finding};
+use crate::money::Asset;
+use crate::reconcile::{BreakKind, Finding, Proposal};
 
 /// A stored break.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,10 +26,8 @@ pub struct FoundBreak {
     pub evidence: Vec<String>,
     /// The subject of the break that explains it.
     pub follows: Option<String>,
-    /// The change that an adjustment would make.
-    pub proposed: Option<Delta>,
-    /// The version of the balance's corrections that the run read; `None` if its release did not read it.
-    pub seen: Option<SeenCorrections>,
+    /// The adjustment that would correct the balance.
+    pub proposed: Option<Proposal>,
     /// The adjustment that was requested for it, if one was.
     pub adjustment: Option<AdjustmentId>,
 }
@@ -51,7 +49,7 @@ pub(super) fn stored(id: FindingId, found: &Finding) -> Item {
     }
     if let Some(proposal) = &found.proposal {
         item.insert("proposed".to_owned(), Value::N(proposal.delta.text()));
-        item.extend(proposal.seen.into_iter().flat_map(SeenCorrections::attributes));
+        item.extend(proposal.seen.attributes());
     }
     item
 }
@@ -63,9 +61,13 @@ impl FoundBreak {
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         let asset = item.opt_parsed("asset", Asset::parse)?;
-        let proposed = match &asset {
+        let delta = match &asset {
             Some(asset) => item.opt_delta("proposed", asset.clone())?,
             None if item.opt_number("proposed")?.is_some() => return Err(ItemError::invalid("asset")),
+            None => None,
+        };
+        let proposed = match delta {
+            Some(delta) => Some(Proposal { delta, seen: SeenCorrections::kept(item)? }),
             None => None,
         };
         Ok(Self {
@@ -77,7 +79,6 @@ impl FoundBreak {
             evidence: item.texts("evidence", str::parse)?,
             follows: item.opt_string("follows")?,
             proposed,
-            seen: SeenCorrections::kept(item)?,
             adjustment: item.opt_parsed("adjustment_id", AdjustmentId::parse)?,
             asset,
         })
