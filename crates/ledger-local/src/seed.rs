@@ -259,12 +259,7 @@ impl<'a> Seeder<'a> {
         let body = json!({
             "customer_id": customer, "direction": "credit", "amount": MONEY, "reason_code": "opening", "note": REASON,
         });
-        let [first, second] = &office.founders;
-        let requested = office.send(first, "/v1/admin/adjustments", &body).await?;
-        let Some(id) = requested.as_ref().and_then(|adjustment| adjustment.get("adjustment_id")?.as_str()) else {
-            return Ok(());
-        };
-        office.send(second, &format!("/v1/admin/adjustments/{id}/approve"), &json!({})).await.map(|_| ())
+        office.operate("/v1/admin/adjustments", &body).await
     }
 
     /// Enrols the terminal, unless the credential file has its present enrolment.

@@ -9,7 +9,7 @@ use aws_sdk_dynamodb::config::Builder;
 use aws_sdk_dynamodb::config::retry::RetryConfig;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use aws_smithy_runtime_api::client::http::{
-    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+    HttpClient, HttpConnector, HttpConnectorFuture, SharedHttpClient, SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::result::ConnectorError;
@@ -167,14 +167,25 @@ impl Tap {
 
     /// A function's client of the table at `url` over this connection.
     pub async fn client(&self, url: &str, attempts: Attempts) -> Client {
+        self.client_over(url, attempts, gate::over(self.http())).await
+    }
+
+    /// The client of an operator, who opens tenants, over this connection. It makes one attempt.
+    pub async fn operators_client(&self, url: &str) -> Client {
+        self.client_over(url, Attempts::One, self.http()).await
+    }
+
+    fn http(&self) -> SharedHttpClient {
         let inner = aws_smithy_http_client::Builder::new().build_http();
         let tap = self.clone();
-        let http = http_client_fn(move |settings, components| {
+        http_client_fn(move |settings, components| {
             let connector = inner.http_connector(settings, components);
             SharedHttpConnector::new(Connector { inner: connector, tap: tap.clone() })
-        });
-        let config =
-            Builder::from(&dynamo::sdk_config(Some(url)).await).endpoint_url(url).http_client(gate::over(http));
+        })
+    }
+
+    async fn client_over(&self, url: &str, attempts: Attempts, http: SharedHttpClient) -> Client {
+        let config = Builder::from(&dynamo::sdk_config(Some(url)).await).endpoint_url(url).http_client(http);
         let one = |timeouts| config.clone().retry_config(RetryConfig::disabled()).timeout_config(timeouts);
         let config = match attempts {
             Attempts::AsDeployed => config,

@@ -43,6 +43,7 @@ mod routes;
 mod scenarios;
 mod sealed_lists;
 mod secrets;
+mod seeding;
 mod settlement_runs;
 mod shops;
 mod sign_ins;

@@ -17,6 +17,10 @@ use tower::ServiceExt;
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 /// The codes that tell that an earlier start did the same: its key has expired, or what it made stands.
 const DONE_BEFORE: [&str; 2] = ["idempotency_key_expired", "already_exists"];
+/// The code of an approval that came too late. Its command was never executed.
+const TOO_LATE: &str = "approval_expired";
+/// How often a command is requested: more often than approvals of 7 days fit into the 90 days of its keys.
+const REQUESTS_MAX: u32 = 20;
 
 /// A staff member who sends requests.
 #[derive(Debug, Clone, Copy)]
@@ -57,16 +61,20 @@ impl Office<'_> {
     /// The same with another method.
     pub(super) async fn operate_by(&self, method: Method, path: &str, body: &Value) -> Result<(), SeedError> {
         let [first, second] = &self.founders;
-        let asked = self.command(method, first, path, body).await?;
-        match asked.as_ref().and_then(approval) {
-            Some(path) => self.send(second, &path, &json!({})).await.map(|_| ()),
-            None => Ok(()),
+        for request in 0..REQUESTS_MAX {
+            let Some(asked) = self.command(method.clone(), first, path, body, request).await? else { return Ok(()) };
+            let Some(approve) = approval(&asked) else { return Ok(()) };
+            match self.attempt(Method::POST, second, &approve, &json!({}), 0).await? {
+                Err(problem) if text(&problem, "code") == Some(TOO_LATE) => {}
+                answer => return done(&approve, answer).map(|_| ()),
+            }
         }
+        Err(failed(format!("{path}: nobody approved {REQUESTS_MAX} requests in time")))
     }
 
     /// Sends a command and returns its answer; `None` if an earlier start did the same and the answer is not stored.
     pub(super) async fn send(&self, by: &Person<'_>, path: &str, body: &Value) -> Result<Option<Value>, SeedError> {
-        self.command(Method::POST, by, path, body).await
+        self.command(Method::POST, by, path, body, 0).await
     }
 
     async fn command(
@@ -75,13 +83,22 @@ impl Office<'_> {
         by: &Person<'_>,
         path: &str,
         body: &Value,
+        request: u32,
     ) -> Result<Option<Value>, SeedError> {
-        let key = self.key(&format!("{}\n{path}\n{body}", by.id))?;
-        match self.call(method, Some(by), path, Some((Some(key), body))).await? {
-            Ok(answer) => Ok(Some(answer)),
-            Err(problem) if text(&problem, "code").is_some_and(|code| DONE_BEFORE.contains(&code)) => Ok(None),
-            Err(problem) => Err(refused(path, &problem)),
-        }
+        done(path, self.attempt(method, by, path, body, request).await?)
+    }
+
+    /// Sends a command under the key of its request of this number. `Err` if the answer is a problem.
+    async fn attempt(
+        &self,
+        method: Method,
+        by: &Person<'_>,
+        path: &str,
+        body: &Value,
+        request: u32,
+    ) -> Result<Result<Value, Value>, SeedError> {
+        let key = self.key(&format!("{}\n{path}\n{body}\n{request}", by.id))?;
+        self.call(method, Some(by), path, Some((Some(key), body))).await
     }
 
     /// A one-time enrolment code, which only the answer to its request shows. The approval lets it be asked for.
@@ -152,9 +169,19 @@ impl Office<'_> {
     }
 }
 
-/// The path that approves a stored command; `None` if the command was executed.
+/// The answer of a command; `None` if an earlier start did the same and the answer is not stored.
+fn done(path: &str, answer: Result<Value, Value>) -> Result<Option<Value>, SeedError> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(problem) if text(&problem, "code").is_some_and(|code| DONE_BEFORE.contains(&code)) => Ok(None),
+        Err(problem) => Err(refused(path, &problem)),
+    }
+}
+
+/// The path that approves a stored command or an adjustment; `None` if the command was executed.
 fn approval(answer: &Value) -> Option<String> {
-    text(answer, "approval_id").map(|id| format!("/v1/admin/approvals/{id}/approve"))
+    let of = |kind: &str, name: &str| text(answer, name).map(|id| format!("/v1/admin/{kind}/{id}/approve"));
+    of("approvals", "approval_id").or_else(|| of("adjustments", "adjustment_id"))
 }
 
 fn text<'a>(answer: &'a Value, name: &str) -> Option<&'a str> {
