@@ -1,6 +1,6 @@
 //! Measures what each request costs.
 
-use super::clock::even;
+use super::clock::{even, slow};
 use super::kept::RequestCost;
 use super::size::bytes_of;
 use super::subjects::points_alone;
@@ -31,10 +31,10 @@ pub async fn tapped(tenant: &str) -> (Stage, Tap) {
 /// The same for a tenant with changed terms.
 pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (Stage, Tap) {
     let tap = Tap::default();
-    let of_app = tap.clone();
+    let (of_app, clock) = (tap.clone(), even(slow(Clock::system())));
     let host = Host::with_app(|backend| async move {
         of_app
-            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, even(Clock::system()), &backend.stripe)
+            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, clock, &backend.stripe)
             .await
     });
     // Points are granted by one person. Shards of one digit, so that each index key is as long as the others.
@@ -70,7 +70,8 @@ pub async fn measure() -> Vec<RequestCost> {
     // Operations that start the tenant's migration come last, since they change customers' writes.
     let (migrations, usual): (Vec<_>, Vec<_>) =
         Endpoint::ALL.into_iter().partition(|endpoint| endpoint.is_migrations());
-    for endpoint in usual.into_iter().filter(|endpoint| *endpoint != Endpoint::AssetBudget) {
+    let elsewhere = [Endpoint::AssetBudget, Endpoint::MerchantClose];
+    for endpoint in usual.into_iter().filter(|endpoint| !elsewhere.contains(endpoint)) {
         let call = effective(&stage, endpoint).await;
         // One version of the terms is scheduled at most.
         let is_alone = matches!(endpoint, Endpoint::TermsChange | Endpoint::TermsCancel);
@@ -94,6 +95,7 @@ pub async fn measure() -> Vec<RequestCost> {
     measured.extend(within_limits().await);
     measured.extend(with_pins().await);
     measured.extend(with_budget().await);
+    measured.extend(without_holds().await);
     measured
 }
 
@@ -120,6 +122,15 @@ async fn with_budget() -> Vec<RequestCost> {
     let budget = Endpoint::AssetBudget;
     let (call, twin) = (effective(&stage, budget).await, effective(&stage, budget).await);
     costs_of(&stage, &tap, &names(budget), &call, ready(twin)).await
+}
+
+/// The close of a merchant, in a tenant without open holds: what it reads depends on the shards that their ids fall into.
+async fn without_holds() -> Vec<RequestCost> {
+    let (stage, tap) = tapped("costs-close").await;
+    tap.meter();
+    let close = Endpoint::MerchantClose;
+    let (call, twin) = (effective(&stage, close).await, effective(&stage, close).await);
+    costs_of(&stage, &tap, &names(close), &call, ready(twin)).await
 }
 
 /// A card's payment with its PIN.
