@@ -200,7 +200,6 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("state", s("else")), stale)]
         }
         ("topup", "#expires_at = :seen_expires_at") => vec![(Old::With("expires_at", s("else")), stale)],
-        ("topup", "#owed = :seen_owed") => vec![(Old::With("owed", n("987654")), stale)],
         ("topup", "#refundable = :seen_refundable") => vec![(Old::With("refundable", n("987654")), stale)],
         ("topup", "#points_taken_back = :seen_taken_back") => {
             vec![(Old::With("points_taken_back", n("987654")), stale)]

@@ -50,7 +50,6 @@ pub fn plan(
         account: psp.account.clone(),
         refundable: Balance::zero(Asset::Ecopay),
         points_taken_back: Balance::zero(Asset::Point),
-        owed: Balance::zero(Asset::Ecopay),
         suspense: None,
         given_up: None,
         cancel_epoch: 1,

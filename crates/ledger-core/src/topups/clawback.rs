@@ -326,14 +326,9 @@ pub(super) fn return_clawback(
     if let Some(settled) = &for_points.settled {
         update = update.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
     }
-    let before = topup.repaid_before(&money)?;
-    if let Some(repaid) = &before.repaid {
-        update = update.add("owed", "repaid", Value::N(repaid.debit().text()));
-        postings.push(debt::repayment(repaid));
-    }
     let mut items = vec![topup_item(tenant, topup, update, now)];
-    let returned = [(&before.credited, Role::Payee), (&for_points.points, Role::Points)];
-    for (amount, role) in returned.into_iter().filter_map(|(amount, role)| Some((amount.as_ref()?, role))) {
+    let returned = [(Some(&money), Role::Payee), (for_points.points.as_ref(), Role::Points)];
+    for (amount, role) in returned.into_iter().filter_map(|(amount, role)| Some((amount?, role))) {
         items.extend(view.wallet.return_amount(tenant, role, wallet, amount, now)?);
         postings.extend(view.wallet.divide(wallet, amount)?.postings(wallet));
     }
@@ -371,12 +366,9 @@ fn as_seen(tenant: &Tenant, topup: &TopupRecord, clawback: &Clawback, change: Up
 }
 
 /// Changes the top-up. If refunds and clawbacks together exceed the charge, its refundable rest falls below zero, and
-/// more points are taken back than came with it. Its `owed` was written by an earlier release.
+/// more points are taken back than came with it.
 fn topup_item(tenant: &Tenant, topup: &TopupRecord, update: Update, now: Timestamp) -> TransactItem {
-    let clauses = vec![
-        seen("state", "seen_state", Value::s(topup.state)),
-        seen("owed", "seen_owed", Value::N(topup.owed.text())),
-    ];
+    let clauses = vec![seen("state", "seen_state", Value::s(topup.state))];
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(now));
     TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), update, clauses)
 }

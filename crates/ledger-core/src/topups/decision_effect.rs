@@ -135,7 +135,6 @@ fn book_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<E
         .set("charge", "received", Value::N(received.text()))
         .set("refundable", "received", Value::N(received.text()))
         .set("points_taken_back", "nothing", Value::int(0))
-        .set("owed", "nothing", Value::int(0))
         .set("succeeded_at", "ua", Value::s(now));
     update = match &points {
         Some(points) => update.set("points", "points", Value::N(points.text())),

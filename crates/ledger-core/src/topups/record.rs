@@ -6,12 +6,11 @@ use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::idempotency::{Claim, IdempotencyKey};
 use crate::ids::{CustomerId, Principal, Tenant, TopupId};
 use crate::keys::{self, Key, Shards, Work, attr};
-use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
+use crate::money::{Amount, Asset, Balance, Delta};
 use crate::operation::Operation;
 use crate::psp::{PspId, PspKey, PspRequest, Step};
 use crate::terms::{EntryTerms, TermsVersion};
 use crate::time::Timestamp;
-use crate::wallets::debt::ReturningAmount;
 use std::fmt;
 
 /// The state of a top-up: `requested -> pending -> succeeded | canceled`, and `requested -> refused`.
@@ -52,9 +51,6 @@ pub struct TopupRecord {
     pub refundable: Balance,
     /// How many of its points refunds have taken back.
     pub points_taken_back: Balance,
-    /// The debt that an earlier release wrote here: what a clawback took and the wallet could not give. Now the
-    /// wallet's balance item has the debt.
-    pub owed: Balance,
     /// What a decision posted to `suspense` for it and is not written off.
     pub suspense: Option<Delta>,
     /// What the provider had received for it when it was given up.
@@ -114,16 +110,6 @@ impl TopupRecord {
         Principal::Customer(self.customer)
     }
 
-    /// Divides returned money: it first pays the debt that an earlier release wrote for this top-up.
-    pub(super) fn repaid_before(&self, amount: &Amount) -> Result<ReturningAmount, MoneyError> {
-        let repaid = amount.at_most(&self.owed)?;
-        let credited = match &repaid {
-            Some(repaid) => amount.checked_sub(repaid)?,
-            None => Some(amount.clone()),
-        };
-        Ok(ReturningAmount { repaid, credited })
-    }
-
     /// The key of its marker.
     #[must_use]
     pub fn marker_key(&self, tenant: &Tenant) -> Key {
@@ -158,7 +144,6 @@ impl TopupRecord {
             account: item.opt_string("psp_account")?,
             refundable: item.balance_or_zero("refundable", Asset::Ecopay)?,
             points_taken_back: item.balance_or_zero("points_taken_back", Asset::Point)?,
-            owed: item.balance_or_zero("owed", Asset::Ecopay)?,
             suspense: item.opt_delta(decision_effect::SUSPENSE, Asset::Ecopay)?,
             given_up: item.opt_amount(decision_effect::GIVEN_UP, Asset::Ecopay)?,
             cancel_epoch: item.opt_int("cancel_epoch")?.unwrap_or(1),

@@ -20,7 +20,7 @@ use crate::terms::{EntryTerms, SpentPoints, TermsVersion};
 use crate::time::Timestamp;
 use crate::transaction::{Draft, Entry, Provenance, Role, TransactItem, exists};
 use crate::unclaimed;
-use crate::wallets::{SeenWallet, debt};
+use crate::wallets::SeenWallet;
 use std::time::Duration;
 
 /// When a refund in progress is looked up, in case its events are lost.
@@ -202,7 +202,6 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
             let update = at_rest(TopupState::Succeeded)
                 .set("refundable", "refundable", Value::N(topup.charge.text()))
                 .set("points_taken_back", "nothing", Value::int(0))
-                .set("owed", "nothing", Value::int(0))
                 .set("succeeded_at", "ua", Value::s(now));
             let mut items = Vec::from_iter(forms::receive(tenant, topup.wallet(), &topup.charge, now));
             if let Some(points) = &topup.points {
@@ -308,31 +307,17 @@ pub(super) fn refund_failed(
     let wallet = topup.wallet();
     let paid_out = refund.state == RefundState::Succeeded;
     let mut postings = Vec::new();
-    // The returned money first pays the debt that an earlier release wrote for this top-up, then the wallet's debt.
-    let before = topup.repaid_before(&refund.amount)?.repaid;
     for (amount, role) in refund.held().into_iter().zip([Role::Payer, Role::Points]) {
-        let before = before.as_ref().filter(|repaid| repaid.asset() == amount.asset());
-        let rest = match before {
-            Some(before) => amount.checked_sub(before)?,
-            None => Some(amount.clone()),
-        };
-        let division = rest.as_ref().map(|rest| wallet_seen.divide(wallet, rest)).transpose()?;
+        let division = wallet_seen.divide(wallet, amount)?;
         if paid_out {
-            let item =
-                rest.as_ref().map(|rest| wallet_seen.return_amount(tenant, role, wallet, rest, now)).transpose()?;
-            items.extend(item.flatten());
+            items.extend(wallet_seen.return_amount(tenant, role, wallet, amount, now)?);
         } else {
-            let repaid = division.as_ref().and_then(|division| division.repaid.as_ref());
-            let kept = match (before, repaid) {
-                (Some(before), Some(repaid)) => Some(before.checked_add(repaid)?),
-                (before, repaid) => before.or(repaid).cloned(),
-            };
-            let item = forms::release_hold(tenant, role, wallet, amount, kept.as_ref(), now);
+            let repaid = division.repaid.as_ref();
+            let item = forms::release_hold(tenant, role, wallet, amount, repaid, now);
             items.extend(item.map(|item| wallet_seen.repaying(item, wallet, (amount.asset(), repaid), now)));
             postings.push(Posting::held(wallet, amount.debit()));
         }
-        postings.extend(division.iter().flat_map(|division| division.postings(wallet)));
-        postings.extend(before.map(debt::repayment));
+        postings.extend(division.postings(wallet));
     }
     if paid_out {
         let outside = paid_postings(topup, refund).into_iter().filter(|posting| posting.account != wallet);
@@ -342,12 +327,8 @@ pub(super) fn refund_failed(
     if let Some(settled) = &refund.settled {
         remainder = remainder.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
     }
-    if let Some(repaid) = &before {
-        remainder = remainder.add("owed", "repaid", Value::N(repaid.debit().text()));
-    }
     let remainder = remainder.set(attr::UPDATED_AT, "ua", Value::s(now));
-    let clauses = vec![exists(), seen("owed", "seen_owed", Value::N(topup.owed.text()))];
-    items.push(TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), remainder, clauses));
+    items.push(TransactItem::update(Role::Topup, keys::topup(tenant, topup.id), remainder, vec![exists()]));
     let entry = entry(topup, refund, RefundStep::Returned, postings);
     Ok(of(refund, Operation::TopupRefundReturned, Draft { entry: Some(entry), items }))
 }

@@ -52,4 +52,15 @@ pub const RULES: &[Rule] = &[
         name: "a settlement that a schedule opened names no requester",
         lines: &["Put merchant SETTLEMENT without attribute requested_by S"],
     },
+    Rule {
+        name: "a top-up's record has no debt: the wallet has it",
+        lines: &[
+            "Update topup TOPUP without clause #owed = :seen_owed",
+            "Update topup TOPUP without update SET #owed = :nothing",
+            "Update topup TOPUP without value :seen_owed N",
+            "row removed: topup TOPUP given but owed: rejected stale_plan by topup",
+            "vector removed: clawback",
+            "vector removed: topup_refund_events",
+        ],
+    },
 ];

@@ -20,7 +20,7 @@ const EVIDENCE_MAX: usize = 20;
 pub(super) struct Sums {
     available: Num,
     held: Num,
-    /// The debt by its entries, less what top-ups of an earlier release keep on their records.
+    /// The debt by its entries.
     owed: Num,
     has_postings: bool,
     /// Postings after the first item was read. Whether they count depends on when the balance was read.
@@ -67,7 +67,6 @@ impl Sums {
                 self.post(if held { Part::Held } else { Part::Available }, delta, at, scope);
             }
             AccountFact::Debt { delta, at } => self.post(Part::Owed, delta, at, scope),
-            AccountFact::TopupDebt { amount } => self.add(Part::Owed, Num::ZERO.minus(amount)),
             AccountFact::Balance { item, amounts } => self.store(item, Ok(amounts)),
             AccountFact::UnreadableBalance { item, sk, attribute } => {
                 self.store(item, Err(Unreadable { sk, attribute }));

@@ -19,17 +19,14 @@ pub(super) fn topup(at: &StoredItem<'_>) -> Observations {
     let topup = TopupRecord::read(at.item)?;
     at.check_key("topup_id", topup.id, at.id)?;
     let (id, wallet, charge) = (topup.id, topup.wallet(), Num(topup.charge.value()));
-    let of_wallet = |fact| at.of_account(wallet, Asset::Ecopay, fact);
     let mut observed = Vec::new();
-    if topup.owed.as_amount().is_some() {
-        observed.push(of_wallet(AccountFact::TopupDebt { amount: Num(topup.owed.value()) }));
-    }
     let has_reservation = match topup.state {
         TopupState::Requested | TopupState::Pending => true,
         TopupState::Succeeded | TopupState::Canceled | TopupState::Refused => false,
     };
     if has_reservation {
-        observed.push(of_wallet(AccountFact::Reservation { amount: charge, by: format!("topup:{id}") }));
+        let reservation = AccountFact::Reservation { amount: charge, by: format!("topup:{id}") };
+        observed.push(at.of_account(wallet, Asset::Ecopay, reservation));
     }
     let record = RecordedTopup {
         state: topup.state,

@@ -24,11 +24,6 @@ pub enum AccountFact {
         /// When it was written.
         at: i64,
     },
-    /// A debt that an earlier release keeps on a top-up's record.
-    TopupDebt {
-        /// The amount.
-        amount: Num,
-    },
     /// The amounts of an item that may hold the balance.
     Balance {
         /// The item.

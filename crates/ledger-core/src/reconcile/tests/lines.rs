@@ -20,7 +20,6 @@ fn account_facts() -> Vec<AccountFact> {
     vec![
         posted(true, "-1.5", 7),
         AccountFact::Debt { delta: num("1"), at: 1 },
-        AccountFact::TopupDebt { amount: num("1") },
         stored("1", "2", "3", 4),
         AccountFact::Balance { item: BalanceItem::Metrics, amounts: some },
         AccountFact::UnreadableBalance {
