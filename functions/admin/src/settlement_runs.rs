@@ -187,7 +187,7 @@ pub(crate) async fn start(
     let (claim, admission) = START.claim(&app, &who, key, &[], fields).await?;
     let plan = async |cx: Context| {
         let (terms, reason) = (current_terms(&app, &claim, &cx).await?, reason.text()?);
-        let seen = Some(schedule_seen(terms.settlement_schedule));
+        let seen = schedule_seen(terms.settlement_schedule);
         let command = (Command::SettlementRun { closing, seen }, Some(&reason));
         app.request_approval((&claim, &who.member()), command, &terms, &[], &cx).await
     };

@@ -126,8 +126,8 @@ pub enum Command {
     SettlementRun {
         /// The closing day.
         closing: BusinessDate,
-        /// The tenant's schedule that was seen, by [`schedule_seen`]; `None` if an earlier release stored the request.
-        seen: Option<String>,
+        /// The tenant's schedule that was seen, by [`schedule_seen`].
+        seen: String,
     },
     /// Sets the settlement schedule of a merchant.
     SettlementSchedule {

@@ -210,7 +210,7 @@ impl Command {
             Self::SettlementRun { closing, seen: before } => {
                 let reason = stated(reason)?;
                 let (closing, schedule) = (*closing, seen.terms.settlement_schedule);
-                if before.as_ref().is_some_and(|before| *before != schedule_seen(schedule)) {
+                if *before != schedule_seen(schedule) {
                     return Ok(Drafted::Stale);
                 }
                 let start = RunStart { tenant, closing, schedule, by: Some((by.id, &reason)) };

@@ -107,8 +107,7 @@ impl Command {
             Self::Destination { destination, .. } => vec![("payout_destination", destination.shown())],
             Self::SettlementOpen { pay_on, .. } => pay_on.iter().map(|day| ("pay_on", day.to_string())).collect(),
             Self::SettlementRun { closing, seen } => {
-                let schedule = seen.iter().map(|schedule| ("settlement_schedule", schedule.clone()));
-                [("closing_on", closing.to_string())].into_iter().chain(schedule).collect()
+                vec![("closing_on", closing.to_string()), ("settlement_schedule", seen.clone())]
             }
             Self::SettlementSchedule { schedule, seen, .. } => {
                 let text = |schedule: &Option<OwnSchedule>| schedule.map_or("none".to_owned(), |own| own.to_string());

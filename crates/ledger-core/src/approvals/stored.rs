@@ -95,8 +95,7 @@ impl Command {
                 item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
             }
             Self::SettlementRun { closing, seen } => {
-                item.extend([id("closing_on", closing)]);
-                item.extend(seen.as_ref().map(|seen| id(SEEN, seen)));
+                item.extend([id("closing_on", closing), id(SEEN, seen)]);
             }
             Self::SettlementSchedule { merchant, schedule, seen } => {
                 item.extend([id("merchant_id", merchant)]);
@@ -229,7 +228,7 @@ impl Command {
             },
             Kind::SettlementRun => Self::SettlementRun {
                 closing: item.parsed("closing_on", BusinessDate::parse)?,
-                seen: item.opt_string(SEEN)?,
+                seen: item.string(SEEN)?,
             },
             Kind::SettlementSchedule => Self::SettlementSchedule {
                 merchant: merchant()?,
@@ -302,7 +301,7 @@ impl Command {
     }
 }
 
-/// The kinds of stored commands. A new one is a new release's: an earlier release must not decide on it.
+/// The kinds of stored commands. A release that does not know a kind must not decide on it.
 #[derive(Clone, Copy)]
 enum Kind {
     Grant,

@@ -355,7 +355,7 @@ fn commands() -> Vec<Command> {
         Command::Destination { merchant, destination, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: None, seen: digest.clone() },
         Command::SettlementOpen { merchant, pay_on: Some(BusinessDate::parse("2026-11-30").unwrap()), seen: digest },
-        Command::SettlementRun { closing: BusinessDate::parse("2026-11-20").unwrap(), seen: None },
+        Command::SettlementRun { closing: BusinessDate::parse("2026-11-20").unwrap(), seen: schedule_seen(None) },
         Command::SettlementSchedule { merchant, schedule: None, seen: Some(OwnSchedule::ByHand) },
         Command::SettlementSchedule { merchant, schedule: "weekly:friday bank_days:2".parse().ok(), seen: None },
         Command::EnrolmentCode { terminal, owner },

@@ -63,4 +63,8 @@ pub const RULES: &[Rule] = &[
             "vector removed: topup_refund_events",
         ],
     },
+    Rule {
+        name: "a run that is requested names the schedule that was seen",
+        lines: &["vector removed: approval_approve", "vector removed: approval_request"],
+    },
 ];
