@@ -3,20 +3,12 @@
 #![cfg(feature = "stack")]
 
 use futures::future::join_all;
-use ledger_core::account::Account;
-use ledger_core::adjustments::decide::{self, Decision};
-use ledger_core::adjustments::record::{Adjustment, ReasonCode};
-use ledger_core::adjustments::request::{self, AdjustmentRequest};
-use ledger_core::ids::{AdjustmentId, CustomerId, Employer, MerchantId, StaffId};
+use ledger_core::ids::{Employer, MerchantId};
 use ledger_core::keys;
-use ledger_core::money::{Amount, AssetSpec};
-use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
-use ledger_core::transaction::{Draft, Transaction};
 use ledger_tests::audit::s;
-use ledger_tests::cloud::gate;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::http::{Answer, Call, Customer, Who, World, parked, settling, staff};
@@ -112,10 +104,6 @@ impl Pending {
         });
         let request = posts("/v1/admin/adjustments", who, &body);
         let id = world.api.settle(&request).await.good().text("/adjustment_id");
-        Self::of_adjustment(world, id, customer, request)
-    }
-
-    fn of_adjustment(world: &World, id: String, customer: &Customer, request: Call) -> Self {
         Self {
             kind: Kind::Adjustment,
             path: format!("/v1/admin/adjustments/{id}"),
@@ -235,7 +223,7 @@ async fn rejected_and_withdrawn_requests_are_never_executed() {
                 let _ = world.api.settle(&late).await.problem(400, "wrong_state");
             }
             assert_eq!(pending.view(&world).await["status"], state);
-            // What other releases read: one word for both.
+            // One stored word for both.
             let (pk, sk) = &pending.record;
             let books = world.books().await;
             assert_eq!(books.row(pk, sk).and_then(|row| row.get("state").cloned()), Some(s("rejected")), "{kind:?}");
@@ -357,53 +345,6 @@ async fn request_that_cannot_be_executed_stays_pending() {
     let _ = decided(&world, "approve", &pending.id, &world.second.who).await.good();
     assert_eq!(world.balance(&customer, "ECOPAY").await, "200");
     let _ = world.check_books().await;
-}
-
-/// An earlier release requested it and decided on it: its transactions have neither the inbox's item nor the checks.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn adjustment_of_an_earlier_release_is_decided_once_at_both_endpoints() {
-    let world = world("recorded-earlier").await;
-    let customer = world.customer().await;
-    let account = Account::Customer(CustomerId::parse(&customer.id).expect("an id"));
-    let earlier = async || {
-        let cx = world.app.ledger().context(world.app.now()).expect("a context");
-        let ask = AdjustmentRequest {
-            tenant: world.slug(),
-            staff: StaffId::parse(&world.operator.id).expect("an id"),
-            account,
-            delta: Amount::parse(&AssetSpec::ECOPAY, "300").expect("an amount").credit(),
-            reason: ReasonCode::Correction,
-            note: FreeText::parse("twice", 140).expect("a text"),
-            finding: None,
-        };
-        let planned = request::plan(&ask, &cx).expect("a plan");
-        apply(&world, planned.draft, Operation::AdjustmentRequest).await;
-        Pending::of_adjustment(&world, planned.receipt.id.to_string(), &customer, Call::get("/", &world.operator.who))
-    };
-    let both = earlier().await;
-    let view = both.view(&world).await;
-    assert_eq!(["status", "amount", "reason"].map(|name| &view[name]), ["pending", "300", "twice"], "{view}");
-    let calls = [decides("approve", &both.id, &world.second.who), both.approve_there(&world.second.who)];
-    let answers = join_all(calls.iter().map(|call| world.api.settle(call))).await;
-    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1, "{answers:?}");
-    let there = earlier().await;
-    let id = AdjustmentId::parse(&there.id).expect("an id");
-    let cx = world.app.ledger().context(world.app.now()).expect("a context");
-    let item = gate::as_test(world.app.dynamo().get(&keys::adjustment(&world.slug(), id))).await.expect("a read");
-    let adjustment = Adjustment::read(&item.expect("an adjustment")).expect("a record");
-    let by = StaffId::parse(&world.second.id).expect("an id");
-    let terms = gate::as_test(world.app.terms(&world.slug())).await.expect("terms");
-    let planned = decide::plan(&world.slug(), by, Decision::Reject, &adjustment, &terms, &cx).expect("a plan");
-    apply(&world, planned.draft, Operation::AdjustmentReject).await;
-    assert_eq!(there.view(&world).await["status"], "rejected");
-    let _ = decided(&world, "approve", &there.id, &world.second.who).await.problem(400, "wrong_state");
-    assert_eq!(world.balance(&customer, "ECOPAY").await, "300");
-    let _ = world.check_books().await;
-}
-
-async fn apply(world: &World, draft: Draft, operation: Operation) {
-    let write = Transaction::unkeyed(draft.items).expect("a transaction");
-    gate::as_test(world.app.ledger().apply(&world.slug(), operation, &write)).await.expect("it is applied");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

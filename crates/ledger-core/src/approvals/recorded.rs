@@ -27,8 +27,8 @@ use std::collections::BTreeMap;
 
 const KIND: &str = "kind";
 const DETAILS: &str = "details";
-/// A withdrawn request is stored as `rejected`, with this attribute: reconciliations of earlier releases know no further
-/// state of an adjustment.
+/// A withdrawn request is stored as `rejected`, with this attribute: what reads the record's own state needs to know that it
+/// was not approved, and nothing more.
 pub(super) const WITHDRAWN_AT: &str = "withdrawn_at";
 
 /// The record of a request.
@@ -236,22 +236,6 @@ impl RequestSummary {
             requested_by: decision.requested_by,
             created_at: decision.created_at,
         }
-    }
-
-    /// The summary of a request that the inbox has no item of, because an earlier release stored it.
-    ///
-    /// # Errors
-    /// [`ItemError`] if an attribute of its record is missing or malformed.
-    pub fn without_item(record: RequestRecord, account: Account, item: &Item) -> Result<Self, ItemError> {
-        Ok(Self {
-            record,
-            account,
-            amount: None,
-            details: BTreeMap::new(),
-            reason: None,
-            requested_by: item.parsed(REQUESTED_BY, StaffId::parse)?,
-            created_at: item.timestamp(attr::CREATED_AT)?,
-        })
     }
 
     /// Reads the inbox's item.

@@ -1,13 +1,13 @@
 //! Decisions at the inbox, on commands and on requests that have records of their own.
 
-use super::inbox::{request_keys, summary_of, with_record};
+use super::inbox::with_record;
 use super::{Inboxed, member};
 use crate::app::App;
 use crate::execute::PlanError;
 use crate::identity::Member;
 use ledger_core::approvals::{
-    Approval, RecordedRequest, RequestDecision, plan_reject, plan_request_rejection, plan_request_withdrawal,
-    plan_withdraw,
+    Approval, RecordedRequest, RequestDecision, RequestSummary, plan_reject, plan_request_rejection,
+    plan_request_withdrawal, plan_withdraw,
 };
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::{ApprovalId, Employer};
@@ -102,8 +102,8 @@ impl App {
 
     async fn request_for(&self, claim: &Claim, who: &Member, id: ApprovalId) -> Result<RecordedRequest, PlanError> {
         let tenant = who.tenant();
-        let items = self.ledger().read_for(claim, &request_keys(tenant, id)).await?;
-        let summary = summary_of(&items)?.ok_or(PlanError::Missing)?;
+        let item = self.ledger().read_for(claim, &[keys::request(tenant, id)]).await?.into_iter().flatten().next();
+        let summary = RequestSummary::read(&item.ok_or(PlanError::Missing)?)?;
         let record = self.ledger().read_for(claim, &[summary.record.key(tenant)]).await?;
         Ok(with_record(summary, record.first().and_then(Option::as_ref))?)
     }

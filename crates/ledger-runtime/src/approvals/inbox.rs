@@ -7,19 +7,14 @@ use crate::problem::Problem;
 use crate::request::Listing;
 use crate::views::{ApprovalView, Page};
 use futures::future::try_join;
-use ledger_core::adjustments::record::Adjustment;
 use ledger_core::approvals::{APPROVAL_LIFETIME, Approval, ApprovalState, RecordedRequest, RequestSummary};
-use ledger_core::dynamo::{Attributes, Item, ItemError};
-use ledger_core::ids::{AdjustmentId, ApprovalId, Tenant};
+use ledger_core::dynamo::{Item, ItemError};
+use ledger_core::ids::{ApprovalId, Tenant};
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
-use ledger_core::personal::FreeText;
 use ledger_core::reads;
 use ledger_core::time::Timestamp;
 use std::cmp::Reverse;
-
-/// The longest note of an adjustment, in characters.
-const NOTE_CHARS_MAX: usize = 140;
 
 /// What the inbox has under an id.
 #[derive(Clone, Debug)]
@@ -68,8 +63,8 @@ impl App {
         if let Some(item) = self.dynamo().get(&keys::approval(tenant, id)).await? {
             return Ok(Inboxed::Command(Box::new(Approval::read(&item)?)));
         }
-        let items = self.dynamo().get_many(&request_keys(tenant, id)).await?;
-        let summary = summary_of(&items)?.ok_or_else(Problem::not_found)?;
+        let item = self.dynamo().get(&keys::request(tenant, id)).await?.ok_or_else(Problem::not_found)?;
+        let summary = RequestSummary::read(&item)?;
         Ok(Inboxed::Request(Box::new(self.with_state(tenant, summary).await?)))
     }
 
@@ -147,26 +142,6 @@ impl App {
     ) -> Result<RecordedRequest, Problem> {
         let record = self.dynamo().get(&summary.record.key(tenant)).await?;
         Ok(with_record(summary, record.as_ref())?)
-    }
-}
-
-/// The keys that may name a request with this id: the inbox's item, and an adjustment without one, which an earlier
-/// release stored.
-pub(super) fn request_keys(tenant: &Tenant, id: ApprovalId) -> [Key; 2] {
-    [keys::request(tenant, id), keys::adjustment(tenant, AdjustmentId::new(id.uuid()))]
-}
-
-/// The request that the items of [`request_keys`] name.
-pub(super) fn summary_of(items: &[Option<Item>]) -> Result<Option<RequestSummary>, ItemError> {
-    let mut items = items.iter().map(Option::as_ref);
-    let (listed, adjustment) = (items.next().flatten(), items.next().flatten());
-    match (listed, adjustment) {
-        (Some(item), _) => Ok(Some(RequestSummary::read(item)?)),
-        (None, Some(item)) => {
-            let note = item.opt_parsed("memo", |text| FreeText::parse(text, NOTE_CHARS_MAX))?;
-            Ok(Some(RequestSummary::of_adjustment(&Adjustment::read(item)?, note.as_ref())))
-        }
-        (None, None) => Ok(None),
     }
 }
 

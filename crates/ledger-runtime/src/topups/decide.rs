@@ -8,7 +8,7 @@ use crate::execute::PlanError;
 use crate::problem::Problem;
 use crate::psp::{LookupResult, PspLookup, PspObject};
 use crate::views;
-use ledger_core::approvals::{RecordedRequest, RequestRecord, RequestSummary};
+use ledger_core::approvals::{RecordedRequest, RequestSummary};
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::{Claim, StoredAnswer};
 use ledger_core::ids::{DecisionId, RefundId, StaffId, Tenant, TopupId};
@@ -72,7 +72,7 @@ impl PspExecutor {
         let found = found.ok_or(PlanError::Missing)?;
         let decision = TopupDecision::read(&found)?;
         let records = self.contradicted(&claim.tenant, (topup, decision.refund)).await?;
-        let summary = RequestSummary::without_item(RequestRecord::Decision(topup, id), records.topup.wallet(), &found)?;
+        let summary = RequestSummary::of_decision(&decision, records.topup.wallet(), &[], None);
         let read = RecordedRequest::read(summary, &found)?;
         let object = decision.object.as_deref().and_then(|object| object.split(' ').next()).and_then(PspId::parse);
         let object = self.object(&claim.tenant, &records, decision.way, object.as_ref(), cx).await?;
