@@ -11,11 +11,9 @@ use super::written::Written;
 use crate::engine::{Contents, Embedded, Engine};
 use crate::{declared, layout, names, wire};
 use ledger_core::account::{Account, Bucket};
-use ledger_core::dynamo::{Attributes, Item};
+use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::{Claim, KeyVerdict, Marker, MarkerError};
 use ledger_core::journal::JournalEntry;
-use ledger_core::payments::PaymentRecord;
-use ledger_core::terms::MerchantTerms;
 use ledger_core::transaction::{Reason, ReasonCode, TransactItem, Transaction, Verdict};
 use rust_decimal::Decimal;
 use serde_json::Value as Json;
@@ -260,40 +258,6 @@ pub fn check_on(engine: &dyn Engine, vector: &Vector) {
         assert_eq!(got, row.outcome, "of {:?}", row.reasons);
     }
     check_every_guard_fails_alone(vector, &written);
-}
-
-/// Checks a superseded vector on the embedded engine: its stored request has the same result, and its items are
-/// readable. The request is not built again.
-pub fn check_superseded(vector: &Vector) {
-    check_superseded_on(&Embedded::default(), vector);
-}
-
-/// Checks a superseded vector on an engine.
-pub fn check_superseded_on(engine: &dyn Engine, vector: &Vector) {
-    let before = load(engine, &vector.case.given);
-    let (outcome, reasons) = match engine.execute(&vector.items) {
-        Ok(()) => ("applied".to_owned(), BTreeMap::new()),
-        Err(reasons) => (vector.verdicts[0].outcome.clone(), to_json(&reasons)),
-    };
-    let first = &vector.verdicts[0];
-    assert_eq!((&outcome, &reasons), (&first.outcome, &first.reasons), "the execution");
-    let executed = Executed { outcome, reasons, before, after: engine.contents() };
-    check_books(vector, &executed);
-    for (key, item) in executed.after.iter().filter(|(key, item)| executed.before.get(*key) != Some(item)) {
-        readable(key, item);
-    }
-}
-
-/// Asserts that the core can read a written item.
-fn readable((pk, sk): &(String, String), item: &Item) {
-    let read = match (pk.split('#').nth(1), sk.as_str()) {
-        (Some("merchant"), "PROFILE") => MerchantTerms::read(item).map(|_| ()),
-        (_, "PAYMENT") => PaymentRecord::read(item).map(|_| ()),
-        (_, sk) if sk.starts_with("card_op_idem#") => Marker::read(item).map(|_| ()),
-        (_, sk) if sk.starts_with("TXN#") => JournalEntry::read(item).map(|_| ()),
-        _ => Ok(()),
-    };
-    read.unwrap_or_else(|error| panic!("{pk} {sk}: {error}"));
 }
 
 fn check_books(vector: &Vector, executed: &Executed) {

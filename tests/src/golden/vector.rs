@@ -1,6 +1,5 @@
 //! A golden vector in memory, and the paths of the files. [`super::file`] reads and writes one. Each case has one file,
-//! `golden/v1/<operation>/<case>.json`. If the expected result has changed, the file with the same id in the newest
-//! version is the current one.
+//! `golden/v1/<operation>/<case>.json`.
 
 use super::command::Command;
 use serde_json::Value as Json;
@@ -70,7 +69,7 @@ pub struct ReasonJson {
     pub item: Option<Json>,
 }
 
-/// The versions of vectors, oldest first.
+/// The versions of vectors.
 pub const VERSIONS: [&str; 1] = ["v1"];
 
 /// A file of the versions' folders. Its text is read strictly once in a process.
@@ -82,8 +81,6 @@ pub struct GoldenFile {
     pub id: String,
     /// The file's text.
     pub text: String,
-    /// Whether no later version has this id.
-    pub is_current: bool,
     vector: OnceLock<Vector>,
 }
 
@@ -104,35 +101,15 @@ impl GoldenFile {
 }
 
 static ALL: LazyLock<Vec<GoldenFile>> = LazyLock::new(|| {
-    let mut newest = BTreeMap::new();
-    let mut all = Vec::new();
-    for version in VERSIONS {
-        for (id, text) in files(version) {
-            newest.insert(id.clone(), version);
-            all.push(GoldenFile { version, id, text, is_current: false, vector: OnceLock::new() });
-        }
-    }
-    all.iter_mut().for_each(|file| file.is_current = newest[&file.id] == file.version);
-    all
+    let of = |version| files(version).into_iter().map(move |(id, text)| (version, id, text));
+    let file = |(version, id, text)| GoldenFile { version, id, text, vector: OnceLock::new() };
+    VERSIONS.into_iter().flat_map(of).map(file).collect()
 });
 
-/// Every file: by version, the oldest first, and then by id.
+/// Every file, by version and id.
 #[must_use]
 pub fn all() -> &'static [GoldenFile] {
     &ALL
-}
-
-/// The current vectors, the newest of each id, by id.
-#[must_use]
-pub fn current() -> Vec<&'static GoldenFile> {
-    let mut current: Vec<_> = all().iter().filter(|file| file.is_current).collect();
-    current.sort_by(|a, b| a.id.cmp(&b.id));
-    current
-}
-
-/// The superseded vectors. Items in their form are stored and stay valid.
-pub fn superseded() -> impl Iterator<Item = &'static GoldenFile> {
-    all().iter().filter(|file| !file.is_current)
 }
 
 /// A folder or file of `golden`, for example that of a version.

@@ -22,13 +22,8 @@ fn each<T>(of: impl IntoIterator<Item = (String, T)>, check: impl Fn(&str, T)) {
 }
 
 #[test]
-fn every_current_vector_is_built_executed_and_judged() {
-    each(named(vector::current()), |_, file| judge::check(file.vector()));
-}
-
-#[test]
-fn every_superseded_vector_still_has_its_effect() {
-    each(named(vector::superseded()), |_, file| judge::check_superseded(file.vector()));
+fn every_vector_is_built_executed_and_judged() {
+    each(named(vector::all()), |_, file| judge::check(file.vector()));
 }
 
 fn named(files: impl IntoIterator<Item = &'static GoldenFile>) -> impl Iterator<Item = (String, &'static GoldenFile)> {
@@ -64,15 +59,10 @@ mod on_another_engine {
             true => (EMBEDDED_STEP, Changed::none()),
             false => (share::step(STEP), Changed::given()),
         };
-        let all = vector::current().into_iter().chain(vector::superseded()).enumerate();
         let chosen = |at: usize, file: &GoldenFile| share::is_chosen(at, step) || changed.has(file);
-        for (_, file) in all.filter(|(at, file)| chosen(*at, file)) {
-            let (case, vector) = (if file.is_current { file.id.clone() } else { file.name() }, file.vector());
-            let judging = || match file.is_current {
-                true => judge::check_on(&other, vector),
-                false => judge::check_superseded_on(&other, vector),
-            };
-            if catch_unwind(AssertUnwindSafe(judging)).is_err() {
+        for (_, file) in vector::all().iter().enumerate().filter(|(at, file)| chosen(*at, file)) {
+            let (case, vector) = (&file.id, file.vector());
+            if catch_unwind(AssertUnwindSafe(|| judge::check_on(&other, vector))).is_err() {
                 differs.insert(format!("writes/{case} judged"));
             }
             if vector.items.is_empty() {
@@ -177,29 +167,17 @@ fn every_request_of_every_vector_obeys_dynamodbs_rules() {
     });
 }
 
-#[test]
-fn every_later_version_supersedes_a_file_of_the_one_before() {
-    let versions = vector::VERSIONS.map(|version| (version, vector::files(version)));
-    let newer = versions.iter().zip(&versions[1..]);
-    let without_predecessor: Vec<_> = newer
-        .flat_map(|((_, before), (version, files))| {
-            files.keys().filter(|id| !before.contains_key(*id)).map(move |id| format!("{version}/{id}"))
-        })
-        .collect();
-    assert!(without_predecessor.is_empty(), "these belong to the version before: {without_predecessor:#?}");
-}
-
 /// What `golden-new` fills in follows from what is written by hand: no request and no verdict is written by hand.
 #[test]
-fn every_current_file_is_what_golden_new_fills_in() {
-    each(named(vector::current()), |id, file| {
+fn every_file_is_what_golden_new_fills_in() {
+    each(named(vector::all()), |id, file| {
         layout::assert_same(id, &fill(file.vector().case.clone()).text(), &file.text);
     });
 }
 
 #[test]
 fn file_that_lacks_request_and_verdicts_is_filled_in_and_no_other_is() {
-    let file = vector::current().into_iter().find(|file| file.id == "pay/money").unwrap();
+    let file = vector::all().iter().find(|file| file.id == "pay/money").unwrap();
     assert_eq!(vector::Case::unfilled(&file.text), Ok(None));
     let (by_hand, _) = file.text.split_once(",\n  \"request\":").unwrap();
     let by_hand = format!("{by_hand}\n}}\n");

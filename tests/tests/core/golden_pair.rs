@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// A vector of the files, and the same with a change.
 fn changed(id: &str, change: impl FnOnce(&mut Json)) -> (Json, Json) {
-    let file = vector::current().into_iter().find(|file| file.id == id).expect("it exists");
+    let file = vector::all().iter().find(|file| file.id == id).expect("it exists");
     let before: Json = serde_json::from_str(&file.text).unwrap();
     let mut after = before.clone();
     change(&mut after);

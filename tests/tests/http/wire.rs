@@ -37,7 +37,7 @@ async fn every_golden_transaction_is_sent_unchanged() {
     let client = tap.client(&url, Attempts::One).await;
     let mut tokens = std::collections::BTreeSet::new();
     let mut sent = 0;
-    for file in vector::current() {
+    for file in vector::all() {
         let (id, vector) = (&file.id, file.vector());
         let Built::Transaction(transaction, ..) = build(&vector.case.given) else { continue };
         configure(&own, vector).await;

@@ -30,7 +30,7 @@ const SPLIT_ONLY: [&str; 10] = [
 
 /// Every vector's transaction, and the items that it starts from.
 fn transactions() -> impl Iterator<Item = (String, Transaction, Contents)> {
-    vector::current().into_iter().filter_map(|file| {
+    vector::all().iter().filter_map(|file| {
         let (id, vector) = (file.id.clone(), file.vector());
         if SPLIT_ONLY.iter().any(|of| id.starts_with(of)) {
             return None;

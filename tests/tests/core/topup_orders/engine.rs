@@ -29,7 +29,7 @@ fn agree(what: &str, state: &Contents, items: &[TransactItem]) {
 #[test]
 fn model_executes_golden_transactions_as_the_engine_does() {
     let mut runs = 0;
-    for file in share::of(vector::current(), STEP) {
+    for file in share::of(vector::all(), STEP) {
         let (id, vector) = (&file.id, file.vector());
         let built = build(&vector.case.given);
         let written = Written::of(&vector.case.given, &built);
