@@ -61,8 +61,7 @@ pub enum ReversedBy {
 pub enum Seen<'a> {
     /// No marker. A terminal's marker does not lapse, so the original has not been executed.
     Nothing,
-    /// A marker, with its entry and payment if it has them. It may be from a release that gave terminals' markers a
-    /// `ttl`, and that `ttl` may have passed.
+    /// A marker, with its entry and payment if it has them.
     Marker(&'a Marker, Option<&'a JournalEntry>, Option<&'a PaymentRecord>),
 }
 

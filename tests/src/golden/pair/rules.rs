@@ -67,4 +67,5 @@ pub const RULES: &[Rule] = &[
         name: "a run that is requested names the schedule that was seen",
         lines: &["vector removed: approval_approve", "vector removed: approval_request"],
     },
+    Rule { name: "a terminal's marker has no ttl", lines: &["vector removed: card_reverse"] },
 ];
