@@ -4,8 +4,8 @@
     target/bench/venv/bin/python bench/functions/check.py [FOLDER]
 
 FOLDER is the folder of `install` (default: target/bench). The table begins as the world of the golden vector
-`v1/pay/money`, and the transaction that a function sends is compared with that vector, later ones with other vectors
-of `v1/pay`. Without LEDGER_ENGINE_URL the engine is ministack, installed from PyPI into
+`pay/money`, and the transaction that a function sends is compared with that vector, later ones with other vectors
+of `golden/pay`. Without LEDGER_ENGINE_URL the engine is ministack, installed from PyPI into
 target/engines. Prints a line for each function and check. Exits with 1 on a failure. It measures no time.
 """
 
@@ -31,11 +31,11 @@ from harness import CUSTOMER, MERCHANT, ROOT, TARGET, VARIABLES, Function, creat
 from secrets_manager import GOLDEN_KEYS, SecretsManager
 
 VECTOR, *OTHER_VECTORS = (
-    json.loads((ROOT / f"golden/v1/pay/{case}.json").read_text())
+    json.loads((ROOT / f"golden/pay/{case}.json").read_text())
     for case in ("money", "with-points", "points-only", "points-used-equal-earned", "earns-nothing")
 )
 # Its idempotency key begins with an id.
-VECTOR_OF_ID_KEY = json.loads((ROOT / "golden/v1/limits/card-topup-above-the-month.json").read_text())
+VECTOR_OF_ID_KEY = json.loads((ROOT / "golden/limits/card-topup-above-the-month.json").read_text())
 PARTITION = f"demo#customer#{CUSTOMER}"
 # The calls of DynamoDB with warm caches, where the marker is in the payment's transaction, and where it is not.
 IN_ONE_TRANSACTION = {
@@ -167,7 +167,7 @@ def check(checks: Checks, function: Function, table: Table, proxy: EngineProxy, 
     id_key = VECTOR_OF_ID_KEY["command"]["claim"]["key"]
     second = function.pay(id_key, amount="1000", points="10", memo="two coffees")
     checks.equal(name, "payment with points is 201", second["statusCode"], 201)
-    what = f"entry has the key that begins with an id as in golden/v1/{VECTOR_OF_ID_KEY['id']}.json"
+    what = f"entry has the key that begins with an id as in golden/{VECTOR_OF_ID_KEY['id']}.json"
     checks.equal(name, what, entry_of(proxy.transaction)["ik"], entry_of(VECTOR_OF_ID_KEY["request"])["ik"])
     checks.equal(name, "balances after the payment with points", table.balances(), ("2270", "16", "2", "2740"))
     checks.equal(name, "no item METRICS", table.of_type("METRICS"), [])
@@ -212,7 +212,7 @@ def check_request(checks: Checks, name: str, sent: list[dict], vector: dict, key
         if sort.startswith("TXN#"):
             # The vector's payment has another id and another time.
             request["Item"].update(of_payment)
-        what = f"{kind} {IDS.sub('...', sort)} is as in golden/v1/{vector['id']}.json"
+        what = f"{kind} {IDS.sub('...', sort)} is as in golden/{vector['id']}.json"
         checks.equal(name, what, normal(found), normal(request))
 
 

@@ -1,6 +1,6 @@
 // The payment's rules, the items that its transaction writes, and the balances.
 //
-// The attributes, expressions and conditions are those of `golden/v1/pay/*.json`. It takes payments in ECOPAY
+// The attributes, expressions and conditions are those of `golden/pay/*.json`. It takes payments in ECOPAY
 // with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
 // rate.
 
@@ -66,7 +66,7 @@ const text = (value) => ({ S: value });
 const number = (value) => ({ N: String(value) });
 const idBytes = (id) => Buffer.from(id.replaceAll('-', ''), 'hex');
 
-/** The payment's items in the order of `golden/v1/pay/money.json`, and its response. */
+/** The payment's items in the order of `golden/pay/money.json`, and its response. */
 export async function plan({ tenant, customer, key, request }) {
   const terms = await cachedItem(`${tenant}#tenant#root`, 'CONFIG');
   if (!terms) throw new Problem('tenant_unknown');

@@ -1,6 +1,6 @@
 //! Fills in golden files that lack their request and verdicts, or a read's requests, as golden/README.md says: their other
 //! members are written by hand. Every other file is left as it is. `--check` writes nothing and lists what would be filled
-//! in. `--show v1/pay/money` prints a vector in full: the table and the request as sent, without differences and defaults.
+//! in. `--show pay/money` prints a vector in full: the table and the request as sent, without differences and defaults.
 
 use ledger_tests::golden::fill::fill;
 use ledger_tests::golden::reads::vector::ReadVector;
@@ -18,9 +18,9 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => fill_in(false),
         ["--check"] => fill_in(true),
-        ["--show", path] => show(path),
+        ["--show", id] => show(id),
         _ => {
-            eprintln!("golden-new [--check | --show <version>/<operation>/<case>]");
+            eprintln!("golden-new [--check | --show <operation>/<case>]");
             ExitCode::FAILURE
         }
     }
@@ -49,27 +49,21 @@ fn fill_in(check: bool) -> ExitCode {
         println!("golden/{name}.json");
         filled += 1;
     };
-    for version in vector::VERSIONS {
-        for (id, text) in vector::files(version) {
-            let path = vector::directory(version).join(format!("{id}.json"));
-            let filled = || Ok(Case::unfilled(&text)?.map(|case| fill(case).text()));
-            each(format!("{version}/{id}"), path, &filled);
-        }
+    for (id, text) in vector::files() {
+        let path = vector::directory(&format!("{id}.json"));
+        let filled = || Ok(Case::unfilled(&text)?.map(|case| fill(case).text()));
+        each(id, path, &filled);
     }
-    for (name, text) in reads::vector::files() {
+    for (id, text) in reads::vector::files() {
         let filled = || Ok(ReadVector::filled(&text)?.map(|vector| vector.text()));
-        each(format!("reads/{name}"), reads::vector::path(&name), &filled);
+        each(format!("reads/{id}"), reads::vector::path(&id), &filled);
     }
     println!("{filled} {}, {wrong} wrong", if check { "to fill in" } else { "filled in" });
     if wrong == 0 && !(check && filled > 0) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn show(path: &str) -> ExitCode {
-    let Some((_, id)) = path.split_once('/') else {
-        eprintln!("golden-new --show <version>/<operation>/<case>, for example v1/pay/money");
-        return ExitCode::FAILURE;
-    };
-    let file = vector::directory(&format!("{path}.json"));
+fn show(id: &str) -> ExitCode {
+    let file = vector::directory(&format!("{id}.json"));
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,
         Err(error) => {

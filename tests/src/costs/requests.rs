@@ -33,9 +33,7 @@ pub async fn tapped_with(tenant: &str, change: impl Fn(&mut TenantTerms)) -> (St
     let tap = Tap::default();
     let (of_app, clock) = (tap.clone(), even(slow(Clock::system())));
     let host = Host::with_app(|backend| async move {
-        of_app
-            .app((&backend.dynamodb_url, &backend.table), Attempts::Retried, clock, &backend.stripe)
-            .await
+        of_app.app((&backend.dynamodb_url, &backend.table), Attempts::Retried, clock, &backend.stripe).await
     });
     // Points are granted by one person. Shards of one digit, so that each index key is as long as the others.
     let terms = |terms: &mut TenantTerms| {

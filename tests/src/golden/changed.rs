@@ -37,7 +37,7 @@ impl Changed {
     /// Whether a vector, its world or the defaults are among them.
     #[must_use]
     pub fn has(&self, file: &GoldenFile) -> bool {
-        let has_file = || self.0.contains(&format!("{}.json", file.name()));
+        let has_file = || self.0.contains(&format!("{}.json", file.id));
         let has_world = || self.0.contains(&format!("worlds/{}.json", file.vector().case.world));
         !self.0.is_empty() && (self.0.contains("defaults.json") || has_file() || has_world())
     }

@@ -1,5 +1,5 @@
 //! A golden vector in memory, and the paths of the files. [`super::file`] reads and writes one. Each case has one file,
-//! `golden/v1/<operation>/<case>.json`.
+//! `golden/<operation>/<case>.json`.
 
 use super::command::Command;
 use serde_json::Value as Json;
@@ -69,14 +69,12 @@ pub struct ReasonJson {
     pub item: Option<Json>,
 }
 
-/// The versions of vectors.
-pub const VERSIONS: [&str; 1] = ["v1"];
+/// The folders of `golden` that hold no vectors of writes.
+const OTHERS: [&str; 2] = ["reads", "worlds"];
 
-/// A file of the versions' folders. Its text is read strictly once in a process.
+/// The file of a vector. Its text is read strictly once in a process.
 #[derive(Debug)]
 pub struct GoldenFile {
-    /// The version, a folder of `golden`.
-    pub version: &'static str,
     /// `<operation>/<case>`.
     pub id: String,
     /// The file's text.
@@ -92,44 +90,43 @@ impl GoldenFile {
     pub fn vector(&self) -> &Vector {
         self.vector.get_or_init(|| Vector::read(&self.id, &self.text))
     }
-
-    /// `<version>/<operation>/<case>`.
-    #[must_use]
-    pub fn name(&self) -> String {
-        format!("{}/{}", self.version, self.id)
-    }
 }
 
-static ALL: LazyLock<Vec<GoldenFile>> = LazyLock::new(|| {
-    let of = |version| files(version).into_iter().map(move |(id, text)| (version, id, text));
-    let file = |(version, id, text)| GoldenFile { version, id, text, vector: OnceLock::new() };
-    VERSIONS.into_iter().flat_map(of).map(file).collect()
-});
+static ALL: LazyLock<Vec<GoldenFile>> =
+    LazyLock::new(|| files().into_iter().map(|(id, text)| GoldenFile { id, text, vector: OnceLock::new() }).collect());
 
-/// Every file, by version and id.
+/// Every file, by id.
 #[must_use]
 pub fn all() -> &'static [GoldenFile] {
     &ALL
 }
 
-/// A folder or file of `golden`, for example that of a version.
+/// A folder or file of `golden`.
 #[must_use]
 pub fn directory(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../golden").join(name)
 }
 
-/// The file text of every vector of a version, by id.
+/// The file text of every vector, by id.
 #[must_use]
-pub fn files(version: &str) -> BTreeMap<String, String> {
+pub fn files() -> BTreeMap<String, String> {
+    files_below("", &OTHERS)
+}
+
+/// The file text of every vector in the folders of a folder of `golden`, by `<folder>/<case>`; not of those named.
+pub(super) fn files_below(directory_name: &str, but: &[&str]) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    for operation in std::fs::read_dir(directory(version)).unwrap() {
-        let operation = operation.unwrap();
-        for file in std::fs::read_dir(operation.path()).unwrap() {
+    for folder in std::fs::read_dir(directory(directory_name)).unwrap() {
+        let folder = folder.unwrap();
+        let name = folder.file_name().into_string().unwrap();
+        if !folder.path().is_dir() || but.contains(&name.as_str()) {
+            continue;
+        }
+        for file in std::fs::read_dir(folder.path()).unwrap() {
             let path = file.unwrap().path();
             let stem = path.file_stem().unwrap().to_str().unwrap();
             assert_eq!(path.extension().and_then(|e| e.to_str()), Some("json"), "{}", path.display());
-            let id = format!("{}/{stem}", operation.file_name().to_str().unwrap());
-            found.insert(id, std::fs::read_to_string(&path).unwrap());
+            found.insert(format!("{name}/{stem}"), std::fs::read_to_string(&path).unwrap());
         }
     }
     found

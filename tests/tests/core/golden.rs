@@ -27,7 +27,7 @@ fn every_vector_is_built_executed_and_judged() {
 }
 
 fn named(files: impl IntoIterator<Item = &'static GoldenFile>) -> impl Iterator<Item = (String, &'static GoldenFile)> {
-    files.into_iter().map(|file| (file.name(), file))
+    files.into_iter().map(|file| (file.id.clone(), file))
 }
 
 /// On the engine at `LEDGER_ENGINE_URL`; without it, on the embedded one over the network.
@@ -137,8 +137,8 @@ mod on_another_engine {
 #[test]
 fn vector_has_changed_with_its_file_its_world_or_the_defaults() {
     let file = &vector::all()[0];
-    let has = |path: &str| Changed::listed(&format!("reads/v1/x.json\n{path}\n")).has(file);
-    assert!(has(&format!("{}.json", file.name())) && has("defaults.json"));
+    let has = |path: &str| Changed::listed(&format!("reads/x.json\n{path}\n")).has(file);
+    assert!(has(&format!("{}.json", file.id)) && has("defaults.json"));
     assert!(has(&format!("worlds/{}.json", file.vector().case.world)));
     assert!(!has("worlds/of-another.json") && !Changed::none().has(file));
 }
@@ -194,7 +194,7 @@ fn file_that_lacks_request_and_verdicts_is_filled_in_and_no_other_is() {
 #[test]
 fn unknown_fields_and_other_layouts_are_refused() {
     let id = "adjustment_approve/credit";
-    let text = &vector::files("v1")[id];
+    let text = &vector::files()[id];
     // An unknown field next to each of these fields, at every depth, is refused.
     for known in ["why", "request", "principal", "decision", "if"] {
         let broken = text.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
@@ -217,7 +217,7 @@ fn unknown_fields_and_other_layouts_are_refused() {
         ("attention/topup-given-up", "content_type"),
     ];
     for (id, known) in nested {
-        let text = &vector::files("v1")[id];
+        let text = &vector::files()[id];
         let (before, command) = text.split_once("\"command\":").unwrap();
         let broken = command.replacen(&format!("\"{known}\":"), &format!("\"unknown\": \"x\", \"{known}\":"), 1);
         assert_ne!(broken, command, "{id} has no {known}");
@@ -236,7 +236,7 @@ fn unknown_fields_and_other_layouts_are_refused() {
 /// A file omits defaults; one that repeats a default has another layout.
 #[test]
 fn file_that_repeats_a_default_is_refused() {
-    let text = &vector::files("v1")["pay/money"];
+    let text = &vector::files()["pay/money"];
     let refused = |from: &str, to: &str| {
         let other = text.replacen(from, to, 1);
         assert_ne!(&other, text, "{from}");

@@ -1,6 +1,6 @@
 """The payment's rules, the items that its transaction writes, and the balances.
 
-The attributes, expressions and conditions are those of `golden/v1/pay/*.json`. It takes payments in ECOPAY
+The attributes, expressions and conditions are those of `golden/pay/*.json`. It takes payments in ECOPAY
 with points, the payment that the measurements make: no regional currency, no legacy records, no limit on a tenant's
 rate.
 """
@@ -47,7 +47,7 @@ def customer_partition(tenant: str, customer: str) -> str:
 
 
 def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
-    """The payment's items in the order of `golden/v1/pay/money.json`, and its response."""
+    """The payment's items in the order of `golden/pay/money.json`, and its response."""
     terms = cached_item(f"{tenant}#tenant#root", "CONFIG")
     if terms is None:
         raise Problem("tenant_unknown")

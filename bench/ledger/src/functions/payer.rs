@@ -5,7 +5,7 @@ use ledger_tests::http::world::{new_id, new_key};
 use ledger_tests::lambda::{Reply, events};
 use serde_json::{Value, json};
 
-/// The amount of each payment, as in `golden/v1/pay/money.json`.
+/// The amount of each payment, as in `golden/pay/money.json`.
 const AMOUNT: &str = "1740";
 /// More than any wallet here holds.
 const AMOUNT_TOO_LARGE: &str = "900000000000";

@@ -1,5 +1,5 @@
 //! Golden vectors of reads: the exact requests of each question, and the items of a world that answer it, in order.
-//! `golden/reads/v1/<question>/<case>.json`; a world is a table with a label for each item, in `golden/reads/worlds`.
+//! `golden/reads/<question>/<case>.json`; a world is a table with a label for each item, in `golden/reads/worlds`.
 
 mod arguments;
 pub mod finding;

@@ -39,13 +39,13 @@ impl ReadVector {
         text_of(&json!(self), &["id", "why", "world", "question", "page", "items", "requests"])
     }
 
-    /// Reads the text of the file of this name, `v1/<question>/<case>`; panics on unknown fields, another layout
-    /// or another id.
+    /// Reads the text of the file of this vector, `<question>/<case>`; panics on unknown fields, another layout or another
+    /// id.
     #[must_use]
-    pub fn read(name: &str, text: &str) -> Self {
-        let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-        layout::assert_laid_out(name, text, &vector.text());
-        assert!(name.ends_with(&format!("/{}", vector.id)), "{name} holds another id");
+    pub fn read(id: &str, text: &str) -> Self {
+        let vector: Self = serde_json::from_str(text).unwrap_or_else(|error| panic!("{id}: {error}"));
+        layout::assert_laid_out(id, text, &vector.text());
+        assert_eq!(vector.id, id, "the file holds another id");
         vector
     }
 
@@ -69,24 +69,23 @@ impl ReadVector {
     }
 }
 
-/// The folder of the vectors of reads, in `golden/reads`.
-const FOLDER: &str = "v1";
+/// The folder of the worlds of reads, in `golden/reads`.
+const WORLDS: &str = "worlds";
 
-/// The path of the file of this name, `v1/<question>/<case>`.
+/// The path of the file of this vector, `<question>/<case>`.
 #[must_use]
-pub fn path(name: &str) -> PathBuf {
-    directory("reads").join(format!("{name}.json"))
+pub fn path(id: &str) -> PathBuf {
+    directory("reads").join(format!("{id}.json"))
 }
 
-/// The file text of every vector of a read, by its file's name.
+/// The file text of every vector of a read, by id.
 #[must_use]
 pub fn files() -> BTreeMap<String, String> {
-    let files = crate::golden::vector::files(&format!("reads/{FOLDER}")).into_iter();
-    files.map(|(id, text)| (format!("{FOLDER}/{id}"), text)).collect()
+    crate::golden::vector::files_below("reads", &[WORLDS])
 }
 
 /// A world by its name.
 #[must_use]
 pub fn world(name: &str) -> Labelled {
-    World::read(&directory("reads/worlds").join(format!("{name}.json"))).items
+    World::read(&directory("reads").join(WORLDS).join(format!("{name}.json"))).items
 }
