@@ -107,8 +107,9 @@ pub const FLOORS: [Floor; 10] = [
         ],
         records: 3,
         above: &[
-            ("the claim is found by an index entry of its own, set and removed", 2),
-            ("the marker with the answer is larger than 1 KB", 2),
+            ("the claim is found by an index entry of more than 1 KB, set and removed", 4),
+            ("the marker is larger than 1 KB, without and with the answer", 4),
+            ("the top-up is in its customer's list", 1),
             ("the top-up notes the PaymentIntent, also in its index entry", 3),
             POINTS,
             ("the event's step is a record besides the entry", 3),
@@ -119,7 +120,10 @@ pub const FLOORS: [Floor; 10] = [
         operation: "grant of points",
         parts: &[MARKER, WALLET, ENTRY, ("list of the staff's acts", 1), WORK],
         records: 1,
-        above: &[("the act is an item, not an index entry of the journal's", 1)],
+        above: &[
+            ("the act is an item, not an index entry of the journal's", 1),
+            ("the act is in the list of those on its customer", 1),
+        ],
     },
 ];
 
