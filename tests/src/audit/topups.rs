@@ -45,7 +45,7 @@ pub(super) fn refundable_equals_charge_less_taken(audit: &Audit<'_>) -> Checked 
         ensure!(refundable >= Decimal::ZERO, "{topup}: more is refunded than was charged");
         for clawback in audit.within(topup.pk, "CLAWBACK#") {
             if clawback.text("state")? == "taken" {
-                refundable -= clawback.number("refundable_lowered")?;
+                refundable -= clawback.number("amount")?;
                 settled += clawback.opt_number("settled")?;
             }
         }

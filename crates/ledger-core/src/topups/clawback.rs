@@ -25,8 +25,6 @@ use crate::wallets::{SeenBalance, debt};
 
 /// The attribute for the latest movement, unless it is the first one to its state.
 const ROUND: &str = "round";
-/// The attribute for the amount by which the top-up's remainder is lowered.
-const LOWERED: &str = "refundable_lowered";
 
 /// The attributes for what was taken for the points, and for how many points that settled.
 const POINTS: &str = "points";
@@ -47,16 +45,13 @@ pub enum ClawbackState {
 pub struct Clawback {
     /// The provider's id of the dispute or refund.
     pub id: PspId,
-    /// The amount.
+    /// The amount. While the money is taken, it lowers what may be refunded of the top-up.
     pub amount: Amount,
     /// The present state.
     pub state: ClawbackState,
     /// The latest known movement of its money. Odd movements take it, even ones give it back. An event of the same or an
     /// earlier movement has no effect.
     pub round: u32,
-    /// By how much the top-up's remainder is lowered while the money is taken; `None` for a clawback that an earlier
-    /// release booked.
-    pub lowered: Option<Amount>,
     /// What was taken for the points that came with the money.
     pub points: ForPoints,
 }
@@ -129,7 +124,6 @@ impl Clawback {
             amount: item.amount("amount", Asset::Ecopay)?,
             state,
             round: item.opt_int(ROUND)?.unwrap_or_else(|| state.first_round()),
-            lowered: item.opt_amount(LOWERED, Asset::Ecopay)?,
             points: ForPoints {
                 points: item.opt_amount(POINTS, Asset::Point)?,
                 kept: item.opt_amount(KEPT, Asset::Ecopay)?,
@@ -241,7 +235,6 @@ pub(super) fn take(view: &View<'_>, moved: &Moved<'_>, now: Timestamp) -> Result
         None => record(tenant, topup, moved, (ClawbackState::Taken, &for_points), now),
         Some(clawback) => {
             let mut change = movement_update(ClawbackState::Taken, moved, now);
-            change = change.set(LOWERED, "amount", Value::N(moved.amount.text()));
             for (name, value) in for_points.values() {
                 change = match value {
                     Some(value) => change.set(name, name, value),
@@ -319,10 +312,7 @@ pub(super) fn return_clawback(
     let mut postings = vec![Posting::new(Account::Tenant(TenantAccount::StripeClearing), moved.amount.debit())];
     let issued = for_points.kept.iter().chain(&for_points.points);
     postings.extend(issued.map(|issued| Posting::new(Account::Tenant(TenantAccount::PointsIssued), issued.debit())));
-    let mut update = Update::new();
-    if let Some(lowered) = &clawback.lowered {
-        update = update.add("refundable", "raised", Value::N(lowered.text()));
-    }
+    let mut update = Update::new().add("refundable", "raised", Value::N(moved.amount.text()));
     if let Some(settled) = &for_points.settled {
         update = update.add("points_taken_back", "unsettled", Value::N(settled.debit().text()));
     }
@@ -389,9 +379,6 @@ fn record(
         (attr::CREATED_AT.to_owned(), Value::s(now)),
         (attr::UPDATED_AT.to_owned(), Value::s(now)),
     ]);
-    if state == ClawbackState::Taken {
-        item.insert(LOWERED.to_owned(), Value::N(moved.amount.text()));
-    }
     for (name, value) in for_points.values() {
         item.extend(value.map(|value| (name.to_owned(), value)));
     }

@@ -68,4 +68,14 @@ pub const RULES: &[Rule] = &[
         lines: &["vector removed: approval_approve", "vector removed: approval_request"],
     },
     Rule { name: "a terminal's marker has no ttl", lines: &["vector removed: card_reverse"] },
+    Rule {
+        name: "a clawback lowers what may be refunded by its amount, which is not stored again",
+        lines: &[
+            "Put topup CLAWBACK without attribute refundable_lowered N",
+            "Update topup CLAWBACK without update SET #refundable_lowered = :amount",
+            "Update topup CLAWBACK without value :amount N",
+            "Update topup TOPUP with update ADD #refundable :raised",
+            "Update topup TOPUP with value :raised N",
+        ],
+    },
 ];

@@ -68,7 +68,7 @@ pub(super) fn clawback(at: &StoredItem<'_>) -> Observations {
     at.check_key("topup_id", topup, at.id)?;
     at.check_key("psp_id", &clawback.id, at.after(sk::CLAWBACK))?;
     let (lowered, settled) = match clawback.state {
-        ClawbackState::Taken => (clawback.lowered, clawback.points.settled),
+        ClawbackState::Taken => (Some(clawback.amount), clawback.points.settled),
         ClawbackState::Returned => (None, None),
     };
     let record = RecordedClawback {
