@@ -77,7 +77,7 @@ impl RefundRequest<'_> {
             return Err(PlanRefusal::Refused(Failure::WrongState).into());
         }
         let amount = match self.amount {
-            Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
+            Some(text) => Some(text.to_amount(&payment.spec(), "amount")?),
             None => None,
         };
         let is_closed = debts.is_closed(app, self.tenant, payment.payer).await?;

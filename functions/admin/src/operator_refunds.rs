@@ -71,7 +71,7 @@ pub(crate) async fn create(
         if payment.merchant != merchant {
             return Err(PlanError::Missing);
         }
-        let amount = body.amount.as_ref().map(|text| text.to_amount(&payment.spec(&terms), "amount")).transpose()?;
+        let amount = body.amount.as_ref().map(|text| text.to_amount(&payment.spec(), "amount")).transpose()?;
         let order = OrderedRefund::of(&payment, merchant, amount)?;
         let keys = order.keys(who.tenant());
         let mut items = app.ledger().read_for(&claim, &keys).await?;

@@ -75,7 +75,7 @@ pub(crate) async fn capture(
         let terms = app.terms_at(who.tenant(), cx.now).await?;
         let merchant = app.merchant(who.tenant(), who.merchant_id()).await?;
         let amount = match &body.amount {
-            Some(text) => Some(text.to_amount(&payment.spec(&terms), "amount")?),
+            Some(text) => Some(text.to_amount(&payment.spec(), "amount")?),
             None => None,
         };
         let capture = Capture {

@@ -35,8 +35,8 @@ pub struct PaymentRecord {
     pub shop: Option<ShopId>,
     /// The total that was paid, in the asset that the request named; before the capture, what was held.
     pub total: Amount,
-    /// How many decimals the total's asset had at the payment; `None` if the record does not have it.
-    pub scale: Option<u32>,
+    /// How many decimals the total's asset had at the payment, if it is a regional currency; 0 otherwise.
+    pub scale: u32,
     /// The amounts that were held, by asset; empty for a payment that was captured at once.
     pub authorized: BTreeMap<Asset, Amount>,
     /// The end of the hold.
@@ -92,32 +92,24 @@ pub(crate) fn refundable_attribute(asset: &Asset) -> String {
     format!("refundable_{}", asset.attribute_suffix())
 }
 
-/// The scale that a new payment's record stores: that of a regional currency with decimals. `None` for others, whose
-/// scale is fixed or 0.
-pub(crate) fn scale_of(total: &Amount, terms: &TenantTerms) -> Option<u32> {
+/// The scale of a new payment's record: that of a regional currency; 0 for other assets, whose scale is fixed.
+pub(crate) fn scale_of(total: &Amount, terms: &TenantTerms) -> u32 {
     match total.asset() {
-        Asset::Regional(_) => terms.spec(total.asset()).map(AssetSpec::scale).filter(|scale| *scale > 0),
-        Asset::Ecopay | Asset::Point | Asset::Jcredit => None,
+        Asset::Regional(_) => terms.spec(total.asset()).map_or(0, AssetSpec::scale),
+        Asset::Ecopay | Asset::Point | Asset::Jcredit => 0,
     }
 }
 
 impl PaymentRecord {
     /// The asset of the total with its decimals, for amounts that a request names. The tenant's terms may no longer
-    /// have the asset. A record without a scale gets that of the present terms, but at least as many decimals as its
-    /// own amounts have.
+    /// have the asset.
     #[must_use]
-    pub fn spec(&self, terms: &TenantTerms) -> AssetSpec {
-        let asset = self.total.asset();
-        let finest = AssetSpec::finest(asset.clone());
-        let Asset::Regional(key) = asset else { return finest };
-        let own = || {
-            let parts = [&self.authorized, &self.captured].into_iter().filter_map(|parts| parts.get(asset));
-            let amounts = parts.chain([&self.total]).map(|amount| amount.value().scale());
-            amounts.chain(self.refundable.get(asset).map(|left| left.value().scale())).max().unwrap_or(0)
-        };
-        let present = || terms.spec(asset).map_or(0, AssetSpec::scale);
-        let scale = self.scale.unwrap_or_else(|| own().max(present()));
-        AssetSpec::regional(key.clone(), scale).unwrap_or(finest)
+    pub fn spec(&self) -> AssetSpec {
+        let finest = AssetSpec::finest(self.total.asset().clone());
+        match self.total.asset() {
+            Asset::Regional(key) => AssetSpec::regional(key.clone(), self.scale).unwrap_or(finest),
+            Asset::Ecopay | Asset::Point | Asset::Jcredit => finest,
+        }
     }
 
     /// The item's attributes.
@@ -138,8 +130,8 @@ impl PaymentRecord {
         ]);
         item.extend(self.terminal.map(terminal_attribute));
         item.extend(self.shop.map(shop_attribute));
-        if let Some(scale) = self.scale {
-            item.insert(SCALE.to_owned(), Value::int(scale.into()));
+        if self.scale > 0 {
+            item.insert(SCALE.to_owned(), Value::int(self.scale.into()));
         }
         for (asset, amount) in &self.authorized {
             item.insert(format!("authorized_{}", asset.attribute_suffix()), Value::N(amount.text()));
@@ -178,7 +170,7 @@ impl PaymentRecord {
             terminal: item.opt_parsed(TERMINAL, TerminalId::parse)?,
             shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
             total: item.opt_amount("total", asset)?.ok_or_else(|| ItemError::invalid("total"))?,
-            scale: item.opt_int(SCALE)?,
+            scale: item.opt_int(SCALE)?.unwrap_or_default(),
             authorized: item.by_asset("authorized_", Item::amount)?,
             expires_at: item.opt_timestamp(EXPIRES_AT)?,
             captured_at: item.opt_timestamp(CAPTURED_AT)?,

@@ -114,7 +114,7 @@ fn blank() -> PaymentRecord {
         payer: crate::account::Account::Customer(CustomerId::new(Uuid::from_u128(9))),
         merchant: merchant().id,
         total: Amount::parse(&AssetSpec::ECOPAY, "1").unwrap(),
-        scale: None,
+        scale: 0,
         authorized: BTreeMap::new(),
         expires_at: None,
         captured_at: None,
