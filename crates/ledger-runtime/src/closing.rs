@@ -31,10 +31,10 @@ impl App {
         Ok((of, items))
     }
 
-    /// A card to be closed, and the items that the close is planned from.
+    /// A card to be closed, and the item that the close is planned from.
     ///
     /// # Errors
-    /// [`PlanError`] if there is no such card, or the items cannot be read.
+    /// [`PlanError`] if there is no such card, or it cannot be read.
     pub async fn card_to_close(
         &self,
         claim: &Claim,
@@ -43,7 +43,6 @@ impl App {
         let tenant = &claim.tenant;
         let items = self.ledger().read_for(claim, &[keys::card(tenant, id)]).await?;
         let of = CardClosing::read(items.iter().flatten().next().ok_or(PlanError::Missing)?)?;
-        let items = self.ledger().read_for(claim, &of.keys(tenant)).await?;
         Ok((of, items))
     }
 

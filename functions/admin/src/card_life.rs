@@ -33,7 +33,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/cards")
     .about(
         "Ids that the ledger makes are in the order of issue. A card is listed a moment after it is issued. With `state`, \
          `from` or `to`, a page may have fewer items than `limit`, or none, and still a `next_cursor`. With `owner`, all \
-         cards of that customer are on one page. Cards from before the tenant's records had lists are missing.",
+         cards of that customer are on one page.",
     )
     .permission(Permission::CardsRead)
     .pages_of::<CardView>()

@@ -20,9 +20,6 @@ pub(super) fn meanings(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
         ("profile", "attribute_exists(#card_019a0000_0000_7000_8000_0000000000c1)") => {
             vec![(Old::Without("card_019a0000-0000-7000-8000-0000000000c1"), stale)]
         }
-        ("profile", "attribute_not_exists(#card_019a0000_0000_7000_8000_0000000000c1)") => {
-            vec![(Old::With("card_019a0000-0000-7000-8000-0000000000c1", s("x")), stale)]
-        }
         ("card", "attribute_not_exists(#owner)") => vec![(Old::With("owner", s("another")), wrong)],
         ("payer" | "payee", "attribute_not_exists(#owner)") if does == "card_life" => {
             vec![(Old::With("owner", s("another")), stale)]

@@ -9,7 +9,7 @@ use ledger_tests::http::{Answer, Call, Customer, Merchant, Terminal, World, host
 use ledger_tests::limits::overridable;
 use serde_json::{Value, json};
 
-/// A tenant whose records have lists of cards.
+/// A tenant with these terms.
 async fn listing(tenant: &str, change: impl Fn(&mut TenantTerms)) -> World {
     World::with_terms(host::shared(), tenant, |terms| {
         change(terms);

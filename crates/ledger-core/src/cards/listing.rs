@@ -16,8 +16,8 @@ pub(crate) const CARDS: &str = "cards";
 /// What the name of an attribute that names a card of the customer begins with. The card's id follows.
 const CARD: &str = "card_";
 
-/// The cards that a customer's `PROFILE` names, in the order of their ids. Cards that were issued before the tenant's
-/// records had lists are not among them.
+/// The cards that a customer's `PROFILE` names, in the order of their ids: all of the customer's, but those that were replaced
+/// or closed.
 ///
 /// # Errors
 /// [`ItemError`] if a name is malformed.
@@ -43,34 +43,25 @@ pub(super) fn link(tenant: &Tenant, owner: CustomerId, card: CardId, now: Timest
     )
 }
 
-/// Names a card in the place of the one that it replaces. `profile` is the owner's as it was read.
+/// Names a card in its owner's `PROFILE` in the place of the one that it replaces.
 pub(super) fn link_instead(
     tenant: &Tenant,
     owner: CustomerId,
     (old, card): (CardId, CardId),
-    profile: &Item,
     now: Timestamp,
 ) -> TransactItem {
     let name = format!("{CARD}{old}");
-    if !profile.contains_key(&name) {
-        let absent = Clause { condition: Condition::absent(name), failure: Failure::StalePlan };
-        return link(tenant, owner, card, now).guarded_also(vec![absent]);
-    }
     let present = Clause { condition: Condition::exists(name.clone()), failure: Failure::StalePlan };
     let update = named(Update::new(), card, now).remove(name);
     TransactItem::update(Role::Profile, Partition::customer(tenant, owner).profile(), update, vec![exists(), present])
 }
 
-/// Removes a card that is closed from its owner's `PROFILE`, which is checked only if it does not name the card. `profile` is
-/// the owner's as it was read.
-pub(crate) fn unlink(tenant: &Tenant, owner: CustomerId, card: CardId, profile: &Item) -> TransactItem {
-    let (name, key) = (format!("{CARD}{card}"), Partition::customer(tenant, owner).profile());
-    let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-    if !profile.contains_key(&name) {
-        return TransactItem::check(Role::Profile, key, vec![exists(), stale(Condition::absent(name))]);
-    }
-    let update = Update::new().remove(name.clone()).add(CARDS, "one_less", Value::int(-1));
-    TransactItem::update(Role::Profile, key, update, vec![exists(), stale(Condition::exists(name))])
+/// Removes a card that is closed from its owner's `PROFILE`.
+pub(crate) fn unlink(tenant: &Tenant, owner: CustomerId, card: CardId) -> TransactItem {
+    let name = format!("{CARD}{card}");
+    let present = Clause { condition: Condition::exists(name.clone()), failure: Failure::StalePlan };
+    let update = Update::new().remove(name).add(CARDS, "one_less", Value::int(-1));
+    TransactItem::update(Role::Profile, Partition::customer(tenant, owner).profile(), update, vec![exists(), present])
 }
 
 /// The condition that a `PROFILE` names no card.

@@ -59,8 +59,7 @@ impl ReplacedCard {
     /// The items that it is planned from.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
-        let profile = self.owner.map(|owner| Partition::customer(tenant, owner).profile());
-        [keys::card(tenant, self.card), keys::card(tenant, self.by)].into_iter().chain(profile).collect()
+        vec![keys::card(tenant, self.card), keys::card(tenant, self.by)]
     }
 
     /// Whether `card` is the item of the card that is replaced, with another owner than was seen.
@@ -86,7 +85,7 @@ pub fn plan(
 ) -> Result<Draft, PlanRefusal> {
     let CardReplacement { tenant, actor, of, reason } = command;
     let (missing, wrong) = (PlanRefusal::Refused(Failure::AccountMissing), PlanRefusal::Refused(Failure::WrongState));
-    let [Some(old_item), Some(new_item), profile @ ..] = items else { return Err(missing) };
+    let [Some(old_item), Some(new_item)] = items else { return Err(missing) };
     if of.card == of.by {
         return Err(PlanRefusal::Invalid { field: "new_card_id", why: "is the card itself" });
     }
@@ -118,11 +117,10 @@ pub fn plan(
     }
     let mut changed = vec![
         replaced(command, (&old, old_item), amount.as_ref(), cx).ok_or(missing.clone())?,
-        replacing(command, (&old, old_item), (new_item, amount.as_ref()), cx).ok_or(missing.clone())?,
+        replacing(command, (&old, old_item), (new_item, amount.as_ref()), cx).ok_or(missing)?,
     ];
     if let Some(owner) = of.owner {
-        let profile = profile.first().and_then(Option::as_ref).ok_or(missing)?;
-        changed.push(listing::link_instead(tenant, owner, (of.card, of.by), profile, cx.now));
+        changed.push(listing::link_instead(tenant, owner, (of.card, of.by), cx.now));
     }
     changed.push(act.record(tenant, cx));
     let entry = amount.as_ref().map(|amount| {

@@ -9,7 +9,7 @@ use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{Actor, CardId, CustomerId, Tenant};
-use crate::keys::{self, Key, Partition, attr};
+use crate::keys::{self, Key, attr};
 use crate::money::{Amount, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -55,11 +55,10 @@ impl CardClosing {
         Ok(Self { card: card.id, owner: card.owner, seen: card.balance })
     }
 
-    /// The items that it is planned from: the card, then the owner's profile.
+    /// The item that it is planned from: the card.
     #[must_use]
     pub fn keys(&self, tenant: &Tenant) -> Vec<Key> {
-        let profile = self.owner.map(|owner| Partition::customer(tenant, owner).profile());
-        [keys::card(tenant, self.card)].into_iter().chain(profile).collect()
+        vec![keys::card(tenant, self.card)]
     }
 
     /// Whether the owner or the balance differs from what was seen. `items` are those of [`CardClosing::keys`].
@@ -86,7 +85,7 @@ pub fn plan(
 ) -> Result<Planned<ClosingReceipt>, PlanRefusal> {
     let CardClose { tenant, actor, of, clears, reason } = command;
     let missing = PlanRefusal::Refused(Failure::AccountMissing);
-    let [Some(item), profile @ ..] = items else { return Err(missing) };
+    let [Some(item)] = items else { return Err(missing) };
     let card = CardRecord::read(item)?;
     match card.state {
         CardState::Active | CardState::Blocked => {}
@@ -99,10 +98,9 @@ pub fn plan(
     if !card.balance.value().is_zero() && (!*clears || rest.is_none()) {
         return Err(PlanRefusal::StillOpen(vec![format!("{}:{}", attr::BALANCE, card.balance.asset())]));
     }
-    let mut changed = vec![closed(command, (&card, item), rest.as_ref(), cx).ok_or(missing.clone())?];
+    let mut changed = vec![closed(command, (&card, item), rest.as_ref(), cx).ok_or(missing)?];
     if let Some(owner) = of.owner {
-        let profile = profile.first().and_then(Option::as_ref).ok_or(missing)?;
-        changed.push(listing::unlink(tenant, owner, of.card, profile));
+        changed.push(listing::unlink(tenant, owner, of.card));
     }
     let mut act = Act::new(*actor, Operation::CardClose, account).because(*reason);
     if let Some(amount) = &rest {

@@ -78,4 +78,5 @@ pub const RULES: &[Rule] = &[
             "Update topup TOPUP with value :raised N",
         ],
     },
+    Rule { name: "an owner's profile names each of the owner's cards", lines: &["vector removed: card_replace"] },
 ];
