@@ -1,9 +1,9 @@
 //! A customer's aggregates: the number and sums of payments and refunds, and the CO2 estimate. They are shown, and no
 //! condition reads them.
 //!
-//! Version 1 of the records keeps them in the item `METRICS`. Version 2 keeps them beside a balance, on an item that the
-//! payment or refund changes anyway. A customer's figures are the sums over all of these items, whichever version is
-//! written.
+//! They are kept beside a balance, on an item that the payment or refund changes anyway. The item
+//! `METRICS` has those of a legacy model, and of balances that were removed. A customer's figures are the sums over all of
+//! these items.
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Co2Kg, canonical, exact_sum, stored_decimal};

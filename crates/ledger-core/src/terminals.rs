@@ -103,8 +103,7 @@ impl TerminalRecord {
     }
 }
 
-/// Whose terminal a stored one is. A till has the id of its merchant and no kind, a counter has its kind alone: a release
-/// that knows no counters refuses their records.
+/// Whose terminal a stored one is. A till has the id of its merchant and no kind, a counter has its kind alone.
 ///
 /// # Errors
 /// [`ItemError`] if it is neither.

@@ -9,7 +9,7 @@ pub struct TermsVersion(u32);
 
 impl TermsVersion {
     /// The attribute of `CONFIG`, of an entry and of records whose later steps write entries. An item without it has the
-    /// first version, as everything that releases before this one wrote.
+    /// first version.
     pub(crate) const ATTRIBUTE: &str = "terms_version";
     /// What a tenant begins with.
     pub const FIRST: Self = Self(1);

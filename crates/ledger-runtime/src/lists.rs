@@ -92,8 +92,6 @@ impl App {
 
     /// A page of a customer's top-ups, newest first.
     ///
-    /// Those that were requested under versions of the records without lists are missing until they are added.
-    ///
     /// # Errors
     /// 503 if the store cannot be read.
     pub async fn topups(
@@ -111,8 +109,6 @@ impl App {
     }
 
     /// A page of the settlements of all merchants, newest first, in one state or in any.
-    ///
-    /// Those that were opened under versions of the records without lists are missing.
     ///
     /// # Errors
     /// 503 if the store cannot be read.

@@ -6,8 +6,7 @@
 //! entry. One whose event was not taken for [`LATE_AFTER`] is sealed all the same, and published late. Trail records are
 //! due from the start. Acts of the operator's staff have no due index entry: they are listed by the time in their ids.
 //!
-//! The transaction that seals the entry of a payment or refund also credits its merchant, from version 4 of the records
-//! on.
+//! The transaction that seals the entry of a payment or refund also credits its merchant.
 
 mod lanes;
 mod read;

@@ -72,7 +72,7 @@ pub(crate) fn expiry(text: &str) -> Result<Timestamp, Problem> {
     Timestamp::parse(text).map_err(|_| Problem::invalid_field("expires_at", "must be a time in UTC"))
 }
 
-/// The tenant's terms as they are stored: those of a cache may be from before the switch that the life of cards needs.
+/// The tenant's terms as they are stored: a cache may have those of a minute ago.
 pub(crate) async fn current_terms(app: &App, claim: &Claim, cx: &Context) -> Result<TenantTerms, PlanError> {
     let items = app.ledger().read_for(claim, &[keys::config(&claim.tenant)]).await?;
     Ok(TenantTerms::read(items.iter().flatten().next().ok_or(PlanError::Missing)?, cx.now)?)

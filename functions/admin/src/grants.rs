@@ -82,7 +82,7 @@ pub(crate) struct JobView {
     done: usize,
     /// The number of them who could not get the grant.
     failed: usize,
-    /// The first 100 failures whose reason is recorded.
+    /// The first 100 failures.
     failures: Vec<FailureView>,
     /// The asset that is granted.
     asset: String,

@@ -99,9 +99,8 @@ pub(crate) async fn list(
 pub(crate) const OF_TENANT: Endpoint = Endpoint::get("/v1/admin/settlements")
     .summary("Lists the settlements of all merchants, newest first.")
     .about(
-        "The most recent settlements may be missing for a moment, and those that were opened before the operator switched \
-         the lists on are: the list of their merchant has them. With `status`, a page may have fewer items than `limit`, or \
-         none, and still a `next_cursor`.",
+        "The most recent settlements may be missing for a moment: the list of their merchant has them. With `status`, a page \
+         may have fewer items than `limit`, or none, and still a `next_cursor`.",
     )
     .permission(Permission::SettlementsRead)
     .pages_of::<SettlementView>()

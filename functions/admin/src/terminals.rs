@@ -134,7 +134,6 @@ pub(crate) async fn create(
         (Some("counter"), Some(_)) => return Err(Problem::invalid_field("merchant_id", "is not a field of a counter")),
         (Some(_), _) => return Err(Problem::invalid_field("kind", "must be till or counter")),
     };
-    // A till's fields are those of releases that know no counters, so that its keys replay.
     let fields = Fields::new().with_some("terminal_id", id);
     let fields = match registered {
         Registered::Till(merchant) => fields.with("merchant_id", merchant),

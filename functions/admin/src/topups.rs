@@ -37,10 +37,8 @@ pub(crate) struct TopupRefundBody {
     reason: String,
 }
 
-const OF_CUSTOMERS: &str = "The audit trail shows who read them. The most recent top-ups may be missing for a moment, and \
-                            those that were requested before the operator switched the lists on are until the operator \
-                            adds them. With a filter, a page may have fewer items than `limit`, or none, and still a \
-                            `next_cursor`.";
+const OF_CUSTOMERS: &str = "The audit trail shows who read them. The most recent top-ups may be missing for a moment. With \
+                            a filter, a page may have fewer items than `limit`, or none, and still a `next_cursor`.";
 
 pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/topups")
     .summary("Lists the top-ups of all customers.")

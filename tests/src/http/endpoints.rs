@@ -125,7 +125,6 @@ endpoints! {
     Void = "post_merchant_payments_id_void",
     ReconciliationRequest = "post_admin_reconciliation_runs",
     BreakAdjustment = "post_admin_reconciliation_runs_id_findings_finding_id_adjustment",
-    // They raise the version of the tenant's records, so only the migration comes after them.
     CardBatch = "post_admin_card_batches",
     CardAssign = "post_admin_cards_card_id_assign",
     CardBlock = "post_admin_cards_card_id_block",
@@ -141,13 +140,14 @@ endpoints! {
     SignInMove = "post_admin_customers_customer_id_sign_in",
     TerminalCharge = "post_terminal_charges",
     TerminalChargeReverse = "post_terminal_charges_key_reverse",
+    // Last, because a tenant that migrates is refused some of the others.
     MigrationBackfill = "post_admin_migration_backfill",
     MigrationVerify = "post_admin_migration_verify",
     MigrationContract = "post_admin_migration_contract",
 }
 
 impl Stage {
-    /// Makes a merchant and a terminal in a world. The terminal has cash room, where the tenant has rooms.
+    /// Makes a merchant and a terminal in a world. The terminal has cash room.
     pub async fn new(world: World) -> Self {
         let merchant = world.merchant().await;
         let terminal = world.terminal_with_cash(&merchant, "100000").await;

@@ -41,7 +41,7 @@ mod on_another_engine {
     use serde_json::Value as Json;
     use std::time::Duration;
 
-    /// Former reads of the workers: each range begins with an empty key.
+    /// Reads whose range begins with an empty key.
     const RANGES_FROM_AN_EMPTY_KEY: &str = include_str!("../../engines/empty-key-ranges.json");
 
     /// Without another engine the transport alone is under test: every so many vectors are enough.

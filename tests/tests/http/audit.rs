@@ -130,7 +130,7 @@ async fn each_rule_finds_its_disorders() {
     };
     let counts = |row: &Item| row.contains_key("aggregate_payments");
     let counts_refunds = |row: &Item| row.contains_key("aggregate_refunds");
-    // What a writer of version 1 of the records would add.
+    // Counts of a legacy model, which this customer has not.
     let with_metrics = |name: &str| {
         let mut bad = good.clone();
         let (pk, _) = find(&bad, "BALANCE#", counts);

@@ -1,4 +1,4 @@
-//! Adding what lists and searches need to records that were written without it, or under an earlier key.
+//! Writing what lists and searches find records by, where it is missing or was made with an earlier key.
 
 use super::{card, customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
 use crate::audit;

@@ -58,7 +58,7 @@ pub struct GrantJob {
     pub done: usize,
     /// How many of them could not get the grant.
     pub failed: usize,
-    /// The failures whose reason was recorded. A release before this one recorded none.
+    /// Those customers, with the reasons.
     pub failures: Vec<FailedGrant>,
     /// When it was requested.
     pub created_at: Timestamp,

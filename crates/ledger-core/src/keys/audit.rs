@@ -9,8 +9,7 @@ pub fn audit(tenant: &Tenant, id: AuditId) -> Key {
     Partition::tenant(tenant).item(format!("{}{id}", sk::AUDIT))
 }
 
-/// A notice of a changed address. It is named by the audit record of the change. The reconciliation of an earlier release
-/// knows items under `JOB#`, and reports items of unknown kinds.
+/// A notice of a changed address, named by the audit record of the change. Its prefix begins with that of jobs.
 #[must_use]
 pub fn notice(tenant: &Tenant, id: AuditId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#notice#{id}"))

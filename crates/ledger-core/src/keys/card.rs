@@ -15,7 +15,7 @@ pub fn card_pin(tenant: &Tenant, id: CardId) -> Key {
     Partition::card(tenant, id).item("PIN")
 }
 
-/// A batch of cards. It is kept under `JOB#`: an earlier release reconciles a tenant's partition too and knows that prefix.
+/// A batch of cards.
 #[must_use]
 pub fn card_batch(tenant: &Tenant, id: JobId) -> Key {
     Partition::tenant(tenant).item(format!("JOB#cards#{id}"))

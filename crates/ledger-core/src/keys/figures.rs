@@ -5,8 +5,7 @@ use crate::ids::{MerchantId, ShopId, Tenant, TerminalId};
 use crate::time::BusinessDate;
 use std::fmt;
 
-/// The prefix of closed posting days. This and the other prefixes begin with that of bulk grants, so that the reconciliation
-/// of an earlier release accepts them: it reports items of other kinds.
+/// The prefix of closed posting days. This and the other prefixes begin with that of jobs.
 const CLOSED_DAY: &str = "JOB#day#";
 /// The prefix of the totals of a day.
 pub(crate) const DAY_TOTALS: &str = "JOB#totals#";

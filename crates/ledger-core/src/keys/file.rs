@@ -3,8 +3,7 @@
 use super::{Key, Partition};
 use crate::ids::{JobId, Tenant};
 
-/// The prefix of the jobs that make files. It begins with that of bulk grants: the reconciliation of an earlier release knows
-/// that as work of the tenant, and reports items of unknown kinds.
+/// The prefix of the jobs that make files.
 pub const FILE: &str = "JOB#file#";
 
 /// A job that makes a file.

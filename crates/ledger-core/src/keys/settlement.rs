@@ -43,8 +43,8 @@ pub fn cash_deposit_reversed(tenant: &Tenant, merchant: MerchantId, deposit: Tra
     Partition::merchant(tenant, merchant).item(format!("{DEPOSIT_REVERSED}{deposit}"))
 }
 
-/// The bonus of a top-up with cash that the merchant owes, by the top-up's entry. The reconciliation of an earlier release
-/// knows items under `JOB#`. The merchant comes first, so that top-ups of many merchants are spread over the partition.
+/// The bonus of a top-up with cash that the merchant owes, by the top-up's entry. The merchant comes first, so that top-ups of
+/// many merchants are spread over the partition.
 #[must_use]
 pub fn cash_bonus(tenant: &Tenant, merchant: MerchantId, topup: TransactionId) -> Key {
     Partition::tenant(tenant).item(format!("{CASH_BONUS}{merchant}#{topup}"))

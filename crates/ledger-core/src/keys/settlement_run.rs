@@ -3,10 +3,9 @@
 use super::{Key, Partition};
 use crate::ids::{JobId, MerchantId, Tenant};
 
-/// The prefix of the runs. It begins with that of bulk grants: the reconciliation of an earlier release knows that as work of
-/// the tenant, and reports items of unknown kinds.
+/// The prefix of the runs.
 pub const SETTLEMENT_RUN: &str = "JOB#settlement_run#";
-/// The prefix of the lines of all runs, likewise.
+/// The prefix of the lines of all runs.
 const LINE: &str = "JOB#settlement_run_line#";
 
 /// A run that closes the periods of all merchants whose schedule closes on a day.

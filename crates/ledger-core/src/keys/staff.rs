@@ -9,8 +9,8 @@ use sha2::{Digest, Sha256};
 
 /// The prefix of commands that another person must approve.
 pub const APPROVAL: &str = "APPROVAL#";
-/// The prefix of the inbox's items of requests that have records of their own. It begins with that of jobs: earlier
-/// releases know that as work of the tenant, and read `APPROVAL#` as commands, of which they know none of these.
+/// The prefix of the inbox's items of requests that have records of their own. It begins with that of jobs: what is under
+/// `APPROVAL#` is read as a command.
 pub const REQUEST: &str = "JOB#request#";
 
 impl Partition {

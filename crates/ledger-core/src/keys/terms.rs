@@ -5,8 +5,7 @@ use crate::ids::{PreviewId, Tenant};
 use crate::money::Asset;
 use crate::terms_version::TermsVersion;
 
-/// The prefix of versions. It begins with that of jobs: the reconciliation of an earlier release knows that as work of the
-/// tenant, and reports items of unknown kinds.
+/// The prefix of versions. It begins with that of jobs.
 pub const TERMS: &str = "JOB#terms#";
 
 /// A version of a tenant's terms. Versions sort by their numbers.
@@ -24,7 +23,7 @@ pub fn asset_budget(tenant: &Tenant, asset: &Asset) -> Key {
     Partition::tenant(tenant).item(format!("{ASSET_BUDGET}{asset}"))
 }
 
-/// The prefix of previews of changes of terms, likewise.
+/// The prefix of previews of changes of terms.
 pub const PREVIEW: &str = "JOB#preview#";
 
 /// A preview of a change of terms.

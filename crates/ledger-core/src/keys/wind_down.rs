@@ -4,10 +4,9 @@ use super::{Key, Partition};
 use crate::account::Account;
 use crate::ids::{JobId, Tenant};
 
-/// The prefix of the jobs. It begins with that of bulk grants: the reconciliation of an earlier release knows that as work of
-/// the tenant, and reports items of unknown kinds.
+/// The prefix of the jobs.
 pub const WIND_DOWN: &str = "JOB#wind_down#";
-/// The prefix of the lines of all jobs, likewise.
+/// The prefix of the lines of all jobs.
 const LINE: &str = "JOB#wind_down_line#";
 
 /// A job that closes every card and customer.

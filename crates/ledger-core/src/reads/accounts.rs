@@ -104,14 +104,14 @@ pub fn cash_collections(tenant: &Tenant, terminal: TerminalId) -> Query {
 }
 
 /// The keys of the customer's top-ups: all of them, or those whose ids are of `from` or later. One that was just written
-/// may be missing, and so are those of earlier versions of the records until they are added.
+/// may be missing.
 #[must_use]
 pub fn topups(tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
     owned(keys::topups_partition(tenant, customer), from)
 }
 
 /// The keys of the staff's acts about the customer: all of them, or those of `from` or later. One that was just written may
-/// be missing, and so are those of earlier versions of the records until they are added.
+/// be missing.
 #[must_use]
 pub fn acts_of(tenant: &Tenant, customer: CustomerId, from: Option<Timestamp>) -> Query {
     owned(keys::acts_partition(tenant, customer), from)

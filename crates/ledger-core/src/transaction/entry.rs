@@ -17,8 +17,8 @@ pub(crate) const CREDITED_BY: &str = "credited_by";
 /// The transaction that seals the entry credits its merchant.
 pub(crate) const CREDITED_BY_SEAL: &str = "seal";
 
-/// The same, of cash that the merchant owes, which has sums of its own. A release that does not know it refuses the entry
-/// instead of taking it for a refund.
+/// The same, of cash that the merchant owes, which has sums of its own. A value of its own, so that it is never taken for a
+/// refund.
 pub(crate) const CREDITED_BY_SEAL_AS_CASH: &str = "seal_cash";
 /// The same, of a return that took from the refund room of the merchant, which has a sum of its own too.
 pub(crate) const CREDITED_BY_SEAL_WITH_ROOM: &str = "seal_room";

@@ -59,7 +59,7 @@ pub enum TenantSub {
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
     },
-    /// Add what lists and searches find records by to records that were written without it, or under an earlier key: for
+    /// Write what lists and searches find records by, where it is missing or was made with an earlier key: for
     /// example `tenant reindex aoba --marker-keys keys.json --table ledger`. It may be stopped and run again.
     Reindex {
         /// Slug of the tenant.

@@ -1,5 +1,5 @@
-//! `tenant reindex`: adds what lists and searches find records by to records of a tenant that were written without it, or
-//! under an earlier key. It may be stopped at any time and run again: what is as it must be is not written.
+//! `tenant reindex`: writes what lists and searches find a tenant's records by, where it is missing or was made with an
+//! earlier key. It may be stopped at any time and run again: what is as it must be is not written.
 
 use super::TenantError;
 use super::config::config;

@@ -71,7 +71,7 @@ impl Ledger {
 
     /// Answers a request whose key is refused: with the stored response, or 400 with the reason.
     ///
-    /// A response may be stored: this server's clock may be slow, or an earlier release accepted the key.
+    /// A response may be stored: this server's clock may be slow.
     pub(super) async fn look_up_or_refuse(&self, claim: &Claim, error: KeyError) -> Result<Reply, Problem> {
         match self.marker_or_none(claim).await? {
             Some(MarkerOutcome::Stored(reply)) => Ok(reply),

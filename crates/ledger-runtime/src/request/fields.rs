@@ -126,7 +126,7 @@ pub fn amount_in(terms: &TenantTerms, amount: &RequestedAmount) -> Result<Amount
 /// A text as the client sent it.
 ///
 /// The fingerprint of the key covers it as it was sent. Only a plan can get the [`FreeText`] that may be stored, so a
-/// request whose response is stored is answered with it, also if an earlier release accepted what this one refuses.
+/// request whose response is stored is answered with it, whatever the rules for texts are by then.
 pub struct SentText {
     field: &'static str,
     sent: Masked<String>,

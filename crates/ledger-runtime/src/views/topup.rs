@@ -99,9 +99,8 @@ pub struct TopupRefundView {
 
 impl TopupView {
     /// What a list of top-ups says of itself.
-    pub const OF_LISTS: &str = "The most recent top-ups may be missing for a moment, and those that were requested before \
-                                the operator switched the lists on are until the operator adds them. With a filter, a page may have fewer items than \
-                                `limit`, or none, and still a `next_cursor`.";
+    pub const OF_LISTS: &str = "The most recent top-ups may be missing for a moment. With a filter, a page may have fewer \
+                                items than `limit`, or none, and still a `next_cursor`.";
 }
 
 impl From<&TopupRecord> for TopupView {

@@ -1,4 +1,4 @@
-//! The command that adds earlier records to lists and searches.
+//! The command that writes what lists and searches find records by, where it is missing or of an earlier key.
 
 use super::{found, keys_of_stack, opened_at_once, pages, search};
 use futures::future::join_all;
