@@ -1,11 +1,9 @@
-//! A tenant's configuration: creating it, its limits, and the staged rollout of idempotency keys.
+//! A tenant's configuration: creating it, its terms, and the staged rollout of idempotency keys.
 
 mod account_limits;
-mod limits;
 mod terms;
 
-pub use account_limits::{AccountLimitsChange, AccountLimitsReceipt, plan_account_limits};
-pub use limits::{limited_item, set_limits};
+pub use account_limits::{AccountLimitsChange, AccountLimitsReceipt, limited_item, plan_account_limits};
 pub(crate) use terms::approved_by;
 pub use terms::{TermsBy, TermsChange, TermsRecord, plan_cancel_terms, plan_terms};
 
@@ -15,7 +13,7 @@ use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
 use crate::keys::{self, Shards, attr};
 use crate::plan::Context;
-use crate::terms::{CardPinTerms, KeyPhase, TenantTerms, TopupTerms};
+use crate::terms::{KeyPhase, TenantTerms};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
@@ -36,18 +34,6 @@ pub(crate) fn first_configuration(tenant: &Tenant, mut item: Item, now: Timestam
     item.insert("key_phase_since".to_owned(), Value::s(now));
     let key = keys::config(tenant);
     Transaction::unkeyed(vec![TransactItem::put_new(Role::Config, key, item, Failure::AlreadyExists)])
-}
-
-/// Offers top-ups through the payment provider. Existing top-up terms are not changed: it fails with `AlreadyExists`.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn offer_topups(tenant: &Tenant, terms: &TopupTerms, now: Timestamp) -> Result<Transaction, BuildError> {
-    let update =
-        Update::new().set("topup", "topup", Value::M(terms.item())).set(attr::UPDATED_AT, "now", Value::s(now));
-    let none = Clause { condition: Condition::absent("topup"), failure: Failure::AlreadyExists };
-    let item = TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), none]);
-    Transaction::unkeyed(vec![item])
 }
 
 /// Changes the key phase from the one that was read. Caches see it within a minute.
@@ -104,33 +90,6 @@ pub fn raise_due_shards(tenant: &Tenant, to: Shards, actor: Actor, cx: &Context)
     };
     Transaction::unkeyed(vec![
         TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), lower]),
-        act.record(tenant, cx),
-    ])
-}
-
-/// Changes which payments of cards need the card's PIN, from the terms that were read, with an audit record. Caches see
-/// it within a minute. Fails with `StalePlan` if they have changed since.
-///
-/// # Errors
-/// [`BuildError`], which a transaction of this form never causes.
-pub fn set_card_pin(
-    tenant: &Tenant,
-    seen: &CardPinTerms,
-    to: &CardPinTerms,
-    actor: Actor,
-    cx: &Context,
-) -> Result<Transaction, BuildError> {
-    let (update, as_read) = to.replacing(seen, Update::new());
-    let update = update.set(attr::UPDATED_AT, "now", Value::s(cx.now));
-    let act = Act {
-        actor,
-        action: "card_pin_terms",
-        subject: "tenant".to_owned(),
-        reason: None,
-        details: Item::from([("from".to_owned(), Value::S(seen.text())), ("to".to_owned(), Value::S(to.text()))]),
-    };
-    Transaction::unkeyed(vec![
-        TransactItem::update(Role::Config, keys::config(tenant), update, vec![exists(), as_read]),
         act.record(tenant, cx),
     ])
 }

@@ -109,7 +109,7 @@ pub struct MigrateArgs {
     #[command(subcommand)]
     pub step: MigrateSub,
     /// Base URL of the API.
-    #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
+    #[arg(long, global = true, default_value_t = url_default())]
     pub url: String,
     /// File with an operator's token (default: a token from the local stack).
     #[arg(long, global = true, value_name = "PATH")]
@@ -233,7 +233,7 @@ pub enum TerminalSub {
 #[derive(Debug, Clone, Args)]
 pub struct TerminalTarget {
     /// Base URL of the API.
-    #[arg(long, global = true, default_value_t = format!("http://127.0.0.1:{PORT_DEFAULT}"))]
+    #[arg(long, global = true, default_value_t = url_default())]
     pub url: String,
     /// File of the terminal's credential (default: the one in the directory of the default data file).
     #[arg(long, global = true, value_name = "PATH")]
@@ -256,6 +256,11 @@ pub enum TerminalCommand {
 pub fn stripe_choice(variable: impl Fn(&str) -> Option<String>) -> Result<StripeChoice, ConfigError> {
     let set = |name: &str| variable(name).filter(|value| !value.is_empty());
     Ok(StripeConfig::from_vars(set)?.map_or(StripeChoice::Simulator, StripeChoice::Given))
+}
+
+/// The base URL of a local stack that runs with its defaults.
+fn url_default() -> String {
+    format!("http://127.0.0.1:{PORT_DEFAULT}")
 }
 
 fn legacy_model(text: &str) -> Result<Model, &'static str> {

@@ -9,9 +9,10 @@
 //!    `worker_failures`, `pace`, `backend`, `workers`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
 //! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `expand_command`, `operator`,
-//!    `terms_file`, `tenant_command`, `recover_command`, `audit_command`,
+//!    `terms_file`, `tenant_command`, `recover_command`, `audit_command`, `admin_api`, `terms_command`,
 //!    `migrate_command`, `cli`.
 
+pub mod admin_api;
 pub mod audit_command;
 pub mod backend;
 pub mod banner;
@@ -51,6 +52,7 @@ pub mod tenant_command;
 pub mod terminal_client;
 pub mod terminal_command;
 pub mod terminal_error;
+pub mod terms_command;
 pub mod terms_file;
 #[cfg(test)]
 mod testing;

@@ -2,7 +2,6 @@
 //! standard error.
 
 use clap::Parser;
-use ledger_core::migration::SETTLES;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
     self, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
@@ -14,7 +13,7 @@ use ledger_local::token_command::TokenArgs;
 use ledger_local::year::{self, YearError};
 use ledger_local::{
     audit_command, expand_command, faces, migrate_command, recover_command, seed, tenant_command, terminal_command,
-    terms_file, token_command, worker_failures,
+    terms_command, terms_file, token_command, worker_failures,
 };
 use std::io::Write;
 use std::path::PathBuf;
@@ -124,7 +123,6 @@ async fn token(args: TokenArgs) -> ExitCode {
 async fn tenant(sub: TenantSub) -> ExitCode {
     let done = match sub.command() {
         TenantCommand::Open(command) => tenant_command::open(&command).await.map_err(|error| error.to_string()),
-        TenantCommand::Limits(command) => tenant_command::set_limits(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Reindex(command) => {
             return match tenant_command::reindex(&command, print_to_stderr).await {
                 Ok((text, is_whole)) => {
@@ -134,15 +132,15 @@ async fn tenant(sub: TenantSub) -> ExitCode {
                 Err(error) => failed(&error),
             };
         }
-        TenantCommand::CardPin(command) => {
-            tenant_command::set_card_pin(&command, SETTLES, print).await.map_err(|error| error.to_string())
-        }
         TenantCommand::Recover(command) => recover_command::run(&command).await.map_err(|error| error.to_string()),
         TenantCommand::Shards(command) => {
             tenant_command::raise_shards(&command).await.map_err(|error| error.to_string())
         }
-        TenantCommand::Terms => {
+        TenantCommand::TermsToBeginWith => {
             seed::terms_to_begin_with().map(|terms| terms_file::text(&terms)).map_err(|error| error.to_string())
+        }
+        TenantCommand::TermsChange(command) => {
+            terms_command::request(&command).await.map_err(|error| error.to_string())
         }
     };
     match done {

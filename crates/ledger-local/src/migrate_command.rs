@@ -1,9 +1,8 @@
 //! `migrate`: an operator migrates a tenant from a legacy model to split records through the API: shows the state,
 //! changes the phase, and runs passes over all customers and waits for them.
 
-use ledger_runtime::clock::Clock;
-use ledger_runtime::entropy::Entropy;
-use reqwest::{Client, Method, StatusCode};
+use crate::admin_api::{AdminApi, AdminApiError, text};
+use reqwest::Method;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -11,7 +10,6 @@ use std::time::Duration;
 
 /// The interval at which the progress of a pass is read.
 const PROGRESS_READ_EVERY: Duration = Duration::from_secs(2);
-const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
 /// The action of the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,25 +40,12 @@ pub struct MigrateCommand {
 /// Why the command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The token cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
-    Token {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        cause: std::io::Error,
-    },
-    /// The API could not be reached, or the answer could not be read.
-    #[error("no answer from {url}: {cause}")]
-    NoAnswer {
-        /// The URL that was called.
-        url: String,
-        /// What went wrong.
-        cause: reqwest::Error,
-    },
-    /// The API refused the request, or the step is not possible.
+    /// The API could not be called, or it refused the request.
+    #[error(transparent)]
+    Api(#[from] AdminApiError),
+    /// The step is not possible.
     #[error("{0}")]
-    Refused(String),
+    Impossible(String),
     /// The pass was requested and its worker continues it, but its progress could not be read.
     #[error("the pass was requested and continues without this command; `migrate status` shows how far it is. {cause}")]
     OutOfSight {
@@ -74,7 +59,7 @@ pub enum MigrateError {
 /// # Errors
 /// [`MigrateError`], whose text says what to do.
 pub async fn run(command: &MigrateCommand, progress: impl Fn(&str)) -> Result<(String, bool), MigrateError> {
-    let api = Api::new(command).await?;
+    let api = Api(AdminApi::connect(&command.url, command.token_file.as_deref(), &command.tenant).await?);
     let seen = api.call(Method::GET, "", None).await?;
     let number = |step: &str| seen.pointer(step).and_then(Value::as_u64);
     match command.step {
@@ -90,61 +75,12 @@ pub async fn run(command: &MigrateCommand, progress: impl Fn(&str)) -> Result<(S
     }
 }
 
-struct Api {
-    client: Client,
-    base: String,
-    token: String,
-}
+struct Api(AdminApi);
 
 impl Api {
-    async fn new(command: &MigrateCommand) -> Result<Self, MigrateError> {
-        let base = command.url.trim_end_matches('/').to_owned();
-        let client = Client::builder().timeout(ANSWER_WITHIN).build();
-        let client = client.map_err(|cause| MigrateError::NoAnswer { url: base.clone(), cause })?;
-        let mut api = Self { client, base, token: String::new() };
-        api.token = match &command.token_file {
-            Some(path) => {
-                let read = std::fs::read_to_string(path);
-                read.map_err(|cause| MigrateError::Token { path: path.clone(), cause })?.trim().to_owned()
-            }
-            None => {
-                let demo = api.send(Method::GET, "/dev/demo", None).await?;
-                let staff = demo.pointer("/staff/0").and_then(Value::as_str).unwrap_or_default();
-                let grant = json!({"tenant": command.tenant, "face": "admin", "sub": staff, "roles": ["admin"]});
-                text(&api.send(Method::POST, "/dev/token", Some(grant)).await?, "token").to_owned()
-            }
-        };
-        Ok(api)
-    }
-
     async fn call(&self, method: Method, what: &str, body: Option<Value>) -> Result<Value, MigrateError> {
         let path = if what.is_empty() { String::new() } else { format!("/{what}") };
-        self.send(method, &format!("/v1/admin/migration{path}"), body).await
-    }
-
-    async fn send(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, MigrateError> {
-        let url = format!("{}{path}", self.base);
-        let mut request = self.client.request(method.clone(), &url).bearer_auth(&self.token);
-        if method == Method::POST {
-            let key = Entropy::system().uuid_v7(Clock::system().now());
-            let key = key.map_err(|error| MigrateError::Refused(error.to_string()))?;
-            request = request.header("idempotency-key", key.to_string());
-        }
-        if let Some(body) = body {
-            request = request.header("content-type", "application/json").body(body.to_string());
-        }
-        let no_answer = |cause| MigrateError::NoAnswer { url: url.clone(), cause };
-        let answer = request.send().await.map_err(no_answer)?;
-        let (status, body) = (answer.status(), answer.bytes().await.map_err(no_answer)?);
-        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if status == StatusCode::OK || status == StatusCode::ACCEPTED || status == StatusCode::CREATED {
-            return Ok(body);
-        }
-        let detail = match text(&body, "detail") {
-            "" => "without a detail".to_owned(),
-            detail => detail.to_owned(),
-        };
-        Err(MigrateError::Refused(format!("{} {}: {detail}", status.as_u16(), text(&body, "code"))))
+        Ok(self.0.send(method, &format!("/v1/admin/migration{path}"), body).await?)
     }
 
     /// Waits until the pass has ended, and reports its progress.
@@ -158,21 +94,17 @@ impl Api {
                     let left = pass.get("left").and_then(Value::as_u64).unwrap_or_default();
                     return Ok((status(&seen), left == 0 && text(pass, "status") == "done"));
                 }
-                None => return Err(MigrateError::Refused("the pass no longer exists".to_owned())),
+                None => return Err(MigrateError::Impossible("the pass no longer exists".to_owned())),
             }
             tokio::time::sleep(PROGRESS_READ_EVERY).await;
         }
     }
 
     async fn enter(&self, phase: Option<u64>, none: &str) -> Result<(String, bool), MigrateError> {
-        let phase = phase.ok_or_else(|| MigrateError::Refused(none.to_owned()))?;
+        let phase = phase.ok_or_else(|| MigrateError::Impossible(none.to_owned()))?;
         let entered = self.call(Method::PUT, "phase", Some(json!({ "phase": phase }))).await?;
         Ok((status(&entered), true))
     }
-}
-
-fn text<'a>(value: &'a Value, name: &str) -> &'a str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn pass<'a>(seen: &'a Value, kind: &str) -> Option<&'a Value> {

@@ -1,19 +1,12 @@
-//! `tenant`: opens a tenant in a table, deployed or local; raises the shards of an open one, requires PINs, and changes its
-//! limits. It uses the builders of the ledger.
+//! `tenant`: opens a tenant in a table, deployed or local, raises the shards of an open one, and adds its records to lists.
+//! It uses the builders of the ledger. Terms of an open tenant change through the API alone.
 
-mod card_pin;
-mod config;
-mod limits;
 mod reindex;
 
-pub use card_pin::{CardPinCommand, set_card_pin};
-pub use limits::{LimitsCommand, LimitsError, set_limits};
 pub use reindex::{ReindexCommand, ReindexError, reindex};
 
-use self::config::{config, terms_without_versions};
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
-use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::Shards;
@@ -82,28 +75,14 @@ pub enum TenantError {
     /// The number of shards is not 1 to 64.
     #[error("{0} is not a number of shards: use 1 to 64")]
     Shards(u32),
-    /// The terms are kept as versions.
-    #[error(
-        "the terms of {0} are kept as versions: change them with `POST /v1/admin/terms/changes`; nothing was changed"
-    )]
-    Versioned(String),
     /// The tenant has as many shards already, or more.
     #[error(
         "{0} already has as many shards for due work, or more, and their number is never lowered: nothing was changed"
     )]
     NotRaised(String),
-    /// The tenant's configuration changed between its read and the write.
-    #[error("the configuration of {0} has just been changed: run the command again")]
-    Changed(String),
-    /// The tenant's configuration cannot be read.
-    #[error("the configuration of {0} cannot be read by this release: {1}")]
-    Config(String, ItemError),
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
-    /// Limits cannot be changed.
-    #[error(transparent)]
-    Limits(#[from] LimitsError),
     /// Records cannot be added to the lists.
     #[error(transparent)]
     Reindex(#[from] ReindexError),

@@ -8,12 +8,15 @@ use ledger_core::money::{Amount, Asset, AssetSpec, Balance, Rate};
 use ledger_core::rate::RequestRate;
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, HoldHours, KeyPhase,
-    RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
+    RegistrationNumber, SettlementTerms, SignInTerms, SpentPoints, TenantTerms, TermsChanges, TermsVersion, TopupTerms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::time::Duration;
+
+/// What the names of limits begin with in a change of terms.
+const LIMITS: &str = "limits.";
 
 /// A terms file that is invalid.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +41,9 @@ struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     hold_hours: Option<u32>,
     key_phase: String,
+    /// By `suspend` or `<holder>.<asset>.<rule>`, as the fields of a change without `limits.`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    limits: BTreeMap<String, String>,
     points_rate: String,
     /// What a merchant may refund when it is opened.
     refund_ceiling: String,
@@ -145,7 +151,7 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
     let schedule = file.settlement.as_ref().and_then(|settlement| settlement.schedule.as_deref());
     let schedule =
         schedule.map(|text| text.parse().map_err(|error: ScheduleError| wrong("settlement.schedule", error)));
-    Ok(TenantTerms {
+    let terms = TenantTerms {
         version: TermsVersion::FIRST,
         key_phase: KeyPhase::parse(&file.key_phase)
             .ok_or_else(|| wrong("key_phase", "is `mandatory`, or `optional` for a tenant that brings old clients"))?,
@@ -175,11 +181,25 @@ pub fn parse(text: &str) -> Result<TenantTerms, TermsError> {
         },
         grant_limits: GrantLimits::default(),
         sign_ins: SignInTerms::OwnIds,
-    })
+    };
+    with_limits(terms, &file.limits)
+}
+
+/// Adds the limits of a file to terms that have none.
+fn with_limits(terms: TenantTerms, limits: &BTreeMap<String, String>) -> Result<TenantTerms, TermsError> {
+    if limits.is_empty() {
+        return Ok(terms);
+    }
+    let wanted = limits.iter().map(|(name, to)| (format!("{LIMITS}{name}"), Some(to.clone()))).collect();
+    let changes = TermsChanges::plan(&terms, &wanted).map_err(|errors| {
+        let first = errors.into_iter().next();
+        first.map_or_else(|| wrong("limits", "is invalid"), |error| wrong(&error.field, error.why))
+    })?;
+    changes.applied(&terms).ok_or_else(|| wrong("limits", "is invalid"))
 }
 
 /// Parses the amount above which a card's payment needs its PIN; `None` if cards have no PIN.
-pub(crate) fn card_pin_terms(field: &str, above: Option<&str>) -> Result<CardPinTerms, TermsError> {
+fn card_pin_terms(field: &str, above: Option<&str>) -> Result<CardPinTerms, TermsError> {
     let Some(text) = above else { return Ok(CardPinTerms::NotUsed) };
     CardPinTerms::above(yen_or_zero(field, text)?).ok_or_else(|| wrong(field, "is a whole number of yen, 0 or more"))
 }
@@ -292,6 +312,11 @@ pub fn text(terms: &TenantTerms) -> String {
         due_shards: terms.due_shards.count(),
         hold_hours: terms.hold_hours.map(HoldHours::hours),
         key_phase: terms.key_phase.name().to_owned(),
+        limits: terms
+            .fields()
+            .into_iter()
+            .filter_map(|(field, value)| Some((field.strip_prefix(LIMITS)?.to_owned(), value)))
+            .collect(),
         points_rate: terms.points_rate.text(),
         refund_ceiling: terms.ceilings.refund.text(),
         requests_per_second: terms.requests_per_second.map(RequestRate::per_second),
@@ -330,6 +355,7 @@ fn due_shards_default() -> u32 {
 mod tests {
     use super::*;
     use crate::seed;
+    use ledger_core::limits::{Holder, LimitChange, LimitTerms};
 
     #[test]
     fn terms_written_and_parsed_are_equal() {
@@ -340,6 +366,10 @@ mod tests {
         let schedule = "monthly:month_end next_month:10:next".parse().unwrap();
         let without = TenantTerms { settlement: Some(free), settlement_schedule: Some(schedule), ..terms.clone() };
         assert_eq!(parse(&text(&without)).unwrap(), without);
+        let change = LimitChange::parse(Holder::Customer, &AssetSpec::ECOPAY, "pay_day=50000").unwrap();
+        let limits = LimitTerms::none().with(Holder::Customer, &Asset::Ecopay, &change).suspending(true);
+        let with_limits = TenantTerms { limits: Some(limits), ..terms.clone() };
+        assert_eq!(parse(&text(&with_limits)).unwrap(), with_limits);
         let without = TenantTerms {
             cash_bonus: CashBonusTerms::Never,
             ceilings: CeilingTerms::zero(),
@@ -386,6 +416,11 @@ mod tests {
             (r#""scale": 0"#, r#""scale": 9"#, "assets.REGIONAL#aoba: scale is 0 to 6"),
             (r#""REGIONAL#aoba""#, r#""AOBA""#, "assets.AOBA: "),
             (r#""ECOPAY""#, r#""REGIONAL#yen""#, "assets: ECOPAY is missing"),
+            (
+                r#""key_phase""#,
+                r#""limits": {"customer.ECOPAY.pay_week": "1"}, "key_phase""#,
+                "limits.customer.ECOPAY.pay_week: is no term",
+            ),
             (r#""card""#, r#""cards""#, "terms: unknown field `cards`"),
         ] {
             let bad = good.replacen(from, to, 1);

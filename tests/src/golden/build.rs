@@ -257,7 +257,6 @@ pub(super) fn make(
         | Does::TenantOpen { .. }
         | Does::KeyPhase { .. }
         | Does::VolumeExceeded { .. }
-        | Does::TenantLimits { .. }
         | Does::AccountLimits { .. }
         | Does::RateLease { .. } => return build_more::make(world, does),
         Does::TopupClaim { .. }
@@ -272,8 +271,7 @@ pub(super) fn make(
         | Does::EventDismiss { .. }
         | Does::TopupCheck { .. }
         | Does::TopupCancel { .. }
-        | Does::TopupRefundCheck { .. }
-        | Does::TopupOffer { .. } => return build_topup::make(world, does, given),
+        | Does::TopupRefundCheck { .. } => return build_topup::make(world, does, given),
         Does::Decision(does) => return build_decision::make(world, does),
         Does::Settlement { merchant, settlement, step } => {
             return build_settlement::step(world, merchant, settlement, step);

@@ -1,4 +1,4 @@
-//! Builds the changes and attempts of a card's PIN, and the tenant's terms of PINs. Records are read from the state.
+//! Builds the changes and attempts of a card's PIN. Records are read from the state.
 
 use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
@@ -6,10 +6,7 @@ use super::decode::{self, World};
 use ledger_core::cards::pin::{self, Pin, PinCheck, PinKeys, PinRecord, PinVerdict};
 use ledger_core::idempotency::Claim;
 use ledger_core::ids::CardId;
-use ledger_core::money::{Asset, Balance};
-use ledger_core::plan::PlanRefusal;
-use ledger_core::terms::{CardPinTerms, TenantTerms};
-use ledger_core::{keys, tenants};
+use ledger_core::keys;
 use serde::{Deserialize, Serialize};
 
 /// A command. `keys` is the secret's text.
@@ -40,11 +37,6 @@ pub enum CardPinDoes {
         actor: String,
         reason: Maybe<String>,
     },
-    /// Payments above this amount need the PIN; without one none does.
-    Terms {
-        above: Maybe<String>,
-        actor: String,
-    },
 }
 
 pub(super) fn make(world: &World, does: &CardPinDoes, claim: Option<&Claim>) -> Result<Made, NoPlan> {
@@ -72,15 +64,6 @@ pub(super) fn make(world: &World, does: &CardPinDoes, claim: Option<&Claim>) -> 
             let reason = decode::maybe_text(reason);
             let planned = pin::plan_reset(tenant, card_id(card), decode::actor(actor), reason.as_ref(), cx);
             Ok(Made::Draft(planned.draft))
-        }
-        CardPinDoes::Terms { above, actor } => {
-            let seen =
-                TenantTerms::read(world.must(&keys::config(tenant)), world.cx.now).map_err(PlanRefusal::from)?.card_pin;
-            let to = match above.as_deref() {
-                Some(most) => CardPinTerms::above(Balance::from_stored(Asset::Ecopay, most).unwrap()).unwrap(),
-                None => CardPinTerms::NotUsed,
-            };
-            Ok(Made::Whole(tenants::set_card_pin(tenant, &seen, &to, decode::actor(actor), cx).unwrap()))
         }
     }
 }

@@ -167,16 +167,6 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
             };
             return Ok(Made::Whole(merchants::record_volume(tenant, &exceeded, cx).unwrap()));
         }
-        Does::TenantLimits { holder, asset, changes, actor } => {
-            let (holder, asset) = (Holder::parse(holder).unwrap(), Asset::parse(asset).unwrap());
-            let terms = world.get(&keys::config(tenant)).map(|config| TenantTerms::read(config, cx.now).unwrap());
-            let seen = terms.and_then(|terms| terms.limits);
-            let changes = limit_changes(holder, &asset, changes);
-            let of = (holder, &asset);
-            return Ok(Made::Whole(
-                tenants::set_limits(tenant, seen.as_ref(), of, (&changes, None), decode::actor(actor), cx).unwrap(),
-            ));
-        }
         Does::AccountLimits { account, asset, changes, actor } => {
             let (account, asset) = (decode::account(account), Asset::parse(asset).unwrap());
             let (_, key) = tenants::limited_item(tenant, account, &asset).unwrap();

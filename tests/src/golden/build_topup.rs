@@ -14,14 +14,12 @@ use ledger_core::idempotency::{
 };
 use ledger_core::ids::{RefundId, TopupId};
 use ledger_core::keys::{self, Key, Partition, attr};
-use ledger_core::money::{Asset, Balance, Rate};
+use ledger_core::money::{Asset, Balance};
 use ledger_core::operation::Operation;
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{
     Dispute, EventId, Fact, IntentStatus, PaymentIntent, PspId, PspMoney, PspRefund, PspTerms, RefundStatus, Tags,
 };
-use ledger_core::tenants;
-use ledger_core::terms::TopupTerms;
 use ledger_core::topups::attention::{self, Decider, KeptEvent};
 use ledger_core::topups::{
     Clawback, Effect, Routed, TopupRecord, TopupRefund, View, cancel, check, claim as topup_claim,
@@ -29,7 +27,6 @@ use ledger_core::topups::{
 };
 use ledger_core::transaction::Transaction;
 use ledger_core::wallets::SeenWallet;
-use std::time::Duration;
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "`build::make` lists every command and passes these only")]
 pub(super) fn make(
@@ -131,13 +128,6 @@ pub(super) fn make(
         Does::TopupRefundCheck { topup, refund } => {
             let refund = Records::read(world, topup, Some(refund))?.refund.unwrap();
             return Ok(Made::Whole(check::refund_again(tenant, &refund, cx.now).unwrap()));
-        }
-        Does::TopupOffer { points_rate, abandoned_after_s } => {
-            let terms = TopupTerms {
-                points_rate: Rate::parse(points_rate).unwrap(),
-                abandoned_after: Duration::from_secs(abandoned_after_s.parse().unwrap()),
-            };
-            return Ok(Made::Whole(tenants::offer_topups(&world.tenant, &terms, cx.now).unwrap()));
         }
         other => panic!("built elsewhere: {other:?}"),
     };

@@ -255,7 +255,6 @@ pub enum Does {
         to: String,
         actor: String,
     },
-    /// Changes of rules, such as `pay_day=5000`, from the configuration that is read.
     VolumeExceeded {
         merchant: String,
         date: String,
@@ -263,13 +262,7 @@ pub enum Does {
         most: String,
         suspends: bool,
     },
-    TenantLimits {
-        holder: String,
-        asset: String,
-        changes: Vec<String>,
-        actor: String,
-    },
-    /// The same of one account, from its item that is read.
+    /// Changes of an account's rules, such as `pay_day=5000`, from its item that is read.
     AccountLimits {
         account: String,
         asset: String,
@@ -352,10 +345,6 @@ pub enum Does {
     TopupRefundCheck {
         topup: String,
         refund: String,
-    },
-    TopupOffer {
-        points_rate: String,
-        abandoned_after_s: String,
     },
     // Money that a merchant holds.
     Hold(HoldDoes),

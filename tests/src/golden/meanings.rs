@@ -142,7 +142,6 @@ fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Vec<(Old, &'stati
             vec![(Old::WithOperand("requested_by", ":me"), "rejected four_eyes")]
         }
         ("adjustment", "#state = :pending") => vec![(Old::With("state", s("approved")), "rejected wrong_state")],
-        ("config", "attribute_not_exists(#topup)") => vec![(Old::With("topup", s("terms")), "rejected already_exists")],
         ("config", "#key_phase = :from") => vec![(Old::With("key_phase", s("else")), "rejected stale_plan")],
         ("config", "#due_shards < :shards") => {
             vec![(Old::WithOperand("due_shards", ":shards"), "rejected wrong_state")]

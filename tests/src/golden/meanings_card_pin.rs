@@ -24,9 +24,6 @@ pub(super) fn meanings(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("config", "attribute_not_exists(#card_pin_above)") => {
             vec![(Old::With("card_pin_above", json!({ "N": "1" })), stale)]
         }
-        ("config", "#card_pin_above = :seen") => {
-            vec![(Old::Without("card_pin_above"), stale), (Old::With("card_pin_above", json!({ "N": "1" })), stale)]
-        }
         _ => return None,
     })
 }

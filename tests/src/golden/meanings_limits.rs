@@ -24,9 +24,6 @@ pub(super) fn limited(role: Role, clause: &str) -> Option<Vec<(Old, &'static str
             vec![(Old::Having("volume_exceeded", s("20261121")), "rejected wrong_state")]
         }
         ("config", "attribute_not_exists(#limits)") => vec![(Old::At("limits".to_owned(), json!({ "M": {} })), stale)],
-        ("config", "#limits.#version = :seen_version") => {
-            vec![(Old::At("limits.version".to_owned(), n("987")), stale), (Old::NotAt("limits".to_owned()), stale)]
-        }
         ("config", "attribute_exists(#limits.#version)") => {
             vec![(Old::NotAt("limits".to_owned()), "rejected wrong_state")]
         }

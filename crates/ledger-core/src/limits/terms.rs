@@ -217,11 +217,6 @@ impl LimitTerms {
         }
         item
     }
-
-    /// The attribute after a further change.
-    pub(crate) fn next_item(&self) -> Item {
-        Self { version: Some(self.version().saturating_add(1)), ..self.clone() }.item()
-    }
 }
 
 fn stored(rules: &BTreeMap<Rule, Balance>) -> Item {

@@ -1,11 +1,11 @@
 //! Changing the limits of one account.
 
-use super::limits::{limited_item, limits_changed};
 use crate::account::Account;
+use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Tenant};
-use crate::keys::{self, attr};
+use crate::keys::{self, Key, Partition, attr};
 use crate::limits::{self, LimitChange, LimitTerms, OwnLimits};
 use crate::money::Asset;
 use crate::personal::FreeText;
@@ -88,7 +88,7 @@ pub fn plan_account_limits(
         None => Condition::absent(limits::OWN),
     };
     let clauses = vec![exists(), Clause { condition: as_read, failure: Failure::StalePlan }];
-    let act = limits_changed(actor, account.to_string(), asset, changes).because(reason);
+    let act = limits_changed(actor, account, asset, changes).because(reason);
     let items = vec![
         TransactItem::update(Role::Config, keys::config(tenant), config, vec![exists(), is_split, has_limits]),
         TransactItem::update(role, key, update, clauses),
@@ -96,4 +96,21 @@ pub fn plan_account_limits(
     ];
     let receipt = AccountLimitsReceipt { account, asset: asset.clone(), limits: after, at: cx.now };
     Ok(Planned { draft: Draft { entry: None, items }, receipt })
+}
+
+/// The item that has an account's own limits in an asset; `None` if the account has no limits.
+#[must_use]
+pub fn limited_item(tenant: &Tenant, account: Account, asset: &Asset) -> Option<(Role, Key)> {
+    match account {
+        Account::Customer(id) => Some((Role::Payer, Partition::customer(tenant, id).balance(asset))),
+        Account::Card(id) => (*asset == Asset::Ecopay).then(|| (Role::Card, keys::card(tenant, id))),
+        Account::Merchant(_) | Account::Tenant(_) => None,
+    }
+}
+
+/// The act of changing an account's limits.
+fn limits_changed<'a>(actor: Actor, account: Account, asset: &Asset, changes: &[LimitChange]) -> Act<'a> {
+    let mut details = Item::from([("asset".to_owned(), Value::s(asset))]);
+    details.extend(changes.iter().map(|change| (change.rule.to_string(), Value::S(change.value()))));
+    Act { actor, action: "limits", subject: account.to_string(), reason: None, details }
 }

@@ -1,9 +1,7 @@
 //! Which payments of cards need the card's PIN.
 
-use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
-use crate::failure::Failure;
+use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Asset, Balance};
-use crate::transaction::Clause;
 
 /// The attribute of `CONFIG`.
 const ATTRIBUTE: &str = "card_pin_above";
@@ -69,18 +67,5 @@ impl CardPinTerms {
             Self::NotUsed => Item::new(),
             Self::Above(most) => Item::from([(ATTRIBUTE.to_owned(), Value::N(most.text()))]),
         }
-    }
-
-    /// Changes the terms in `CONFIG` to these, with the guard that they are as `seen`.
-    pub(crate) fn replacing(&self, seen: &Self, config: Update) -> (Update, Clause) {
-        let as_read = match seen {
-            Self::NotUsed => Condition::absent(ATTRIBUTE),
-            Self::Above(most) => Condition::compare(ATTRIBUTE, Cmp::Eq, "seen", Value::N(most.text())),
-        };
-        let config = match self {
-            Self::NotUsed => config.remove(ATTRIBUTE),
-            Self::Above(most) => config.set(ATTRIBUTE, "above", Value::N(most.text())),
-        };
-        (config, Clause { condition: as_read, failure: Failure::StalePlan })
     }
 }

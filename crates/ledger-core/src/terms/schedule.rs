@@ -125,7 +125,7 @@ impl TermsSchedule {
         self.last
     }
 
-    /// Whether versions replace what commands write into `CONFIG`.
+    /// Whether a second version was ever stored.
     #[must_use]
     pub fn is_versioned(&self) -> bool {
         self.last != TermsVersion::FIRST

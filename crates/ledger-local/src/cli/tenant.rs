@@ -3,7 +3,8 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
-use crate::tenant_command::{CardPinCommand, LimitsCommand, OpenCommand, ReindexCommand, ShardsCommand};
+use crate::tenant_command::{OpenCommand, ReindexCommand, ShardsCommand};
+use crate::terms_command::TermsCommand;
 use clap::Subcommand;
 use ledger_core::migration::Model;
 use ledger_core::staff::Founder;
@@ -12,8 +13,28 @@ use std::path::PathBuf;
 /// The sub-commands of `tenant`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum TenantSub {
-    /// Print the demo's terms, as a start for a file of terms.
-    Terms,
+    /// Print the demo's terms, as a start for the file of `tenant open`. With a file of changes, request them as a member of
+    /// the staff, for another one to approve: for example `tenant terms changes.json --from 2026-12-01T15:00:00Z`.
+    Terms {
+        /// File with the changes: a JSON object of fields, each with its value as text, or null to clear it.
+        #[arg(value_name = "FILE", requires = "from")]
+        changes: Option<PathBuf>,
+        /// Time from which the changes hold, at least ten minutes ahead.
+        #[arg(long, value_name = "TIME", requires = "changes")]
+        from: Option<String>,
+        /// Reason of the change.
+        #[arg(long, value_name = "TEXT", requires = "changes")]
+        reason: Option<String>,
+        /// Base URL of the API.
+        #[arg(long, default_value_t = super::url_default())]
+        url: String,
+        /// File with the member's token (default: a token of an owner from the local stack).
+        #[arg(long, value_name = "PATH", requires = "changes")]
+        token_file: Option<PathBuf>,
+        /// Tenant, on a local stack; elsewhere the token contains it.
+        #[arg(long, value_name = "SLUG", default_value = "demo")]
+        tenant: String,
+    },
     /// Write a new tenant's terms into a table; an existing tenant is not changed.
     Open {
         /// Slug of the tenant: a-z, 0-9 and -.
@@ -27,31 +48,6 @@ pub enum TenantSub {
         /// Owner of the tenant, as the identity provider names the person: give at least two.
         #[arg(long = "owner", value_name = "ID:EMAIL", value_parser = member_args::founder)]
         owners: Vec<Founder>,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Change the limits of an open tenant's customers, cards or staff: for example `tenant limits aoba pay_day=50000
-    /// topup_month=none --table ledger`.
-    Limits {
-        /// Slug of the tenant.
-        slug: String,
-        /// Rules: pay, transfer, topup, cash_topup, refund or grant, then _operation, _day or _month, and the most that is
-        /// allowed, or `none`.
-        #[arg(required = true, value_name = "RULE=AMOUNT")]
-        rules: Vec<String>,
-        /// Whether the worker suspends merchants that pass their limit of a day: true or false.
-        #[arg(long, value_name = "BOOL")]
-        suspend: Option<bool>,
-        /// Whose limits: customer, card, merchant, terminal, or of a role merchant_manager, merchant_owner, treasurer or owner.
-        #[arg(long, default_value = "customer")]
-        holder: String,
-        /// Asset.
-        #[arg(long, default_value = "ECOPAY")]
-        asset: String,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -73,21 +69,6 @@ pub enum TenantSub {
         /// Read units of the table per second.
         #[arg(long, value_name = "UNITS", default_value_t = 1000)]
         units_per_second: u32,
-        /// Name of the table.
-        #[arg(long)]
-        table: String,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL")]
-        endpoint_url: Option<String>,
-    },
-    /// Set the amount above which a card's payment needs its PIN: for example `tenant card-pin aoba --above 10000 --table
-    /// ledger`. Waits until every function uses it.
-    CardPin {
-        /// Slug of the tenant.
-        slug: String,
-        /// Amount in yen; 0 for every payment (default: no payment needs a PIN).
-        #[arg(long, value_name = "AMOUNT")]
-        above: Option<String>,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -134,15 +115,13 @@ pub enum TenantSub {
 #[derive(Debug, Clone)]
 pub enum TenantCommand {
     /// Print the demo's terms.
-    Terms,
+    TermsToBeginWith,
+    /// Request a change of a tenant's terms.
+    TermsChange(TermsCommand),
     /// Open a tenant.
     Open(OpenCommand),
-    /// Change a tenant's limits.
-    Limits(LimitsCommand),
     /// Add a tenant's records to lists and searches.
     Reindex(ReindexCommand),
-    /// Set which payments of a tenant's cards need the PIN.
-    CardPin(CardPinCommand),
     /// Raise a tenant's shards.
     Shards(ShardsCommand),
     /// Recover a tenant whose owners are lost.
@@ -153,15 +132,15 @@ impl TenantSub {
     /// Converts the arguments.
     pub fn command(self) -> TenantCommand {
         match self {
-            Self::Terms => TenantCommand::Terms,
+            Self::Terms { changes: Some(changes), from: Some(from), reason, url, token_file, tenant } => {
+                TenantCommand::TermsChange(TermsCommand { changes, from, reason, url, token_file, tenant })
+            }
+            Self::Terms { .. } => TenantCommand::TermsToBeginWith,
             Self::Open { slug, terms, legacy, owners, table, endpoint_url } => {
                 TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, table, endpoint_url })
             }
             Self::Recover { slug, owners, finish, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
-            }
-            Self::Limits { slug, rules, suspend, holder, asset, table, endpoint_url } => {
-                TenantCommand::Limits(LimitsCommand { slug, rules, suspend, holder, asset, table, endpoint_url })
             }
             Self::Reindex { slug, marker_keys, verify, units_per_second, table, endpoint_url } => {
                 TenantCommand::Reindex(ReindexCommand {
@@ -172,9 +151,6 @@ impl TenantSub {
                     table,
                     endpoint_url,
                 })
-            }
-            Self::CardPin { slug, above, table, endpoint_url } => {
-                TenantCommand::CardPin(CardPinCommand { slug, above, table, endpoint_url })
             }
             Self::Shards { slug, due, table, endpoint_url } => {
                 TenantCommand::Shards(ShardsCommand { slug, due, table, endpoint_url })

@@ -101,7 +101,6 @@ fn tenant_commands_that_write_require_a_table() {
         Some(Command::Tenant(sub)) => sub.command(),
         other => panic!("{other:?}"),
     };
-    assert!(matches!(tenant("tenant terms"), TenantCommand::Terms));
     let TenantCommand::Open(open) = tenant("tenant open aoba --terms t.json --table ledger") else { panic!("open") };
     assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
     assert!(parse("tenant open aoba --terms t.json").is_err());
@@ -109,11 +108,23 @@ fn tenant_commands_that_write_require_a_table() {
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());
-    let line = "tenant limits aoba pay_day=1 topup_day=none --table ledger";
-    let TenantCommand::Limits(limits) = tenant(line) else { panic!("limits") };
-    assert_eq!(limits.rules, ["pay_day=1", "topup_day=none"]);
-    assert_eq!((limits.holder.as_str(), limits.asset.as_str()), ("customer", "ECOPAY"));
-    assert!(parse("tenant limits aoba --table ledger").is_err());
+}
+
+#[test]
+fn tenant_terms_requests_a_change_if_a_file_is_named() {
+    let tenant = |line: &str| match parse(line).unwrap().command {
+        Some(Command::Tenant(sub)) => sub.command(),
+        other => panic!("{other:?}"),
+    };
+    assert!(matches!(tenant("tenant terms"), TenantCommand::TermsToBeginWith));
+    let line = "tenant terms c.json --from 2026-12-01T15:00:00Z --token-file t";
+    let TenantCommand::TermsChange(change) = tenant(line) else { panic!("a change") };
+    assert_eq!((change.changes, change.from.as_str()), (PathBuf::from("c.json"), "2026-12-01T15:00:00Z"));
+    assert_eq!((change.url.as_str(), change.token_file), ("http://127.0.0.1:3000", Some(PathBuf::from("t"))));
+    assert_eq!((change.tenant.as_str(), change.reason), ("demo", None));
+    for bad in ["tenant terms c.json", "tenant terms --from 2026-12-01T15:00:00Z", "tenant terms --token-file t"] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
 }
 
 #[test]

@@ -2,14 +2,13 @@
 //! earlier key. It may be stopped at any time and run again: what is as it must be is not written.
 
 use super::TenantError;
-use super::config::config;
 use crate::operator::ledger;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Item;
 use ledger_core::finding::{Indexing, IndexingError, KINDS, Kept};
 use ledger_core::idempotency::{MarkerKeys, MarkerKeysError};
 use ledger_core::ids::Tenant;
-use ledger_core::keys::Key;
+use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
 use ledger_core::reads::{self, Request, Segment};
 use ledger_runtime::dynamo::ReadError;
@@ -98,8 +97,10 @@ pub async fn reindex(command: &ReindexCommand, progress: impl Fn(&str)) -> Resul
     let slug = Tenant::parse(&command.slug).map_err(|error| TenantError::Slug(command.slug.clone(), error))?;
     let keys = keys(&command.marker_keys)?;
     let ledger = ledger(&command.table, command.endpoint_url.as_deref()).await?;
-    // A tenant that is not open is refused.
-    config(&ledger, &slug).await?;
+    let config = ledger.dynamo().get(&keys::config(&slug)).await.map_err(|error| TenantError::Store(error.into()))?;
+    if config.is_none() {
+        return Err(TenantError::NotOpen(slug.to_string()));
+    }
     let run = Run { ledger: &ledger, tenant: &slug, keys: &keys, writes: !command.verify };
     let mut found: Found = KINDS.iter().map(|kind| (kind.name, Counts::default())).collect();
     let (began, mut units, mut last) = (Instant::now(), 0_u64, Instant::now());

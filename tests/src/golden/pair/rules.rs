@@ -79,4 +79,8 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule { name: "an owner's profile names each of the owner's cards", lines: &["vector removed: card_replace"] },
+    Rule {
+        name: "the terms of an open tenant change by versions alone",
+        lines: &["vector removed: limits", "vector removed: tenant", "vector removed: topup_check"],
+    },
 ];
