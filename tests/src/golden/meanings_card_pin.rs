@@ -21,9 +21,6 @@ pub(super) fn meanings(role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("card_pin", "attribute_not_exists(#attempt_5)") => {
             vec![(Old::With("attempt_5", json!({ "M": {} })), stale)]
         }
-        ("config", "attribute_not_exists(#card_pin_above)") => {
-            vec![(Old::With("card_pin_above", json!({ "N": "1" })), stale)]
-        }
         _ => return None,
     })
 }

@@ -22,15 +22,10 @@ pub(super) fn of_terms(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
         "#next_terms.#version = :seen_next" | "#next_terms.#version = :seen" => {
             vec![(Old::Without("next_terms"), stale), (Old::At("next_terms.version".to_owned(), n("9")), stale)]
         }
-        // A command has changed what a version replaces.
+        // An account was given limits of its own.
         "#limits.#version = :seen_limits" => {
             vec![(Old::At("limits.version".to_owned(), n("987")), stale), (Old::Without("limits"), stale)]
         }
-        "#card_pin_above = :seen_card_pin" => {
-            vec![(Old::Without("card_pin_above"), stale), (Old::With("card_pin_above", n("1")), stale)]
-        }
-        "attribute_not_exists(#topup)" => vec![(Old::With("topup", json!({ "M": {} })), stale)],
-        "#topup = :seen_topup" => vec![(Old::Without("topup"), stale), (Old::With("topup", json!({ "M": {} })), stale)],
         _ => return None,
     })
 }

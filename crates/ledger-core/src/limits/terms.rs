@@ -14,7 +14,7 @@ pub(crate) const ATTRIBUTE: &str = "limits";
 pub(crate) const ACCOUNTS: &str = "accounts";
 /// Its member that says whether a merchant above its limit of a day is suspended.
 const SUSPENDS: &str = "suspends";
-/// Its member that counts its changes.
+/// Its member that counts the changes of accounts' own limits.
 pub(crate) const VERSION: &str = "version";
 
 /// A tenant's limits, and what is known of those of one account.
@@ -25,7 +25,8 @@ pub struct LimitTerms {
     account: AccountLimits,
     /// Whether a merchant above its limit of a day is suspended.
     suspends: bool,
-    /// How often they were changed; `None`: the tenant's configuration has no limits, but a version of its terms has.
+    /// How often an account's own limits were changed; `None`: the tenant's configuration has no limits, but a version of its
+    /// terms has.
     version: Option<u32>,
 }
 
@@ -79,7 +80,7 @@ impl LimitTerms {
         of_merchants.filter_map(|((_, asset), rules)| Some((asset.clone(), rules.get(&rule)?.clone()))).collect()
     }
 
-    /// The number of changes of the tenant's limits.
+    /// The number of changes of accounts' own limits.
     pub(crate) fn version(&self) -> u32 {
         self.version.unwrap_or(0)
     }

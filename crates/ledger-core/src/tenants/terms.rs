@@ -82,11 +82,7 @@ pub fn plan_terms(change: &TermsChange<'_>, cx: &Context) -> Result<Draft, PlanR
         .set(attr::UPDATED_AT, "now", Value::s(cx.now));
     let update = match schedule.next() {
         Some(begun) => begun_into_config(update, config, &begun.terms, begun.from),
-        None => match config.get(limits::ATTRIBUTE) {
-            // A change of limits that was planned before this one is stale.
-            Some(_) => update.add(limits_version(), "one", Value::int(1)),
-            None => update,
-        },
+        None => update,
     };
     let mut act =
         Act::new(by.actor, Operation::TermsChange, "tenant").because(by.reason).with(VERSION, version).with(FROM, from);
@@ -226,8 +222,8 @@ fn begun_into_config(update: Update, config: &Item, begun: &TenantTerms, from: T
     })
 }
 
-/// Requires that `CONFIG` has the terms that were read: no other version was stored or cancelled, and no command has
-/// changed what a version replaces.
+/// Requires that `CONFIG` has the terms that were read: no other version was stored or cancelled, and no account was given
+/// limits of its own, which are marked in the attribute that a version replaces.
 fn as_read(config: &Item) -> Result<Vec<Clause>, ItemError> {
     let same = |attribute: String, name: &'static str, seen: Option<Value>| match seen {
         Some(seen) => Condition::compare(attribute, Cmp::Eq, name, seen),
@@ -243,18 +239,14 @@ fn as_read(config: &Item) -> Result<Vec<Clause>, ItemError> {
             None => Condition::absent(NEXT),
         },
         match limits {
-            Some(version) => same(limits_version(), "seen_limits", Some(Value::int(version))),
+            Some(version) => {
+                same(format!("{}.{}", limits::ATTRIBUTE, limits::VERSION), "seen_limits", Some(Value::int(version)))
+            }
             None => Condition::absent(limits::ATTRIBUTE),
         },
-        same("card_pin_above".to_owned(), "seen_card_pin", config.get("card_pin_above").cloned()),
-        same("topup".to_owned(), "seen_topup", config.get("topup").cloned()),
     ];
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     Ok([exists()].into_iter().chain(conditions.map(stale)).collect())
-}
-
-fn limits_version() -> String {
-    format!("{}.{}", limits::ATTRIBUTE, limits::VERSION)
 }
 
 fn arrow(from: Option<&String>, to: Option<&String>) -> String {

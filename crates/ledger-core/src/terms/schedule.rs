@@ -3,7 +3,7 @@
 
 use super::{TenantTerms, TermsVersion};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
-use crate::limits::{self, LimitTerms};
+use crate::limits;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -209,11 +209,9 @@ fn programme_of(config: &Item, terms: &Item) -> Item {
 /// What a version whose time has come writes into `CONFIG`: each attribute of the programme, or `None` where it has none.
 pub(crate) fn folded(config: &Item, terms: &TenantTerms) -> BTreeMap<&'static str, Option<Value>> {
     let mut attributes = programme_of(config, &terms.programme());
-    // A change of limits that was planned before this one is stale.
     if let Some(Value::M(limits)) = attributes.get_mut(limits::ATTRIBUTE) {
         let _ = limits.entry(limits::ACCOUNTS.to_owned()).or_insert(Value::Bool(false));
-        let version = terms.limits.as_ref().map_or(0, LimitTerms::version).saturating_add(1);
-        limits.insert(limits::VERSION.to_owned(), Value::int(version.into()));
+        let _ = limits.entry(limits::VERSION.to_owned()).or_insert(Value::int(0));
     }
     let of = |name: &'static str| (name, attributes.remove(name));
     let mut all: BTreeMap<_, _> = PROGRAMME.into_iter().map(of).collect();

@@ -83,4 +83,21 @@ pub const RULES: &[Rule] = &[
         name: "the terms of an open tenant change by versions alone",
         lines: &["vector removed: limits", "vector removed: tenant", "vector removed: topup_check"],
     },
+    Rule {
+        name: "a version is guarded on what else writes its terms: other versions, and accounts' own limits",
+        lines: &[
+            "Update tenant CONFIG without clause #card_pin_above = :seen_card_pin",
+            "Update tenant CONFIG without clause #topup = :seen_topup",
+            "Update tenant CONFIG without clause attribute_not_exists(#card_pin_above)",
+            "Update tenant CONFIG without clause attribute_not_exists(#topup)",
+            "Update tenant CONFIG without update SET #limits.#version = if_not_exists(#limits.#version",
+            "Update tenant CONFIG without update SET :zero) + :one",
+            "Update tenant CONFIG without value :one N",
+            "Update tenant CONFIG without value :seen_card_pin N",
+            "Update tenant CONFIG without value :seen_topup M",
+            "Update tenant CONFIG without value :zero N",
+            "row removed: tenant CONFIG given but card_pin_above: rejected stale_plan by config",
+            "row removed: tenant CONFIG given but topup: rejected stale_plan by config",
+        ],
+    },
 ];
