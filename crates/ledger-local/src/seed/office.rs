@@ -69,7 +69,7 @@ impl Office<'_> {
                 answer => return done(&approve, answer).map(|_| ()),
             }
         }
-        Err(failed(format!("{path}: nobody approved {REQUESTS_MAX} requests in time")))
+        Err(failed(format!("{path}: none of {REQUESTS_MAX} requests was approved in time")))
     }
 
     /// Sends a command and returns its answer; `None` if an earlier start did the same and the answer is not stored.
