@@ -98,6 +98,8 @@ pub mod attr {
     pub const SHOP: &str = "shop_id";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
+    /// When what an item describes was closed for good.
+    pub const CLOSED_AT: &str = "closed_at";
     /// Partition key of the index by owner. Never changes.
     pub const OWNER_PK: &str = "owner_pk";
     /// Sort key of the index by owner. Never changes.

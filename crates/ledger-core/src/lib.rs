@@ -8,7 +8,7 @@
 //! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
-//!    `aggregates`, `reads`, `bank`, `journal`.
+//!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `merchant_state`, `terminal_state`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
@@ -28,6 +28,7 @@ pub mod audit;
 pub mod bank;
 pub mod calendar;
 pub mod canonical;
+pub mod card_state;
 pub mod cards;
 pub mod cash_collections;
 pub mod cash_deposits;
@@ -51,6 +52,7 @@ pub mod lease;
 pub mod limits;
 pub mod lists;
 pub mod merchant_qr;
+pub mod merchant_state;
 pub mod merchants;
 pub mod migration;
 pub mod money;
@@ -76,6 +78,7 @@ pub mod settlements;
 pub mod shops;
 pub mod staff;
 pub mod tenants;
+pub mod terminal_state;
 pub mod terminals;
 pub mod terms;
 pub mod terms_version;

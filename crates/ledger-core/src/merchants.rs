@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::finding;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, Shards, attr};
+use crate::merchant_state::{MerchantState, STATUS};
 use crate::notices::{Notice, NoticeSubject};
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -27,10 +28,8 @@ pub use close::{CLOSING_TIME, MerchantCloseReceipt, MerchantClosing, closing_sin
 const PAYOUT: &str = "payout";
 /// The attribute with the settlement schedule of a merchant in place of the tenant's.
 pub(crate) const SCHEDULE: &str = "settlement_schedule";
-/// The attribute with the time at which a merchant's close has begun. Then it is suspended, and refunds nothing.
+/// The attribute with the time at which a merchant's close has begun.
 const CLOSING_AT: &str = "closing_at";
-/// The attribute with the time at which a merchant was closed. Then it is suspended for good.
-const CLOSED_AT: &str = "closed_at";
 /// The attribute with the last day on which payments were above the merchant's limit.
 const VOLUME_EXCEEDED: &str = "volume_exceeded";
 /// The attribute with the time from which a merchant may be paid to a destination that was changed under approval.
@@ -85,12 +84,6 @@ pub fn own_schedule(profile: &Item) -> Result<Option<OwnSchedule>, ItemError> {
     profile.opt_parsed(SCHEDULE, str::parse)
 }
 
-/// Whether a merchant was closed.
-#[must_use]
-pub fn is_closed(profile: &Item) -> bool {
-    profile.contains_key(CLOSED_AT)
-}
-
 /// Requires that a merchant's destination is as it was read. Fails with `StalePlan`.
 pub(crate) fn destination_as_read(profile: &Item) -> Clause {
     let condition = match profile.get(PAYOUT) {
@@ -106,7 +99,7 @@ pub(crate) fn cooling_off(change: TransactItem, now: Timestamp) -> TransactItem 
     change.changing(|update| update.set(PAYOUT_FROM, PAYOUT_FROM, Value::s(from)))
 }
 
-/// Whether a merchant may take payments.
+/// Whether a merchant may take payments, as staff says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MerchantStatus {
     /// It may take payments.
@@ -119,16 +112,22 @@ impl MerchantStatus {
     /// The stable name, as stored.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Suspended => "suspended",
-        }
+        MerchantState::from(self).name()
     }
 
-    /// Parses a stored name; `None` for any other text.
+    /// Parses a name; `None` for any other text.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Active, Self::Suspended].into_iter().find(|status| status.name() == name)
+    }
+}
+
+impl From<MerchantStatus> for MerchantState {
+    fn from(status: MerchantStatus) -> Self {
+        match status {
+            MerchantStatus::Active => Self::Active,
+            MerchantStatus::Suspended => Self::Suspended,
+        }
     }
 }
 
@@ -171,7 +170,7 @@ pub fn plan_open(
     let profile = Item::from([
         ("merchant_id".to_owned(), Value::s(merchant)),
         ("name".to_owned(), Value::s(name.expose())),
-        ("status".to_owned(), Value::s(MerchantStatus::Active.name())),
+        (STATUS.to_owned(), Value::s(MerchantState::Active.name())),
         ("shards".to_owned(), Value::int(shards.count().into())),
         (attr::OWNER_PK.to_owned(), Value::S(keys::merchants_partition(tenant))),
         (attr::OWNER_SK.to_owned(), Value::s(merchant)),
@@ -195,7 +194,7 @@ pub fn plan_open(
 
 /// Changes a merchant's name, status or payout destination, or raises its shards. Caches see it within a minute. An
 /// open settlement keeps the destination and the shards that it was opened with. Fails with `WrongState` if the
-/// merchant has more shards already, or it is to be active and is closed.
+/// merchant has more shards already, or its status is to change and it is closed.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.
@@ -213,13 +212,11 @@ pub fn plan_patch(
         update = update.set("name", "name", Value::s(name.expose()));
     }
     if let Some(status) = status {
-        update = update.set("status", "status", Value::s(status.name()));
+        // A close that has begun is given up; one that is finished is final.
+        let closed = Condition::is_not(STATUS, "closed", Value::s(MerchantState::Closed.name()));
+        guard.push(Clause { condition: closed, failure: Failure::WrongState });
+        update = update.set(STATUS, "status", Value::s(status.name())).remove(CLOSING_AT);
         act = act.with("status", status.name());
-        if status == MerchantStatus::Active {
-            // A close that has begun is given up; one that is finished is final.
-            guard.push(Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState });
-            update = update.remove(CLOSING_AT);
-        }
     }
     if let Some(destination) = destination {
         update = update.set(PAYOUT, "payout", Value::M(destination.item()));
@@ -254,11 +251,17 @@ pub(crate) fn notice(
 }
 
 /// Records on the audit trail that payments to a merchant are above its limit of a day, once a day, and suspends the merchant
-/// if the tenant says so. Fails with `WrongState` if that was done for the day or a later one.
+/// if the tenant says so and its state, as it was read, is active. Fails with `WrongState` if that was done for the day or a later
+/// one, and with `StalePlan` if the state that was read has changed.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
-pub fn record_volume(tenant: &Tenant, exceeded: &VolumeExceeded, cx: &Context) -> Result<Transaction, BuildError> {
+pub fn record_volume(
+    tenant: &Tenant,
+    exceeded: &VolumeExceeded,
+    state: MerchantState,
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
     let VolumeExceeded { merchant, date, volume, most, suspends } = exceeded;
     let day = Value::S(date.digits());
     let before = Condition::compare(VOLUME_EXCEEDED, Cmp::Lt, "day", day.clone());
@@ -269,13 +272,16 @@ pub fn record_volume(tenant: &Tenant, exceeded: &VolumeExceeded, cx: &Context) -
         .with("asset", most.asset())
         .with("volume", volume.text())
         .with("limit", most.text());
-    if *suspends {
-        let suspended = MerchantStatus::Suspended.name();
-        update = update.set("status", "status", Value::s(suspended));
+    let mut guards = vec![exists(), first];
+    if *suspends && state.is_open() {
+        let suspended = MerchantState::Suspended.name();
+        update = update.set(STATUS, "status", Value::s(suspended));
         act = act.with("status", suspended);
+        let as_read = Condition::compare(STATUS, Cmp::Eq, "seen_status", Value::s(state.name()));
+        guards.push(Clause { condition: as_read, failure: Failure::StalePlan });
     }
     let profile = Partition::merchant(tenant, *merchant).profile();
-    let item = TransactItem::update(Role::Profile, profile, update, vec![exists(), first]);
+    let item = TransactItem::update(Role::Profile, profile, update, guards);
     Transaction::unkeyed(vec![item, act.record(tenant, cx)])
 }
 

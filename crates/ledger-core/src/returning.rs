@@ -1,54 +1,18 @@
 //! The card that gets what is returned to a card: itself, or the last of those that replaced it.
 
 use crate::account::Account;
-use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::card_state::CardState;
+use crate::dynamo::{Attributes, Item, Value};
 use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, Tenant};
 use crate::plan::PlanRefusal;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft};
-use crate::unclaimed::{self, CLOSED_AT};
+use crate::unclaimed;
 
-/// The most cards that replace one another in a row, so that following them takes few reads.
-pub const REPLACEMENTS_MAX: i64 = 8;
-
-/// The attribute with the card that replaced a card.
-pub(crate) const REPLACED_BY: &str = "replaced_by";
 /// The attribute of an entry that posts to a card in the place of another: the other card.
 pub(crate) const INSTEAD_OF: &str = "instead_of";
-
-/// The stored state of a card. A freeze is kept beside it, and an expiry follows from the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CardState {
-    /// It can be used, with or without an owner.
-    Active,
-    /// It is lost: no terminal debits or loads it. What is returned to it still arrives. Only a replacement ends this.
-    Blocked,
-    /// Another card has its place, and gets what is returned to it, or it is closed. Final.
-    Replaced,
-}
-
-impl CardState {
-    /// Every state.
-    pub const ALL: [Self; 3] = [Self::Active, Self::Blocked, Self::Replaced];
-
-    /// The stable name, as stored.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::Blocked => "blocked",
-            Self::Replaced => "replaced",
-        }
-    }
-
-    /// Parses a stored name; `None` for any other text.
-    #[must_use]
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.name() == name)
-    }
-}
 
 /// The account to which something is returned.
 #[derive(Clone, Copy, Debug)]
@@ -58,14 +22,6 @@ pub(crate) struct ReturnAccount {
     named: Account,
     /// Whether it is closed, so that what is returned to it is unclaimed.
     is_closed: bool,
-}
-
-/// The card that replaced the card of an item; `None` if none did.
-///
-/// # Errors
-/// [`ItemError`] if the attribute is malformed.
-pub fn successor(card: &Item) -> Result<Option<CardId>, ItemError> {
-    card.opt_parsed(REPLACED_BY, CardId::parse)
 }
 
 impl ReturnAccount {
@@ -80,7 +36,7 @@ impl ReturnAccount {
                 let card = card.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?;
                 match card.named("state", CardState::parse)? {
                     CardState::Active | CardState::Blocked => Account::Card(card.parsed("card_id", CardId::parse)?),
-                    CardState::Replaced if card.opt_text(CLOSED_AT)?.is_some() => {
+                    CardState::Closed => {
                         is_closed = true;
                         Account::Card(card.parsed("card_id", CardId::parse)?)
                     }
@@ -102,10 +58,10 @@ impl ReturnAccount {
         if account == self.named { self.account } else { account }
     }
 
-    /// Requires that a card has not been replaced since.
+    /// Requires that a card was not replaced or closed since.
     pub(crate) fn guard(&self) -> Option<Clause> {
         match self.account {
-            Account::Card(_) => Some(forms::card_not_replaced(Failure::StalePlan)),
+            Account::Card(_) => Some(forms::card_not_ended(Failure::StalePlan)),
             Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
         }
     }

@@ -13,6 +13,7 @@ use crate::operation::Operation;
 use crate::personal::{FreeText, Masked};
 use crate::plan::{Context, PlanRefusal};
 use crate::shops;
+use crate::terminal_state::TerminalState;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use base64::Engine as _;
@@ -29,8 +30,6 @@ pub const ENROLMENT_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// The attributes of a permit: who may issue one code, and until when.
 const CODE_FOR: &str = "code_for";
 const CODE_UNTIL: &str = "code_until";
-/// The attribute with the time at which a terminal was closed.
-const CLOSED_AT: &str = "closed_at";
 
 /// A stored terminal.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,15 +40,15 @@ pub struct TerminalRecord {
     pub owner: TerminalOwner,
     /// The shop that it is assigned to.
     pub shop: Option<ShopId>,
-    /// Whether it may operate.
-    pub status: Status,
+    /// Its state.
+    pub state: TerminalState,
     /// The epoch of its enrolment; 0 before the first.
     pub epoch: u32,
     /// Its public key as PEM, after the first enrolment.
     pub public_key: Option<String>,
     /// The staff member who may issue one enrolment code, as another person has approved, and until when.
     pub code_for: Option<(StaffId, Timestamp)>,
-    /// When it was closed, for good; then it is frozen.
+    /// When it was closed.
     pub closed_at: Option<Timestamp>,
     /// When it was registered.
     pub created_at: Timestamp,
@@ -93,11 +92,11 @@ impl TerminalRecord {
             id: item.parsed("terminal_id", TerminalId::parse)?,
             owner: owner_of(item)?,
             shop: item.opt_parsed(attr::SHOP, ShopId::parse)?,
-            status: item.named("state", Status::parse)?,
+            state: item.named("state", TerminalState::parse)?,
             epoch: item.int("epoch")?,
             public_key: item.opt_string("public_key")?,
             code_for: item.opt_parsed(CODE_FOR, StaffId::parse)?.zip(item.opt_timestamp(CODE_UNTIL)?),
-            closed_at: item.opt_timestamp(CLOSED_AT)?,
+            closed_at: item.opt_timestamp(attr::CLOSED_AT)?,
             created_at: item.timestamp(attr::CREATED_AT)?,
         })
     }
@@ -128,6 +127,15 @@ impl TerminalRecord {
     #[must_use]
     pub fn permits_code(&self, staff: StaffId, now: Timestamp) -> bool {
         self.code_for.is_some_and(|(permitted, until)| permitted == staff && until > now)
+    }
+}
+
+impl From<Status> for TerminalState {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Active => Self::Active,
+            Status::Frozen => Self::Frozen,
+        }
     }
 }
 
@@ -213,7 +221,7 @@ fn opened(tenant: &Tenant, terminal: TerminalId, owner: (&str, Value), cx: &Cont
     let mut item = Item::from([
         ("terminal_id".to_owned(), Value::s(terminal)),
         (name.to_owned(), owner),
-        ("state".to_owned(), Value::s(Status::Active.name())),
+        ("state".to_owned(), Value::s(TerminalState::Active.name())),
         ("epoch".to_owned(), Value::int(0)),
         (attr::CREATED_AT.to_owned(), Value::s(cx.now)),
         (attr::UPDATED_AT.to_owned(), Value::s(cx.now)),
@@ -234,8 +242,11 @@ pub fn plan_status(
     (actor, reason): (Actor, Option<&FreeText>),
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
-    let update =
-        Update::new().set("state", "state", Value::s(status.name())).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let update = Update::new().set("state", "state", Value::s(TerminalState::from(status).name())).set(
+        attr::UPDATED_AT,
+        "ua",
+        Value::s(cx.now),
+    );
     let key = Partition::terminal(tenant, terminal).profile();
     let act = Act::new(actor, Operation::TerminalPatch, format!("terminal:{terminal}"))
         .because(reason)
@@ -247,7 +258,11 @@ pub fn plan_status(
 
 /// Requires that a terminal is not closed. Fails with `WrongState`.
 pub(crate) fn not_closed() -> Clause {
-    Clause { condition: Condition::absent(CLOSED_AT), failure: Failure::WrongState }
+    Clause { condition: is_not_closed(), failure: Failure::WrongState }
+}
+
+fn is_not_closed() -> Condition {
+    Condition::is_not("state", "closed", Value::s(TerminalState::Closed.name()))
 }
 
 /// Assigns a terminal of a merchant, as it was read, to a shop, or to none. Caches see it within a minute. Fails with
@@ -270,7 +285,7 @@ pub fn plan_assign(
     let key = Partition::terminal(tenant, terminal.id).profile();
     let act = Act::new(actor, Operation::TerminalAssign, format!("terminal:{}", terminal.id))
         .with(attr::SHOP, shop.map_or_else(|| "none".to_owned(), |shop| shop.to_string()));
-    let clauses = vec![exists(), stale(owned), stale(terminal.shop_as_read()), stale(Condition::absent(CLOSED_AT))];
+    let clauses = vec![exists(), stale(owned), stale(terminal.shop_as_read()), stale(is_not_closed())];
     let mut items = vec![TransactItem::update(Role::Profile, key, update, clauses)];
     items.extend(shops::assigning(tenant, Employer::Merchant(merchant), (terminal.shop, shop), cx.now));
     items.push(act.record(tenant, cx));

@@ -3,6 +3,7 @@
 
 use crate::account::{self, Account, Posting, TenantAccount};
 use crate::audit::Act;
+use crate::card_state::CardState;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -21,9 +22,6 @@ use std::collections::BTreeMap;
 pub const CLOSED: &str = "closed";
 /// The attribute of a customer's `PROFILE` with the status.
 pub(crate) const STATUS: &str = "status";
-/// The attribute of a closed account's record with the time at which it was closed. The stored state of a closed card is
-/// that of one that was replaced.
-pub(crate) const CLOSED_AT: &str = "closed_at";
 /// The attribute of an entry that posts to `unclaimed` in the place of a closed account, or from it: that account.
 const UNCLAIMED_OF: &str = "unclaimed_of";
 /// What the names of a closed record's sums begin with. The asset follows.
@@ -302,7 +300,9 @@ fn is_closed(account: Account, record: &Item) -> bool {
 fn must_be_closed(account: Account) -> Clause {
     let condition = match account {
         Account::Customer(_) => closed_wallet(),
-        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => Condition::exists(CLOSED_AT),
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => {
+            Condition::compare("state", Cmp::Eq, "closed", Value::s(CardState::Closed.name()))
+        }
     };
     Clause { condition, failure: Failure::WrongState }
 }

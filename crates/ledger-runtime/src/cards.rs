@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::request;
 use crate::views::{CardView, Page};
 use futures::future::try_join_all;
+use ledger_core::card_state::{REPLACEMENTS_MAX, successor};
 use ledger_core::cards::listing::{self, CardFilter};
 use ledger_core::cards::record::CardRecord;
 use ledger_core::cards::replace::predecessor;
@@ -13,7 +14,6 @@ use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::{CardId, CustomerId, Tenant};
 use ledger_core::keys::{self, Key, Partition, Shards, attr};
 use ledger_core::reads;
-use ledger_core::returning::{REPLACEMENTS_MAX, successor};
 
 /// The most queries of each shard for one page of a list that shows some cards only.
 const QUERIES_MAX: usize = 10;

@@ -13,9 +13,9 @@ use axum::extract::{FromRequestParts, OriginalUri, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
 use http::request::Parts;
-use ledger_core::customers::profile::Status;
 use ledger_core::idempotency::{Admission, IdempotencyKey, KeyError, TerminalKey, Window};
 use ledger_core::ids::{Actor, MerchantId, Principal, ShopId, Tenant, TerminalId, TerminalOwner};
+use ledger_core::terminal_state::TerminalState;
 use ledger_core::terminals::TerminalRecord;
 use ledger_core::time::Timestamp;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ async fn authenticate(app: &App, parts: &Parts, body: &[u8]) -> Result<Terminal,
 
 /// Checks that this record's key signed the request.
 ///
-/// A missing, frozen or wrong terminal and a wrong signature give the same answer, so that a caller cannot find out
+/// A missing, frozen, closed or wrong terminal and a wrong signature give the same answer, so that a caller cannot find out
 /// which terminals exist.
 fn check(
     record: &Arc<TerminalRecord>,
@@ -155,7 +155,7 @@ fn check(
     body: &[u8],
     now: Timestamp,
 ) -> Result<(), Problem> {
-    let (Some(public_key), Status::Active) = (&record.public_key, record.status) else {
+    let (Some(public_key), TerminalState::Active) = (&record.public_key, record.state) else {
         return Err(refused());
     };
     if record.epoch.to_string() != claimed.epoch {

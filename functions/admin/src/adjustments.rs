@@ -53,7 +53,7 @@ pub(crate) struct AdjustmentBody {
 pub(crate) struct AdjustmentView {
     /// The adjustment's id.
     adjustment_id: String,
-    /// `pending`, `approved` or `rejected`; a withdrawn one is `rejected`.
+    /// `pending`, `approved`, `rejected` or `withdrawn`.
     #[schema(value_type = words::AdjustmentStatus)]
     status: String,
     /// The account that is adjusted: `customer:<id>` or `card:<id>`.
@@ -72,7 +72,7 @@ pub(crate) struct AdjustmentView {
     transaction_id: Option<String>,
     /// The time of the request.
     created_at: String,
-    /// The time of the approval or rejection; absent while it is pending.
+    /// The time of the approval, rejection or withdrawal; absent while it is pending.
     #[serde(skip_serializing_if = "Option::is_none")]
     decided_at: Option<String>,
 }

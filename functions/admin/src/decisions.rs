@@ -3,7 +3,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use ledger_core::approvals::ApprovalState;
 use ledger_core::dynamo::Attributes;
 use ledger_core::idempotency::Fields;
 use ledger_core::ids::{DecisionId, RefundId, TopupId};
@@ -58,16 +57,16 @@ pub(crate) struct DecisionView {
     /// `write_off`.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
-    /// `pending` or `approved`. One that was rejected or withdrawn stays `pending`, and has `rejected_at`.
-    #[schema(value_type = words::ApprovalStatus)]
-    status: &'static str,
+    /// `pending`, `approved`, `rejected` or `withdrawn`.
+    #[schema(value_type = words::DecisionStatus)]
+    status: String,
     /// The staff member who requested it.
     requested_by: String,
     /// The time of the request.
     created_at: String,
-    /// The time at which it was rejected or withdrawn, after which it is not approved; absent otherwise.
+    /// The time of the approval, rejection or withdrawal; absent while it is pending, and in the answer of the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
-    rejected_at: Option<String>,
+    decided_at: Option<String>,
 }
 
 pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions")
@@ -132,9 +131,7 @@ pub(crate) async fn get(
     let item =
         app.dynamo().get(&keys::topup_decision(who.tenant(), topup, id)).await?.ok_or_else(Problem::not_found)?;
     let view = DecisionView::from(&TopupDecision::read(&item)?);
-    let is_rejected = item.text("state")? == ApprovalState::Rejected.name();
-    let rejected_at = if is_rejected { item.opt_string("decided_at")? } else { None };
-    Ok(Json(DecisionView { rejected_at, ..view }))
+    Ok(Json(DecisionView { decided_at: item.opt_string("decided_at")?, ..view }))
 }
 
 pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/topups/{id}/decisions/{decision_id}/approve")
@@ -186,11 +183,10 @@ impl From<&TopupDecision> for DecisionView {
             refund_id: decision.refund.map(|refund| refund.to_string()),
             way: decision.way.name().to_owned(),
             object: decision.object.clone(),
-            // The closed list of the API has no further word.
-            status: if decision.state == ApprovalState::Approved.name() { "approved" } else { "pending" },
+            status: decision.state.clone(),
             requested_by: decision.requested_by.to_string(),
             created_at: decision.created_at.to_string(),
-            rejected_at: None,
+            decided_at: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use ledger_core::merchants::{self, MerchantCloseReceipt, MerchantClosing};
 use ledger_core::operation::Operation;
 use ledger_core::plan::Context;
 use ledger_core::reads;
+use ledger_core::terminal_state::TerminalState;
 use ledger_core::terminals::{self, TerminalReceipt, TerminalRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::cursor::{PairCursor, TimedCursor};
@@ -102,9 +103,9 @@ pub(crate) async fn terminal(
 pub(crate) const MERCHANT: Keyed = Endpoint::post("/v1/admin/merchants/{merchant_id}/close")
     .summary("Closes a merchant for good, by two requests.")
     .about(
-        "The first suspends it, and it refunds nothing from then on. The second, five minutes later, closes it, once its \
+        "After the first it takes no payments, and refunds nothing. The second, five minutes later, closes it, once its \
          terminals are closed, no hold and no settlement is open, and it is owed less than one unit of each asset: if not, \
-         `open` of the refusal names what is open. Until then the status `active` gives the close up. Its staff can still read \
+         `open` of the refusal names what is open. Until then another status gives the close up. Its staff can still read \
          what was.",
     )
     .permission(Permission::AccountsClose)
@@ -169,7 +170,7 @@ async fn open_terminals(app: &App, tenant: &Tenant, merchant: MerchantId) -> Res
         let page = TimedPage { limit: PAGE_ITEMS, cursor, from: None, until: None };
         let queries = |times| vec![reads::terminals_of(tenant, merchant, times)];
         let record = |key: &Key| key.partition().profile();
-        let keep = |profile: &Item| Ok(TerminalRecord::read(profile)?.closed_at.is_none().then_some(()));
+        let keep = |profile: &Item| Ok((TerminalRecord::read(profile)?.state != TerminalState::Closed).then_some(()));
         let page = app.listed_page(tenant, page, queries, (record, keep)).await?;
         if !page.items.is_empty() {
             return Ok(vec!["terminals".to_owned()]);

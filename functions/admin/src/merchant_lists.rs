@@ -16,7 +16,7 @@ use ledger_runtime::views::{MerchantView, Page, ShopView};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-const STATUSES: &[&str] = &["active", "suspended", "closed"];
+const STATUSES: &[&str] = &["active", "suspended", "closing", "closed"];
 
 /// What a merchant is searched by.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,11 +52,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/merchants")
     .about("With a filter, a page may have fewer items than `limit`, or none, and still a `next_cursor`.")
     .permission(Permission::MerchantsRead)
     .timed_pages_of::<MerchantView>()
-    .parameter(Parameter::in_query(
-        "status",
-        "Merchants with this status only; `suspended` are those that are not closed.",
-        Kind::Word(STATUSES),
-    ));
+    .parameter(Parameter::in_query("status", "Merchants with this status only.", Kind::Word(STATUSES)));
 
 pub(crate) async fn list(
     State(app): State<App>,
@@ -70,8 +66,7 @@ pub(crate) async fn list(
     let keep = |profile: &Item| {
         let (view, at) = (MerchantView::read(profile)?, profile.timestamp(attr::CREATED_AT)?);
         let is_within = from.is_none_or(|from| from <= at) && until.is_none_or(|until| at < until);
-        let listed_as = if view.closed_at.is_some() { "closed" } else { view.status.as_str() };
-        let has_status = status.is_none_or(|status| status == listed_as);
+        let has_status = status.is_none_or(|status| status == view.status);
         Ok((is_within && has_status).then_some(view))
     };
     Ok(Json(app.merchants(who.tenant(), page, keep).await?))

@@ -125,7 +125,7 @@ pub(crate) const PATCH: Keyed = Endpoint::patch("/v1/admin/merchants/{merchant_i
     .body::<MerchantPatchBody>()
     .ok::<MerchantChangeView>("Changed")
     .approvable()
-    .when(Code::WrongState, "the merchant has more shards than requested, or it is to be active and is closed")
+    .when(Code::WrongState, "the merchant has more shards than requested, or `status` was sent, and it is closed")
     .when(Code::NotFound, "no such merchant")
     .keyed(Operation::MerchantPatch);
 

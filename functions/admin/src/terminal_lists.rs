@@ -32,12 +32,12 @@ pub(crate) struct TerminalListedView {
     /// The shop of the merchant that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::TerminalStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
-    /// The time at which it was closed for good; absent if it is not.
+    /// The time at which it was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     closed_at: Option<String>,
     /// The time of the registration.
@@ -50,11 +50,7 @@ pub(crate) const LIST: Endpoint = Endpoint::get("/v1/admin/terminals")
     .permission(Permission::TerminalsRead)
     .timed_pages_of::<TerminalListedView>()
     .parameter(Parameter::in_query("merchant_id", "The tills of this merchant only.", Kind::Id))
-    .parameter(Parameter::in_query(
-        "status",
-        "Terminals with this status only; `frozen` are those that are not closed.",
-        Kind::Word(STATUSES),
-    ));
+    .parameter(Parameter::in_query("status", "Terminals with this status only.", Kind::Word(STATUSES)));
 
 pub(crate) async fn list(
     State(app): State<App>,
@@ -74,8 +70,7 @@ pub(crate) async fn list(
     let record = |key: &Key| key.partition().profile();
     let keep = |profile: &Item| {
         let terminal = TerminalRecord::read(profile)?;
-        let listed_as = if terminal.closed_at.is_some() { "closed" } else { terminal.status.name() };
-        Ok(status.is_none_or(|status| status == listed_as).then(|| TerminalListedView::of(&terminal)))
+        Ok(status.is_none_or(|status| status == terminal.state.name()).then(|| TerminalListedView::of(&terminal)))
     };
     Ok(Json(app.listed_page(tenant, page, queries, (record, keep)).await?))
 }
@@ -91,7 +86,7 @@ impl TerminalListedView {
             kind,
             merchant_id: merchant.map(|merchant| merchant.to_string()),
             shop_id: terminal.shop.map(|shop| shop.to_string()),
-            status: terminal.status.name(),
+            status: terminal.state.name(),
             epoch: terminal.epoch,
             closed_at: terminal.closed_at.map(|at| at.to_string()),
             created_at: terminal.created_at.to_string(),

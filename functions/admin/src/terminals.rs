@@ -48,12 +48,12 @@ pub(crate) struct TerminalView {
     /// The shop of the merchant that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::TerminalStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
-    /// The time at which it was closed for good; absent if it is not.
+    /// The time at which it was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     closed_at: Option<String>,
     /// The time of the registration.
@@ -85,12 +85,12 @@ pub(crate) struct EnrolmentView {
 pub(crate) struct CounterView {
     /// The terminal's id.
     terminal_id: String,
-    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::TerminalStatus)]
     status: &'static str,
     /// The number of its enrolments; 0 before the first.
     epoch: u32,
-    /// The time at which it was closed for good; absent if it is not.
+    /// The time at which it was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     closed_at: Option<String>,
     /// The time of the registration.
@@ -299,7 +299,7 @@ impl TerminalView {
             terminal_id: record.id.to_string(),
             merchant_id: merchant.to_string(),
             shop_id: record.shop.map(|shop| shop.to_string()),
-            status: record.status.name(),
+            status: record.state.name(),
             epoch: record.epoch,
             closed_at: record.closed_at.map(|at| at.to_string()),
             created_at: record.created_at.to_string(),
@@ -315,7 +315,7 @@ impl CounterView {
             TerminalOwner::Merchant(_) => None,
             TerminalOwner::Operator => Some(Self {
                 terminal_id: record.id.to_string(),
-                status: record.status.name(),
+                status: record.state.name(),
                 epoch: record.epoch,
                 closed_at: record.closed_at.map(|at| at.to_string()),
                 created_at: record.created_at.to_string(),

@@ -5,6 +5,7 @@ use axum::extract::State;
 use ledger_core::dynamo::{Attributes, Item, ItemError};
 use ledger_core::ids::MerchantId;
 use ledger_core::keys::Partition;
+use ledger_core::merchant_state::MerchantState;
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
 use ledger_runtime::identity::{Caller, Customer};
@@ -23,7 +24,7 @@ pub(crate) struct PayeeView {
     name: String,
     /// `suspended` if it may not take payments.
     #[schema(value_type = words::MerchantStatus)]
-    status: String,
+    status: &'static str,
 }
 
 pub(crate) const GET: Endpoint = Endpoint::get("/v1/me/merchants/{code}")
@@ -48,7 +49,7 @@ impl PayeeView {
         Ok(Self {
             merchant_id: profile.string("merchant_id")?,
             name: profile.string("name")?,
-            status: profile.string("status")?,
+            status: if MerchantState::read(profile)?.is_open() { "active" } else { "suspended" },
         })
     }
 }

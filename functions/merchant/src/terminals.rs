@@ -10,6 +10,7 @@ use ledger_core::keys::{Key, Partition};
 use ledger_core::operation::Operation;
 use ledger_core::plan::{Context, PlanRefusal};
 use ledger_core::reads;
+use ledger_core::terminal_state::TerminalState;
 use ledger_core::terminals::{self, TerminalReceipt, TerminalRecord};
 use ledger_core::transaction::Planned;
 use ledger_runtime::app::App;
@@ -42,8 +43,8 @@ pub(crate) struct OwnTerminalView {
     /// The shop that it is assigned to; absent if it is to none.
     #[serde(skip_serializing_if = "Option::is_none")]
     shop_id: Option<String>,
-    /// `active` or `frozen`; a closed one is `frozen`, and has `closed_at`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::TerminalStatus)]
     status: &'static str,
     /// The time at which the operator closed it for good; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,7 +140,7 @@ async fn plan_assign(
     if !is_own(who, &terminal) {
         return Err(PlanError::Missing);
     }
-    if terminal.closed_at.is_some() {
+    if terminal.state == TerminalState::Closed {
         return Err(PlanRefusal::Refused(Failure::WrongState).into());
     }
     Ok(terminals::plan_assign(who.tenant(), (who.merchant_id(), &terminal), shop, who.actor(), cx))
@@ -154,7 +155,7 @@ impl From<&TerminalRecord> for OwnTerminalView {
         Self {
             terminal_id: terminal.id.to_string(),
             shop_id: terminal.shop.map(|shop| shop.to_string()),
-            status: terminal.status.name(),
+            status: terminal.state.name(),
             closed_at: terminal.closed_at.map(|at| at.to_string()),
             created_at: terminal.created_at.to_string(),
         }

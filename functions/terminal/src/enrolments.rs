@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::{Extension, Json};
 use ledger_core::keys::Partition;
 use ledger_core::operation::Operation;
+use ledger_core::terminal_state::TerminalState;
 use ledger_core::terminals::{self, EnrolmentCode, TerminalRecord};
 use ledger_runtime::app::App;
 use ledger_runtime::endpoint::Endpoint;
@@ -58,7 +59,7 @@ pub(crate) async fn create(
     let key = Partition::terminal(&code.tenant, code.terminal).profile();
     let item = app.dynamo().get(&key).await?.ok_or_else(Problem::not_found)?;
     let record = TerminalRecord::read(&item)?;
-    if record.closed_at.is_some() {
+    if record.state == TerminalState::Closed {
         return Err(Problem::not_found());
     }
     let (cx, request_id) = (app.ledger().context(app.now())?, notes.and_then(|Extension(notes)| notes.request_id()));

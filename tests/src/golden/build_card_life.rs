@@ -3,6 +3,7 @@
 use super::build::{Made, NoPlan};
 use super::command_hold::Maybe;
 use super::decode::{self, World};
+use ledger_core::card_state::successor;
 use ledger_core::cards::batch::{self, CardBatch, CardBatchIssue};
 use ledger_core::cards::life::{plan_assign, plan_block};
 use ledger_core::cards::record::{CardIssue, plan_issue};
@@ -11,7 +12,6 @@ use ledger_core::dynamo::Item;
 use ledger_core::ids::{Actor, CardId, JobId};
 use ledger_core::keys;
 use ledger_core::plan::PlanRefusal;
-use ledger_core::returning::successor;
 use ledger_core::time::Timestamp;
 use serde::{Deserialize, Serialize};
 

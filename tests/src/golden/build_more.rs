@@ -19,6 +19,7 @@ use ledger_core::grants::bulk::{BulkGrant, FailedGrant, GrantJob, SliceOutcome};
 use ledger_core::ids::{Actor, AdjustmentId, CardId, JobId, MerchantId, StaffId, SubjectId, TerminalId};
 use ledger_core::keys::{self, Partition, Shards};
 use ledger_core::limits::{Holder, LimitChange, OwnLimits};
+use ledger_core::merchant_state::MerchantState;
 use ledger_core::merchants::{self, MerchantChange, MerchantStatus};
 use ledger_core::money::{Asset, AssetSpec, Balance};
 use ledger_core::personal::FreeText;
@@ -165,7 +166,9 @@ pub(super) fn make(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 most: yen(most),
                 suspends: *suspends,
             };
-            return Ok(Made::Whole(merchants::record_volume(tenant, &exceeded, cx).unwrap()));
+            let profile = world.find(&Partition::merchant(tenant, exceeded.merchant).profile()).expect("a merchant");
+            let state = MerchantState::read(&profile).unwrap();
+            return Ok(Made::Whole(merchants::record_volume(tenant, &exceeded, state, cx).unwrap()));
         }
         Does::AccountLimits { account, asset, changes, actor } => {
             let (account, asset) = (decode::account(account), Asset::parse(asset).unwrap());

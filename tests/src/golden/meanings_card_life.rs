@@ -10,7 +10,9 @@ pub(super) fn meanings(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
     let n = |number: &str| json!({ "N": number });
     let (stale, wrong) = ("rejected stale_plan", "rejected wrong_state");
     Some(match (names::role(role), clause) {
-        ("payee" | "card", "(NOT #state = :replaced)") => vec![(Old::With("state", s("replaced")), stale)],
+        ("payee" | "card", "(#state = :active OR #state = :blocked)") => {
+            vec![(Old::With("state", s("replaced")), stale), (Old::With("state", s("closed")), stale)]
+        }
         ("payer" | "card", "(attribute_not_exists(#expires_at) OR #expires_at > :at)") => {
             vec![(Old::With("expires_at", s("2000-01-01T00:00:00.000Z")), wrong)]
         }

@@ -17,7 +17,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
             vec![(Old::Having("cards", n("1")), stale)]
         }
         ("profile", "#status = :closed") => vec![(Old::With("status", s("active")), wrong)],
-        ("card", "attribute_exists(#closed_at)") => vec![(Old::Without("closed_at"), wrong)],
+        ("card", "#state = :closed") => vec![(Old::With("state", s("active")), wrong)],
         ("profile" | "card", "#unclaimed_ecopay >= :amount") => {
             vec![(Old::With("unclaimed_ecopay", n("0")), "rejected insufficient")]
         }

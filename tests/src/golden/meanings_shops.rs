@@ -20,10 +20,11 @@ pub(super) fn of_shops(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
             vec![(Old::Without("shop_id"), stale), (Old::With("shop_id", s("another")), stale)]
         }
         ("profile", "attribute_not_exists(#shop_id)") => vec![(Old::With("shop_id", s("another")), stale)],
-        ("profile" | "cash_room", "attribute_not_exists(#closed_at)") => {
+        ("profile" | "cash_room", "(NOT #state = :closed)") => {
             let plans_from_a_read = does == "shop" || does == "closing";
-            vec![(Old::With("closed_at", s("else")), if plans_from_a_read { stale } else { wrong })]
+            vec![(Old::With("state", s("closed")), if plans_from_a_read { stale } else { wrong })]
         }
+        ("profile", "(NOT #status = :closed)") => vec![(Old::With("status", s("closed")), wrong)],
         ("profile", "(attribute_not_exists(#cash_room) OR #cash_room = :nothing)") => {
             vec![(Old::With("cash_room", n("1")), stale)]
         }
@@ -33,7 +34,6 @@ pub(super) fn of_shops(does: &str, role: Role, clause: &str) -> Option<Vec<(Old,
         ("profile", "#closing_at = :seen_closing") => {
             vec![(Old::Absent, stale), (Old::With("closing_at", s("else")), stale)]
         }
-        ("profile", "attribute_not_exists(#closing_at)") => vec![(Old::With("closing_at", s("else")), stale)],
         ("settlement", "attribute_not_exists(#open)") if does == "closing" => {
             vec![(Old::Having("open", s("x")), stale)]
         }

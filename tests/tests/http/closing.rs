@@ -19,7 +19,7 @@ async fn status_of(world: &World, path: &str) -> String {
 async fn is_closed(world: &World, customer: &Customer) -> bool {
     let path = format!("/v1/admin/customers/{}", customer.id);
     let view = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
-    assert_eq!(view["closed_at"].is_string(), view["status"] == "frozen", "{view}");
+    assert_eq!(view["closed_at"].is_string(), view["status"] == "closed", "{view}");
     view["closed_at"].is_string()
 }
 

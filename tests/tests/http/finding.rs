@@ -293,7 +293,9 @@ async fn merchants_are_listed_and_found_by_name() {
     let closed = world.merchant().await;
     world.began_closing(&closed).await;
     let _ = world.api.settle(&world.closes_merchant(&closed.id)).await.good();
-    for (status, id) in [("suspended", &ids[0]), ("closed", &closed.id)] {
+    let closing = world.merchant().await;
+    world.began_closing(&closing).await;
+    for (status, id) in [("suspended", &ids[0]), ("closing", &closing.id), ("closed", &closed.id)] {
         let (items, _) = pages(&world, &format!("/v1/admin/merchants?status={status}")).await;
         assert_eq!(items.iter().map(|item| &item["merchant_id"]).collect::<Vec<_>>(), [&json!(id)], "{status}");
     }

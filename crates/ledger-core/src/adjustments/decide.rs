@@ -133,7 +133,7 @@ pub fn plan(
 /// Requires of a card that no other has its place: what is credited to it would stay there.
 fn in_use(account: Account) -> Option<Clause> {
     match account {
-        Account::Card(_) => Some(forms::card_not_replaced(Failure::WrongState)),
+        Account::Card(_) => Some(forms::card_not_ended(Failure::WrongState)),
         Account::Customer(_) | Account::Merchant(_) | Account::Tenant(_) => None,
     }
 }

@@ -55,11 +55,13 @@ pub enum AdjustmentState {
     Approved,
     /// It was rejected.
     Rejected,
+    /// Its requester or an owner withdrew it.
+    Withdrawn,
 }
 
 impl AdjustmentState {
     /// Every state.
-    pub const ALL: [Self; 3] = [Self::Pending, Self::Approved, Self::Rejected];
+    pub const ALL: [Self; 4] = [Self::Pending, Self::Approved, Self::Rejected, Self::Withdrawn];
 
     /// The stable name, as stored.
     #[must_use]
@@ -68,6 +70,7 @@ impl AdjustmentState {
             Self::Pending => "pending",
             Self::Approved => "approved",
             Self::Rejected => "rejected",
+            Self::Withdrawn => "withdrawn",
         }
     }
 

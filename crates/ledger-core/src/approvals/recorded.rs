@@ -27,9 +27,6 @@ use std::collections::BTreeMap;
 
 const KIND: &str = "kind";
 const DETAILS: &str = "details";
-/// A withdrawn request is stored as `rejected`, with this attribute: what reads the record's own state needs to know that it
-/// was not approved, and nothing more.
-pub(super) const WITHDRAWN_AT: &str = "withdrawn_at";
 
 /// The record of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -295,16 +292,15 @@ impl RecordedRequest {
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(summary: RequestSummary, record: &Item) -> Result<Self, ItemError> {
         let stored = |name: &str| match ApprovalState::parse(name)? {
-            state @ (ApprovalState::Pending | ApprovalState::Approved | ApprovalState::Rejected) => Some(state),
-            ApprovalState::Withdrawn | ApprovalState::Expired | ApprovalState::Stale => None,
-        };
-        let state = match record.opt_timestamp(WITHDRAWN_AT)? {
-            Some(_) => ApprovalState::Withdrawn,
-            None => record.named(STATE, stored)?,
+            state @ (ApprovalState::Pending
+            | ApprovalState::Approved
+            | ApprovalState::Rejected
+            | ApprovalState::Withdrawn) => Some(state),
+            ApprovalState::Expired | ApprovalState::Stale => None,
         };
         Ok(Self {
             summary,
-            state,
+            state: record.named(STATE, stored)?,
             decided_by: record.opt_parsed(DECIDED_BY, StaffId::parse)?,
             decided_at: record.opt_timestamp(DECIDED_AT)?,
             transaction_id: record.opt_parsed(TRANSACTION_ID, TransactionId::parse)?,

@@ -2,7 +2,7 @@
 
 use super::decide::{is_outside, is_pending_at, may_decide, merged};
 use super::record::{ApprovalState, DECIDED_AT, DECIDED_BY, STATE};
-use super::recorded::{RecordedRequest, RequestSummary, WITHDRAWN_AT};
+use super::recorded::{RecordedRequest, RequestSummary};
 use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
@@ -111,7 +111,7 @@ pub fn plan_request_rejection(
 ) -> Result<Planned<RecordedRequest>, PlanRefusal> {
     let RequestDecision { tenant, request, decider } = decision;
     let record = &request.summary.record;
-    let update = ended(decider, cx.now);
+    let update = ended(ApprovalState::Rejected, decider, cx.now);
     let items = vec![
         TransactItem::update(record.role(), record.key(tenant), update, forms::pending_of_another(decider.id)),
         act(decider, Operation::ApprovalReject, request).record(tenant, cx),
@@ -168,7 +168,7 @@ fn withdrawn(
     let record = &request.summary.record;
     let pending = Condition::compare(STATE, Cmp::Eq, "pending", Value::s(ApprovalState::Pending.name()));
     let pending = Clause { condition: pending, failure: Failure::WrongState };
-    let update = ended(by, cx.now).set(WITHDRAWN_AT, "now", Value::s(cx.now));
+    let update = ended(ApprovalState::Withdrawn, by, cx.now);
     let guards = vec![exists(), pending, in_time(cx.now)];
     let items = vec![
         TransactItem::update(record.role(), record.key(tenant), update, guards),
@@ -209,11 +209,12 @@ fn in_time(now: Timestamp) -> Clause {
     Clause { condition, failure: Failure::ApprovalExpired }
 }
 
-fn ended(by: &StaffMember, now: Timestamp) -> Update {
-    Update::new()
-        .set(STATE, "state", Value::s(ApprovalState::Rejected.name()))
-        .set(DECIDED_BY, "me", Value::s(by.id))
-        .set(DECIDED_AT, "now", Value::s(now))
+fn ended(state: ApprovalState, by: &StaffMember, now: Timestamp) -> Update {
+    Update::new().set(STATE, "state", Value::s(state.name())).set(DECIDED_BY, "me", Value::s(by.id)).set(
+        DECIDED_AT,
+        "now",
+        Value::s(now),
+    )
 }
 
 /// An act of a member on a request.

@@ -3,6 +3,7 @@
 use super::listing;
 use super::record::{CardReceipt, planned};
 use crate::audit::Act;
+use crate::card_state::CardState;
 use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -11,7 +12,6 @@ use crate::keys::{self, attr};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::returning::CardState;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
 
 /// Assigns a card without an owner to a customer, with the balance that it has. Fails with `WrongState` if it has an owner or
@@ -38,7 +38,7 @@ pub fn plan_assign(
     Ok(planned(card, None, items, cx))
 }
 
-/// Blocks a card that is lost: no terminal debits or loads it. Fails with `WrongState` if it is blocked or replaced.
+/// Blocks a card that is lost: no terminal debits or loads it. Fails with `WrongState` if it is blocked, replaced or closed.
 ///
 /// # Errors
 /// Never, at present; the signature is that of every builder.

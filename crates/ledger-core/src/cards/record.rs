@@ -2,6 +2,7 @@
 
 use super::listing;
 use crate::audit::Act;
+use crate::card_state::{self, CardState};
 use crate::customers::profile::{Status, set_frozen};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -13,10 +14,8 @@ use crate::money::{Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::returning::{CardState, REPLACED_BY};
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Role, TransactItem, exists};
-use crate::unclaimed::CLOSED_AT;
 
 /// The attribute with the number of replacements before a card.
 pub(super) const REPLACEMENTS: &str = "replacements";
@@ -81,8 +80,6 @@ pub struct CardRecord {
     pub expires_at: Option<Timestamp>,
     /// The card that replaced it.
     pub replaced_by: Option<CardId>,
-    /// When it was closed.
-    pub closed_at: Option<Timestamp>,
     /// The number of cards that were replaced one by another before it.
     pub replacements: i64,
 }
@@ -127,8 +124,7 @@ impl CardRecord {
             frozen: item.contains_key(attr::FROZEN) || item.contains_key(attr::FROZEN_BY_OWNER),
             created_at: item.timestamp(attr::CREATED_AT)?,
             expires_at: item.opt_timestamp(forms::EXPIRES_AT)?,
-            replaced_by: item.opt_parsed(REPLACED_BY, CardId::parse)?,
-            closed_at: item.opt_timestamp(CLOSED_AT)?,
+            replaced_by: card_state::successor(item)?,
             replacements: item.opt_int(REPLACEMENTS)?.unwrap_or_default(),
         })
     }
@@ -137,7 +133,7 @@ impl CardRecord {
     #[must_use]
     pub fn status(&self, now: Timestamp) -> CardStatus {
         match self.state {
-            CardState::Replaced if self.closed_at.is_some() => CardStatus::Closed,
+            CardState::Closed => CardStatus::Closed,
             CardState::Replaced => CardStatus::Replaced,
             CardState::Blocked => CardStatus::Blocked,
             CardState::Active if self.is_expired(now) => CardStatus::Expired,

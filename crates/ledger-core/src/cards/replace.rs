@@ -4,6 +4,7 @@ use super::listing;
 use super::record::{CardRecord, REPLACEMENTS};
 use crate::account::{Account, Posting};
 use crate::audit::Act;
+use crate::card_state::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -14,7 +15,6 @@ use crate::money::Amount;
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::returning::{CardState, REPLACED_BY, REPLACEMENTS_MAX};
 use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Draft, Entry, Reference, Role, TransactItem, exists};
 
@@ -75,7 +75,7 @@ impl ReplacedCard {
 /// those of [`ReplacedCard::keys`], as read, in their order. The balance is guarded: if it has changed since, the plan is stale.
 ///
 /// # Errors
-/// `AccountFrozen` if the operator has frozen the card; `WrongState` if it is replaced, or the other card has an owner, a
+/// `AccountFrozen` if the operator has frozen the card; `WrongState` if it is replaced or closed, or the other card has an owner, a
 /// balance or a card that it replaced, cannot be used, or is the ninth in a row. [`PlanRefusal`] if an item is missing.
 pub fn plan(
     command: &CardReplacement<'_>,
@@ -95,7 +95,7 @@ pub fn plan(
     }
     let may_be_replaced = match old.state {
         CardState::Active | CardState::Blocked => old.replacements < REPLACEMENTS_MAX,
-        CardState::Replaced => false,
+        CardState::Replaced | CardState::Closed => false,
     };
     let is_fresh = new.state == CardState::Active
         && new.owner.is_none()

@@ -3,6 +3,7 @@
 use super::customer::{self, ClosingReceipt};
 use crate::account::Account;
 use crate::audit::Act;
+use crate::card_state::CardState;
 use crate::cards::listing;
 use crate::cards::record::CardRecord;
 use crate::dynamo::{Cmp, Condition, Item, ItemError, Update, Value};
@@ -14,10 +15,9 @@ use crate::money::{Amount, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
-use crate::returning::CardState;
 use crate::terms::TenantTerms;
 use crate::transaction::{Clause, Planned, Role, TransactItem, exists};
-use crate::unclaimed::{self, CLOSED_AT};
+use crate::unclaimed;
 
 /// A card to be closed, with what was seen of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub fn plan(
     let card = CardRecord::read(item)?;
     match card.state {
         CardState::Active | CardState::Blocked => {}
-        CardState::Replaced => return Err(PlanRefusal::Refused(Failure::WrongState)),
+        CardState::Replaced | CardState::Closed => return Err(PlanRefusal::Refused(Failure::WrongState)),
     }
     if of.is_stale(items)? {
         return Err(PlanRefusal::Refused(Failure::StalePlan));
@@ -110,8 +110,7 @@ pub fn plan(
     Ok(customer::planned(account, Vec::from_iter(rest), changed, terms, cx))
 }
 
-/// The closed card, guarded on what was read of it. It is stored as replaced, by no card: every form that does not pay, load or
-/// return to a card that was replaced stops at it.
+/// The closed card, guarded on what was read of it.
 fn closed(
     command: &CardClose<'_>,
     (card, item): (&CardRecord, &Item),
@@ -136,8 +135,11 @@ fn closed(
         stale(time),
     ];
     let update = |update: Update| {
-        let update = update.set("state", "replaced", Value::s(CardState::Replaced.name()));
-        unclaimed::with_rest(update.set(CLOSED_AT, "ua", Value::s(cx.now)), rest.map_or(&[], std::slice::from_ref))
+        let update = update.set("state", "closed", Value::s(CardState::Closed.name()));
+        unclaimed::with_rest(
+            update.set(attr::CLOSED_AT, "ua", Value::s(cx.now)),
+            rest.map_or(&[], std::slice::from_ref),
+        )
     };
     let changed = match rest {
         Some(amount) => {

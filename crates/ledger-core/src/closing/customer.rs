@@ -16,7 +16,7 @@ use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
-use crate::unclaimed::{self, CLOSED, CLOSED_AT, STATUS, is_closed_wallet};
+use crate::unclaimed::{self, CLOSED, STATUS, is_closed_wallet};
 use std::collections::BTreeMap;
 
 const ACCOUNTS: &str = "accounts";
@@ -184,7 +184,7 @@ fn closed_profile(
     rest: &[Amount],
     cx: &Context,
 ) -> Result<TransactItem, PlanRefusal> {
-    let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set(CLOSED_AT, "ua", Value::s(cx.now));
+    let update = Update::new().set(STATUS, "closed", Value::s(CLOSED)).set(attr::CLOSED_AT, "ua", Value::s(cx.now));
     let update = update.set(attr::UPDATED_AT, "ua", Value::s(cx.now)).remove(ACCOUNTS);
     // What requires a wallet that is not frozen stops at a closed one.
     let update = update.set(attr::FROZEN, "closed", Value::s(CLOSED));

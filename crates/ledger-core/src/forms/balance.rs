@@ -1,6 +1,7 @@
 //! Changes of a balance: always an `ADD` of what is posted, never a read before the write.
 
 use crate::account::Account;
+use crate::card_state::CardState;
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -159,10 +160,7 @@ fn not_frozen_by_owner() -> Clause {
 }
 
 pub(crate) fn card_active() -> Clause {
-    Clause {
-        condition: Condition::compare("state", Cmp::Eq, "active", Value::s("active")),
-        failure: Failure::WrongState,
-    }
+    Clause { condition: card_is(CardState::Active), failure: Failure::WrongState }
 }
 
 /// The attribute of a card with the time from which it cannot be used.
@@ -175,9 +173,13 @@ pub(crate) fn card_in_date(now: Timestamp) -> Clause {
     Clause { condition, failure: Failure::WrongState }
 }
 
-/// Requires that a card was not replaced by another.
-pub(crate) fn card_not_replaced(failure: Failure) -> Clause {
-    Clause { condition: Condition::is_not("state", "replaced", Value::s("replaced")), failure }
+/// Requires that a card was not replaced and is not closed.
+pub(crate) fn card_not_ended(failure: Failure) -> Clause {
+    Clause { condition: card_is(CardState::Active).or(card_is(CardState::Blocked)), failure }
+}
+
+fn card_is(state: CardState) -> Condition {
+    Condition::compare("state", Cmp::Eq, state.name(), Value::s(state.name()))
 }
 
 pub(super) fn spendable(account: Account) -> Vec<Clause> {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::ids::TerminalOwner;
 use crate::keys::{Key, Partition, attr};
 use crate::money::{Amount, Delta};
+use crate::terminal_state::TerminalState;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Role, TransactItem, exists};
 
@@ -132,6 +133,6 @@ fn holding(owner: TerminalOwner, cash: &Amount) -> Vec<Clause> {
 }
 
 fn active_terminal_of(owner: TerminalOwner) -> Vec<Clause> {
-    let is_active = Condition::compare("state", Cmp::Eq, "state", Value::s("active"));
+    let is_active = Condition::compare("state", Cmp::Eq, "state", Value::s(TerminalState::Active.name()));
     vec![exists(), owned_by(owner, Failure::WrongState), Clause { condition: is_active, failure: Failure::WrongState }]
 }

@@ -13,7 +13,7 @@ mod refund_room;
 mod sign_in;
 
 pub(crate) use approval::pending_of_another;
-pub(crate) use balance::{EXPIRES_AT, card_active, card_in_date, card_not_replaced, check_balance, holds, not_frozen};
+pub(crate) use balance::{EXPIRES_AT, card_active, card_in_date, card_not_ended, check_balance, holds, not_frozen};
 pub use balance::{credit, debit, mirror, settle, top_up};
 pub(crate) use cash_room::{
     CASH_OUTSTANDING, CASH_ROOM, CASH_ROOM_AT, COUNTER, COVERED, TERMINAL_KIND, UNALLOTTED,

@@ -1,11 +1,12 @@
 //! The operator closes a merchant. Its payments, balances and settlements stay, and its staff can read them.
 
-use super::{CLOSED_AT, CLOSING_AT, MerchantStatus};
+use super::CLOSING_AT;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::keys::{self, Partition, attr};
+use crate::merchant_state::{MerchantState, STATUS};
 use crate::money::Balance;
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -48,15 +49,18 @@ pub enum MerchantCloseReceipt {
     Closed(MerchantId, Timestamp),
 }
 
-/// When a merchant's close has begun; `None` if it has not.
+/// When the close of a merchant has begun that is being closed; `None` in any other state.
 ///
 /// # Errors
-/// [`ItemError`] if the attribute is malformed.
+/// [`ItemError`] if an attribute is malformed.
 pub fn closing_since(profile: &Item) -> Result<Option<Timestamp>, ItemError> {
-    profile.opt_timestamp(CLOSING_AT)
+    match MerchantState::read(profile)? {
+        MerchantState::Closing => profile.timestamp(CLOSING_AT).map(Some),
+        MerchantState::Active | MerchantState::Suspended | MerchantState::Closed => Ok(None),
+    }
 }
 
-/// Begins a merchant's close: it is suspended, and refunds nothing. Five minutes later, finishes it: guarded on the begin as
+/// Begins a merchant's close: it takes no payments, and refunds nothing. Five minutes later, finishes it: guarded on the begin as
 /// read, and on no open settlement. What comes later, for example a deposit, is in its balance and is settled as before.
 ///
 /// # Errors
@@ -68,20 +72,21 @@ pub fn plan_close(
     cx: &Context,
 ) -> Result<Planned<MerchantCloseReceipt>, PlanRefusal> {
     let MerchantClosing { merchant, profile, settling, open } = closing;
-    if profile.contains_key(CLOSED_AT) {
+    let state = MerchantState::read(profile)?;
+    if state == MerchantState::Closed {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     let act = Act::new(actor, Operation::MerchantClose, format!("merchant:{merchant}")).because(reason);
     let key = Partition::merchant(tenant, *merchant).profile();
+    let in_state = stale(Condition::compare(STATUS, Cmp::Eq, "seen_status", Value::s(state.name())));
     let Some(since) = closing_since(profile)? else {
-        let clauses = vec![exists(), stale(Condition::absent(CLOSING_AT)), stale(Condition::absent(CLOSED_AT))];
         let update = Update::new()
-            .set("status", "suspended", Value::s(MerchantStatus::Suspended.name()))
+            .set(STATUS, "closing", Value::s(MerchantState::Closing.name()))
             .set(CLOSING_AT, "ua", Value::s(cx.now))
             .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
         let items = vec![
-            TransactItem::update(Role::Profile, key, update, clauses),
+            TransactItem::update(Role::Profile, key, update, vec![exists(), in_state]),
             act.with("state", "closing").record(tenant, cx),
         ];
         let receipt = MerchantCloseReceipt::Begun(*merchant, cx.now.plus(CLOSING_TIME));
@@ -94,10 +99,13 @@ pub fn plan_close(
         return Err(PlanRefusal::StillOpen(open));
     }
     let as_read = Condition::compare(CLOSING_AT, Cmp::Eq, "seen_closing", Value::s(since));
-    let update = Update::new().set(CLOSED_AT, "ua", Value::s(cx.now)).set(attr::UPDATED_AT, "ua", Value::s(cx.now));
+    let update = Update::new()
+        .set(STATUS, "closed", Value::s(MerchantState::Closed.name()))
+        .set(attr::CLOSED_AT, "ua", Value::s(cx.now))
+        .set(attr::UPDATED_AT, "ua", Value::s(cx.now));
     let ended = vec![stale(Condition::absent("open"))];
     let items = vec![
-        TransactItem::update(Role::Profile, key, update, vec![stale(as_read), stale(Condition::absent(CLOSED_AT))]),
+        TransactItem::update(Role::Profile, key, update, vec![in_state, stale(as_read)]),
         TransactItem::check(Role::Settlement, keys::settling(tenant, *merchant), ended),
         act.with("state", "closed").record(tenant, cx),
     ];

@@ -3,10 +3,11 @@
 use super::line::{self, LineStatus, SettlementRunLine};
 use super::record::SettlementRun;
 use crate::calendar::bank_day_from;
-use crate::dynamo::{Attributes, Item, ItemError};
+use crate::dynamo::{Item, ItemError};
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Partition, Shards};
-use crate::merchants::{self, MerchantStatus};
+use crate::merchant_state::MerchantState;
+use crate::merchants;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspTerms;
 use crate::settlements::{self, Destination, Open, Settlement, Settling};
@@ -72,7 +73,7 @@ impl SeenMerchant {
     /// Whether it was closed for good.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.profile.as_ref().is_some_and(merchants::is_closed)
+        self.profile.as_ref().is_some_and(|profile| MerchantState::read(profile) == Ok(MerchantState::Closed))
     }
 }
 
@@ -120,11 +121,10 @@ pub fn is_covered(run: &SettlementRun, open: &Settlement) -> bool {
 /// # Errors
 /// [`ItemError`] if an attribute is missing or malformed.
 fn obstacle(profile: &Item, now: Timestamp) -> Result<Option<LineStatus>, ItemError> {
-    if merchants::is_closed(profile) {
-        return Ok(Some(LineStatus::MerchantClosed));
-    }
-    if profile.named("status", MerchantStatus::parse)? == MerchantStatus::Suspended {
-        return Ok(Some(LineStatus::Suspended));
+    match MerchantState::read(profile)? {
+        MerchantState::Closed => return Ok(Some(LineStatus::MerchantClosed)),
+        MerchantState::Suspended | MerchantState::Closing => return Ok(Some(LineStatus::Suspended)),
+        MerchantState::Active => {}
     }
     if merchants::destination(profile)?.is_none() {
         return Ok(Some(LineStatus::NoDestination));

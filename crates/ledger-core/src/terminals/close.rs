@@ -1,8 +1,7 @@
 //! The operator closes a terminal. Its record and history stay; no key of it is accepted again.
 
-use super::{CLOSED_AT, TerminalReceipt, TerminalRecord, planned};
+use super::{TerminalReceipt, TerminalRecord, is_not_closed, planned};
 use crate::audit::Act;
-use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, Update, Value};
 use crate::failure::Failure;
 use crate::forms::{CASH_OUTSTANDING, CASH_ROOM};
@@ -13,6 +12,7 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::shops;
+use crate::terminal_state::TerminalState;
 use crate::transaction::{Clause, Planned, Role, TransactItem};
 
 /// Closes a terminal, as it was read. A new epoch begins without a key, so an enrolment that was planned before has no
@@ -28,12 +28,12 @@ pub fn plan_close(
     cx: &Context,
 ) -> Result<Planned<TerminalReceipt>, PlanRefusal> {
     let terminal = TerminalRecord::read(profile)?;
-    if terminal.closed_at.is_some() {
+    if terminal.state == TerminalState::Closed {
         return Err(PlanRefusal::Refused(Failure::WrongState));
     }
     let stale = |condition| Clause { condition, failure: Failure::StalePlan };
     let epoch = Condition::compare("epoch", Cmp::Eq, "seen", Value::int(terminal.epoch.into()));
-    let mut clauses = vec![stale(epoch), stale(Condition::absent(CLOSED_AT)), stale(terminal.shop_as_read())];
+    let mut clauses = vec![stale(epoch), stale(is_not_closed()), stale(terminal.shop_as_read())];
     let mut open = Vec::new();
     for sum in [CASH_ROOM, CASH_OUTSTANDING] {
         if !profile.balance_or_zero(sum, Asset::Ecopay)?.value().is_zero() {
@@ -46,9 +46,9 @@ pub fn plan_close(
         return Err(PlanRefusal::StillOpen(open));
     }
     let update = Update::new()
-        .set("state", "frozen", Value::s(Status::Frozen.name()))
+        .set("state", "closed", Value::s(TerminalState::Closed.name()))
         .set("epoch", "epoch", Value::int(i64::from(terminal.epoch).saturating_add(1)))
-        .set(CLOSED_AT, "ua", Value::s(cx.now))
+        .set(attr::CLOSED_AT, "ua", Value::s(cx.now))
         .set(attr::UPDATED_AT, "ua", Value::s(cx.now))
         .remove(attr::SHOP);
     let key = Partition::terminal(tenant, terminal.id).profile();

@@ -34,6 +34,7 @@ use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
 use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::limits::{self, LimitTerms};
+use crate::merchant_state::MerchantState;
 use crate::money::{Amount, Asset, AssetSpec, Rate};
 use crate::rate::RequestRate;
 use std::collections::BTreeMap;
@@ -341,11 +342,12 @@ impl MerchantTerms {
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
+        let state = MerchantState::read(item)?;
         Ok(Self {
             id: item.parsed("merchant_id", MerchantId::parse)?,
             name: item.string("name")?,
-            open: item.text("status")? == "active",
-            closing: item.contains_key("closing_at"),
+            open: state.is_open(),
+            closing: state.is_closing(),
             shards: item.checked_int("shards", Shards::new)?,
         })
     }

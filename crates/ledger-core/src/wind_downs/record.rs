@@ -3,6 +3,7 @@
 use super::line::{self, LineState, OpenAccount};
 use crate::account::Account;
 use crate::audit::Act;
+use crate::card_state::CardState;
 use crate::cards::record::CardRecord;
 use crate::closing::ClosingReceipt;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -14,7 +15,6 @@ use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::reads::{self, Query, Times};
-use crate::returning::CardState;
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
 use crate::unclaimed::is_closed_wallet;
@@ -264,9 +264,10 @@ impl WindDown {
         let is_over = match (account, record) {
             (_, None) | (Account::Merchant(_) | Account::Tenant(_), _) => true,
             (Account::Customer(_), Some(profile)) => is_closed_wallet(profile),
-            (Account::Card(_), Some(card)) => {
-                CardRecord::read(card).is_ok_and(|card| card.state == CardState::Replaced)
-            }
+            (Account::Card(_), Some(card)) => CardRecord::read(card).is_ok_and(|card| match card.state {
+                CardState::Replaced | CardState::Closed => true,
+                CardState::Active | CardState::Blocked => false,
+            }),
         };
         match (line, is_over) {
             (Some(_), _) => Standing::Closed,

@@ -6,6 +6,8 @@ use crate::metrics::Metric;
 use crate::problem::Problem;
 use ledger_core::crediting::{LaneCredit, VolumeLimits};
 use ledger_core::ids::MerchantId;
+use ledger_core::keys::Partition;
+use ledger_core::merchant_state::MerchantState;
 use ledger_core::operation::Operation;
 use ledger_core::{merchants, reads};
 use std::collections::BTreeSet;
@@ -28,13 +30,15 @@ pub(super) async fn judge(
                 limits.exceeded(*merchant, date, &lanes).map_err(|error| writer.broken(&error.to_string()))?;
             let Some(exceeded) = exceeded else { continue };
             let cx = app.ledger().context(app.now())?;
-            let record = writer.built(merchants::record_volume(tenant, &exceeded, &cx))?;
+            let profile = app.dynamo().get(&Partition::merchant(tenant, *merchant).profile()).await?;
+            let state = MerchantState::read(&profile.ok_or_else(|| writer.broken("a merchant without a profile"))?)?;
+            let record = writer.built(merchants::record_volume(tenant, &exceeded, state, &cx))?;
             match app.ledger().attempt(tenant, Operation::VolumeExceeded, &record).await? {
                 WriteOutcome::Applied => {
                     app.metrics().count(Metric::VolumeExceeded, tenant, Operation::VolumeExceeded);
                     app.records().forget_merchant(tenant, *merchant);
                 }
-                // It is recorded for this day or a later one.
+                // It is recorded for this day or a later one; or its state has changed, and the next run judges it again.
                 WriteOutcome::Rejected(_) => {}
                 WriteOutcome::MarkerExists(_) => return Err(writer.broken("a merchant's volume found a marker")),
             }

@@ -9,7 +9,7 @@ use ledger_core::merchants;
 use ledger_core::shops::ShopRecord;
 use ledger_core::terms::MerchantTerms;
 use ledger_core::time::Timestamp;
-use ledger_core::unclaimed::{self, is_closed_wallet};
+use ledger_core::unclaimed;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -30,8 +30,8 @@ pub struct CustomerView {
     /// The telephone number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
-    /// `active` or `frozen`; a closed wallet is `frozen`, and has `closed_at`.
-    #[schema(value_type = words::AccountStatus)]
+    /// `active`, `frozen` or `closed`.
+    #[schema(value_type = words::CustomerStatus)]
     pub status: String,
     /// The time at which the wallet was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,8 +128,8 @@ pub struct MerchantView {
     pub merchant_id: String,
     /// The displayed name.
     pub name: String,
-    /// `active` or `suspended`.
-    #[schema(value_type = words::MerchantStatus)]
+    /// `active`, `suspended`, `closing` once its close has begun, or `closed`.
+    #[schema(value_type = words::MerchantStateWord)]
     pub status: String,
     /// The number of index shards that the merchant's payments are spread over.
     pub shards: u32,
@@ -139,10 +139,10 @@ pub struct MerchantView {
     /// Its own settlement schedule, or `by_hand` if it has none; absent if it has that of the tenant's terms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settlement_schedule: Option<String>,
-    /// The time at which its close has begun; absent if it has not.
+    /// The time at which its close has begun; absent if it has not, or was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closing_at: Option<String>,
-    /// The time at which it was closed for good; absent if it is not. Then it is `suspended`.
+    /// The time at which it was closed; absent if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<String>,
     /// The time of registration.
@@ -163,7 +163,7 @@ impl CustomerView {
             kana: item.opt_string("kana")?,
             email: item.opt_string("email")?,
             phone: item.opt_string("phone")?,
-            status: if is_closed_wallet(item) { "frozen".to_owned() } else { item.string("status")? },
+            status: item.string("status")?,
             closed_at: item.opt_string("closed_at")?,
             created_at: item.string(attr::CREATED_AT)?,
             updated_at: item.string(attr::UPDATED_AT)?,

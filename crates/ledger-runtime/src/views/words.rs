@@ -21,8 +21,10 @@ macro_rules! words {
 }
 
 words! {
-    /// Whether an account, card or terminal is active.
+    /// Whether an account or card is active.
     AccountStatus: "active" | "frozen";
+    /// Whether a terminal is active, frozen or closed.
+    TerminalStatus: "active" | "frozen" | "closed";
     /// Whether a customer is active, frozen or closed.
     CustomerStatus: "active" | "frozen" | "closed";
     /// The status of an account that was closed.
@@ -60,6 +62,8 @@ words! {
     CardPinState: "set" | "locked";
     /// Whether a merchant can be paid.
     MerchantStatus: "active" | "suspended";
+    /// The state of a merchant.
+    MerchantStateWord: "active" | "suspended" | "closing" | "closed";
     /// A role of the operator's staff, or of a merchant's: cashier, manager, owner.
     StaffRoleWord: "viewer" | "support" | "operator" | "treasurer" | "approver" | "auditor" | "owner" | "cashier"
         | "manager";
@@ -86,9 +90,11 @@ words! {
     /// Why a balance is adjusted.
     AdjustmentReason: "correction" | "goodwill" | "fraud" | "reconciliation" | "opening";
     /// The state of an adjustment.
-    AdjustmentStatus: "pending" | "approved" | "rejected";
+    AdjustmentStatus: "pending" | "approved" | "rejected" | "withdrawn";
     /// Whether a request that needs a second person's approval has it.
     ApprovalStatus: "pending" | "approved";
+    /// The state of a request for a decision about a top-up.
+    DecisionStatus: "pending" | "approved" | "rejected" | "withdrawn";
     /// The state of a command that another person must approve.
     ApprovalStateWord: "pending" | "approved" | "rejected" | "withdrawn" | "expired" | "stale";
     /// The state of a command that awaits approval.

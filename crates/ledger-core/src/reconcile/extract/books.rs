@@ -2,6 +2,7 @@
 
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::Account;
+use crate::card_state::CardState;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::forms::SeenCorrections;
 use crate::ids::{CardId, CustomerId, MerchantId, SettlementId};
@@ -13,7 +14,6 @@ use crate::reconcile::fact::{
     SettledSums, SettlementFact, Stamp,
 };
 use crate::reconcile::num::Num;
-use crate::returning::CardState;
 use crate::settlements::returned::{self, RETURNED_ID};
 use crate::settlements::{Destination, Settlement};
 use crate::time::Timestamp;

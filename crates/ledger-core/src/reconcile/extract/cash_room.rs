@@ -5,7 +5,6 @@ use super::journal::ReadEntry;
 use super::{Observation, Observations, StoredItem, num, nums};
 use crate::account::{Account, TenantAccount};
 use crate::cash_rooms::{CashRooms, outstanding_of, room_changed_at, room_of};
-use crate::customers::profile::Status;
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{CashCollectionId, MerchantId, TerminalId, TerminalOwner};
 use crate::journal::HistoryLine;
@@ -15,6 +14,7 @@ use crate::operation::Operation;
 use crate::reconcile::breaks::BreakKind;
 use crate::reconcile::fact::{CashRoomFact, GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
+use crate::terminal_state::TerminalState;
 use crate::terminals::owner_of;
 use crate::transaction::{
     CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH,
@@ -66,7 +66,7 @@ pub(super) fn terminal(at: &StoredItem<'_>) -> Observations {
         observed.push(at.fact(GroupFact::CashRoom(terminal, fact)));
     }
     // Its room counts in every state.
-    if let Err(error) = at.item.named("state", Status::parse) {
+    if let Err(error) = at.item.named("state", TerminalState::parse) {
         observed.push(at.unreadable(&error));
     }
     Ok(observed)

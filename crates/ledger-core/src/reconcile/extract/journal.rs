@@ -236,8 +236,12 @@ pub(super) fn adjustment(at: &StoredItem<'_>) -> Observations {
     match at.item.named("state", AdjustmentState::parse)? {
         AdjustmentState::Approved if observed.is_empty() => Err(ItemError::invalid("transaction_id")),
         AdjustmentState::Approved => Ok(observed),
-        AdjustmentState::Pending | AdjustmentState::Rejected if observed.is_empty() => Ok(observed),
-        AdjustmentState::Pending | AdjustmentState::Rejected => Err(ItemError::invalid("state")),
+        AdjustmentState::Pending | AdjustmentState::Rejected | AdjustmentState::Withdrawn if observed.is_empty() => {
+            Ok(observed)
+        }
+        AdjustmentState::Pending | AdjustmentState::Rejected | AdjustmentState::Withdrawn => {
+            Err(ItemError::invalid("state"))
+        }
     }
 }
 
