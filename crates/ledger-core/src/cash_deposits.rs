@@ -8,13 +8,14 @@ use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, MerchantId, Tenant};
 use crate::journal::JournalEntry;
+use crate::journal::{CASH, CASH_IS_DEPOSITED};
 use crate::keys::{self, Partition, attr};
 use crate::money::{Amount, Delta};
 use crate::operation::Operation;
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
-use crate::transaction::{CASH, CASH_IS_DEPOSITED, Draft, Entry, Role, TransactItem, exists};
+use crate::transaction::{Draft, Entry, Role, TransactItem, exists};
 
 /// A deposit.
 #[derive(Clone, Debug)]

@@ -2,13 +2,15 @@
 //! open period, exactly once.
 
 mod lane;
+mod period;
 mod volume;
 
 pub use lane::{EntryCredit, LaneCredit, LaneCredits};
+pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD};
+pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use volume::{VolumeExceeded, VolumeLimits};
 
 use crate::dynamo::Item;
-use crate::transaction::CREDITED_AT;
 
 /// Whether an entry's amounts are in its merchant's sums.
 #[must_use]

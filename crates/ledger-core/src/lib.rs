@@ -8,7 +8,8 @@
 //! 1. Values: `canonical`, `time`, `calendar`, `ids`, `money`, `account`, `personal`, `permission`, `operation`,
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
-//!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `merchant_state`, `terminal_state`.
+//!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `customer_state`,
+//!    `merchant_state`, `terminal_state`, `role`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
@@ -35,6 +36,7 @@ pub mod cash_deposits;
 pub mod cash_rooms;
 pub mod closing;
 pub mod crediting;
+pub mod customer_state;
 pub mod customers;
 pub mod dynamo;
 pub mod events;
@@ -72,6 +74,7 @@ pub mod refund_rooms;
 pub mod refused_payment;
 pub mod retry;
 pub mod returning;
+pub mod role;
 pub mod sealing;
 pub mod settlement_runs;
 pub mod settlements;

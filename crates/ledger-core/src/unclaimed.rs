@@ -4,6 +4,7 @@
 use crate::account::{self, Account, Posting, TenantAccount};
 use crate::audit::Act;
 use crate::card_state::CardState;
+use crate::customer_state::closed_wallet;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
@@ -18,10 +19,6 @@ use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
 use std::collections::BTreeMap;
 
-/// The status of a closed wallet. It is final.
-pub const CLOSED: &str = "closed";
-/// The attribute of a customer's `PROFILE` with the status.
-pub(crate) const STATUS: &str = "status";
 /// The attribute of an entry that posts to `unclaimed` in the place of a closed account, or from it: that account.
 const UNCLAIMED_OF: &str = "unclaimed_of";
 /// What the names of a closed record's sums begin with. The asset follows.
@@ -267,17 +264,6 @@ fn record_of(tenant: &Tenant, account: Account) -> Option<(Role, Key)> {
         Account::Card(card) => Some((Role::Card, keys::card(tenant, card))),
         Account::Merchant(_) | Account::Tenant(_) => None,
     }
-}
-
-/// Whether a customer's `PROFILE` is that of a closed wallet.
-#[must_use]
-pub fn is_closed_wallet(profile: &Item) -> bool {
-    closed_wallet().holds(Some(profile))
-}
-
-/// The condition that a `PROFILE` is that of a closed wallet.
-fn closed_wallet() -> Condition {
-    Condition::compare(STATUS, Cmp::Eq, "closed", Value::s(CLOSED))
 }
 
 /// Takes an amount from the record of a closed account, which must have it.

@@ -3,6 +3,7 @@
 use crate::sign_in::SignInView;
 use axum::Json;
 use axum::extract::State;
+use ledger_core::customer_state::is_closed_wallet;
 use ledger_core::customers;
 use ledger_core::customers::open::CustomerOpen;
 use ledger_core::customers::profile::{self, ProfileChange, ProfilePatch, ProfileReceipt, Status, WalletView};
@@ -17,7 +18,6 @@ use ledger_core::personal::FreeText;
 use ledger_core::plan::Context;
 use ledger_core::terms::SignInTerms;
 use ledger_core::transaction::Planned;
-use ledger_core::unclaimed::is_closed_wallet;
 use ledger_runtime::app::App;
 use ledger_runtime::dynamo::ReadError;
 use ledger_runtime::endpoint::{Endpoint, Keyed, Permission};

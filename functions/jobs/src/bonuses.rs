@@ -6,6 +6,7 @@
 use futures::future::join_all;
 use ledger_core::account::Account;
 use ledger_core::cards::bonus::{self, BonusState, CashBonus};
+use ledger_core::crediting::PeriodId;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::idempotency::Admission;
 use ledger_core::ids::{MerchantId, Tenant};
@@ -15,7 +16,6 @@ use ledger_core::plan::Context;
 use ledger_core::reads;
 use ledger_core::settlements::{ClosedPeriod, Coverage, Settlement};
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::PeriodId;
 use ledger_runtime::app::App;
 use ledger_runtime::execute::ok;
 use ledger_runtime::problem::Problem;

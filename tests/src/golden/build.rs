@@ -435,7 +435,7 @@ pub(super) fn is_closed(world: &World, payer: Account) -> bool {
     match payer {
         Account::Customer(customer) => {
             let profile = world.get(&Partition::customer(&world.tenant, customer).profile());
-            profile.is_some_and(ledger_core::unclaimed::is_closed_wallet)
+            profile.is_some_and(ledger_core::customer_state::is_closed_wallet)
         }
         Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => false,
     }

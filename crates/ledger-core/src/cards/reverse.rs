@@ -10,6 +10,7 @@ use crate::forms::{self, RoomGuard, TerminalGuard};
 use crate::idempotency::{Claim, Marker, MarkerState};
 use crate::ids::{RefundId, Tenant, TerminalOwner, TransactionId};
 use crate::journal::JournalEntry;
+use crate::journal::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED};
 use crate::keys::{self, Partition, attr};
 use crate::limits;
 use crate::money::{Amount, Delta};
@@ -22,9 +23,7 @@ use crate::payments::reversal::{REVERSAL_TIME, Reversal, ReverseReceipt, reverse
 use crate::plan::{Context, PlanRefusal};
 use crate::returning::ReturnAccount;
 use crate::terms::{TenantTerms, TerminalTerms};
-use crate::transaction::{
-    CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Clause, Draft, Entry, Planned, Reference, Role, TransactItem,
-};
+use crate::transaction::{Clause, Draft, Entry, Planned, Reference, Role, TransactItem};
 
 /// A reversal.
 #[derive(Clone, Debug)]

@@ -7,13 +7,14 @@ use crate::failure::Failure;
 use crate::forms;
 use crate::ids::{CardId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::journal::BONUS_DUE;
+use crate::journal::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED};
 use crate::keys::Partition;
 use crate::limits::{LimitKind, Place, UseCounter};
 use crate::money::{Amount, AssetSpec};
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{CashBonusTerms, TenantTerms, TerminalTerms};
 use crate::time::Timestamp;
-use crate::transaction::{CASH, CASH_IS_AT_COUNTER, CASH_IS_OWED, Draft, Entry, Planned, Reference, Role};
+use crate::transaction::{Draft, Entry, Planned, Reference, Role};
 
 /// A top-up with cash.
 #[derive(Clone, Debug)]

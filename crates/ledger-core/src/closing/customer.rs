@@ -5,6 +5,7 @@ use crate::account::Account;
 use crate::aggregates::{Aggregate, CustomerMetrics};
 use crate::audit::Act;
 use crate::cards::listing;
+use crate::customer_state::{ACCOUNTS, CLOSED, STATUS, is_closed_wallet};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
@@ -16,10 +17,8 @@ use crate::plan::{Context, PlanRefusal};
 use crate::terms::TenantTerms;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Entry, Planned, Role, TransactItem, exists};
-use crate::unclaimed::{self, CLOSED, STATUS, is_closed_wallet};
+use crate::unclaimed;
 use std::collections::BTreeMap;
-
-const ACCOUNTS: &str = "accounts";
 
 /// A customer to be closed, with the balances that were seen.
 #[derive(Clone, Debug, PartialEq, Eq)]

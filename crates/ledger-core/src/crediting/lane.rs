@@ -4,20 +4,21 @@
 //! A merchant has an item for each lane, so that lanes never write the same item, and a merchant's balance is its balance
 //! items and these sums. A settlement closes the period of each lane, and moves its sums to the balance items.
 
+use super::period::{CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, is_open};
 use super::volume::{self, VolumeLimits, Volumes};
 use crate::account::{self, Account};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::journal::JournalEntry;
+use crate::journal::{
+    CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM,
+    REFUND_ROOM,
+};
 use crate::keys::{self, Key, attr, sk};
 use crate::money::{Amount, Asset, Delta};
 use crate::time::{BusinessDate, Timestamp};
-use crate::transaction::{
-    BuildError, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH, CREDITED_BY_SEAL_AS_DEPOSIT,
-    CREDITED_BY_SEAL_WITH_ROOM, Clause, CreditKind, FIRST_PERIOD, PERIOD, PeriodId, PeriodSums, REFUND_ROOM, Role,
-    TransactItem, is_open,
-};
+use crate::transaction::{BuildError, Clause, Role, TransactItem};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The attribute with the number of the last segment whose entries were added.

@@ -6,12 +6,12 @@
 
 use super::lane::{EntryCredit, LaneCredit};
 use crate::account;
+use crate::crediting::CreditKind;
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::ids::MerchantId;
 use crate::limits::LimitTerms;
 use crate::money::{Asset, Balance, Delta, MoneyError};
 use crate::time::BusinessDate;
-use crate::transaction::CreditKind;
 use std::collections::BTreeMap;
 
 /// What the name of every volume begins with: `volume_20261123_ecopay`.

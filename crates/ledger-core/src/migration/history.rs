@@ -9,11 +9,12 @@ use super::snapshot::Change;
 use crate::account::Account;
 use crate::dynamo::{AttributeKind, Attributes, Item, ItemError, Value};
 use crate::ids::TransactionId;
+use crate::journal::CREDITED_BY;
 use crate::journal::{HistoryLine, expand_under};
 use crate::keys::{Key, attr, sk};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{Action, CREDITED_BY, Role, TransactItem, changes};
+use crate::transaction::{Action, Role, TransactItem, changes};
 use std::collections::BTreeSet;
 
 /// The attribute of an entry or reference that names the legacy item of the same movement.

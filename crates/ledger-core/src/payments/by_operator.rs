@@ -5,6 +5,7 @@ use super::record::PaymentRecord;
 use super::refund::{self, Refund, RefundReceipt};
 use crate::account::Account;
 use crate::audit::Act;
+use crate::customer_state::is_closed_wallet;
 use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::forms::RoomGuard;
@@ -16,7 +17,6 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::terms::{MerchantTerms, TenantTerms};
 use crate::transaction::Planned;
-use crate::unclaimed::is_closed_wallet;
 use crate::wallets::SeenWallet;
 
 /// What is refunded, and to which account.

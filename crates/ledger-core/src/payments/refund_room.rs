@@ -3,10 +3,11 @@
 use crate::dynamo::Value;
 use crate::forms::{self, RoomGuard};
 use crate::ids::{MerchantId, Tenant};
+use crate::journal::REFUND_ROOM;
 use crate::keys::Partition;
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
 use crate::time::Timestamp;
-use crate::transaction::{REFUND_ROOM, TransactItem};
+use crate::transaction::TransactItem;
 
 /// The room that a return takes, in yen.
 #[derive(Clone, Debug)]

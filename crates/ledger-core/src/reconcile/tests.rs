@@ -13,12 +13,12 @@ mod topups;
 
 use super::*;
 use crate::account::Account;
+use crate::crediting::CreditKind;
 use crate::dynamo::{Item, Value};
 use crate::ids::{CustomerId, MerchantId, RefundId, Tenant, TerminalOwner, TransactionId};
 use crate::money::Asset;
 use crate::psp::PspId;
 use crate::time::Timestamp;
-use crate::transaction::CreditKind;
 
 const ID: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5e";
 const OTHER: &str = "019389d2-7c1e-7a52-9c3f-2b1f6a0c4d5f";

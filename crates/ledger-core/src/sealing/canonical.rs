@@ -6,10 +6,10 @@
 //! record is the `M` of all its attributes, keys included, without those that change after it was written. The hash
 //! is SHA-256 over the name of this encoding, a zero byte and those bytes.
 
+use crate::crediting::{CREDITED_AT, LANE_PERIOD};
 use crate::dynamo::{Item, Value};
 use crate::keys::attr;
 use crate::money::stored_text;
-use crate::transaction::{CREDITED_AT, LANE_PERIOD};
 use sha2::{Digest, Sha256};
 use std::fmt;
 

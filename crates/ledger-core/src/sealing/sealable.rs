@@ -3,12 +3,13 @@
 use super::canonical::{self, SealHash};
 use super::lanes::LaneLink;
 use crate::crediting::EntryCredit;
+use crate::crediting::{CREDITED_AT, LANE_PERIOD, PeriodId};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Shards, Work, attr};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, CREDITED_AT, Clause, LANE_PERIOD, PeriodId, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
 /// The attribute for the segment of a record: `L0/12`.
 pub(super) const STAMP: &str = "sealed";

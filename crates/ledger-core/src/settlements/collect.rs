@@ -6,15 +6,14 @@ use super::period::{self, PeriodBatch};
 use super::record::Settlement;
 use super::returned::{self, RETURNED_ID};
 use super::totals::came_back_attribute;
+use crate::crediting::{LANE_PERIOD, PeriodId, PeriodSide, PeriodSums};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::keys::{self, Key, Work, attr};
 use crate::money::{Asset, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{
-    BuildError, Clause, LANE_PERIOD, MAX_ITEMS, PeriodId, PeriodSide, PeriodSums, Role, TransactItem, Transaction,
-};
+use crate::transaction::{BuildError, Clause, MAX_ITEMS, Role, TransactItem, Transaction};
 use std::collections::BTreeMap;
 
 /// The most records in one transaction. Its other two items are the settlement and the list of the records.

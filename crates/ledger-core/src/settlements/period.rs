@@ -6,14 +6,16 @@
 
 use super::collect::{Settleable, added};
 use super::record::Settlement;
+use crate::account::Account;
 use crate::canonical::parse_canonical;
 use crate::crediting::LaneCredit;
+use crate::crediting::{LANE_PERIOD, PeriodId, PeriodSums};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
-use crate::keys::{self, Work, attr};
+use crate::keys::{self, Partition, Work, attr};
 use crate::time::Timestamp;
-use crate::transaction::{BuildError, LANE_PERIOD, PeriodId, PeriodSums, Role, TransactItem, Transaction};
+use crate::transaction::{BuildError, Role, TransactItem, Transaction};
 
 /// The value with the period that a settlement closes.
 const CLOSED_PERIOD: &str = "closed_period";
@@ -107,7 +109,11 @@ pub fn close_lane(
     let [changed, period] = taken(tenant, settlement, (open.period(), &open.sums), now)?;
     // INVARIANT: the balances grow by the sums that the same transaction removes from the lane.
     let beside = vec![changed, period, open.closed(of, settlement.id, now)];
-    Transaction::sums_moved(beside, of, &open.sums, now).map(Some)
+    // A balance may become negative, because refunds may exceed it.
+    let balances = Partition::merchant(tenant, settlement.merchant);
+    let sums = open.sums.net()?.into_iter().map(|delta| (balances.balance(delta.asset()), delta));
+    let to = (Role::MerchantBalance, Account::Merchant(settlement.merchant));
+    Transaction::sums_moved(beside, to, sums, now).map(Some)
 }
 
 /// Takes a period into the settlement: the actions on the settlement and on the closed period.

@@ -5,35 +5,11 @@ use crate::account::{Account, Bucket, Posting};
 use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
 use crate::ids::{Actor, Principal, Tenant, TransactionId};
-use crate::journal::{BONUS_DUE, COUNTED, compact};
+use crate::journal::{CREDITED_BY, OF_THE_ENTRY_ALONE, compact, credited_by};
 use crate::keys::{self, Key, Partition, Work, attr};
 use crate::money::Delta;
 use crate::operation::Operation;
 use crate::time::Timestamp;
-
-/// The attribute of an entry that says what its seal credits. Without it, the seal credits no merchant: the entry has no
-/// posting of one, or its own transaction changes the merchant's balance.
-pub(crate) const CREDITED_BY: &str = "credited_by";
-/// The transaction that seals the entry credits its merchant.
-pub(crate) const CREDITED_BY_SEAL: &str = "seal";
-
-/// The same, of cash that the merchant owes, which has sums of its own. A value of its own, so that it is never taken for a
-/// refund.
-pub(crate) const CREDITED_BY_SEAL_AS_CASH: &str = "seal_cash";
-/// The same, of a return that took from the refund room of the merchant, which has a sum of its own too.
-pub(crate) const CREDITED_BY_SEAL_WITH_ROOM: &str = "seal_room";
-/// The attribute of an entry, and of the record of a return, with the room that it took, in yen.
-pub(crate) const REFUND_ROOM: &str = "refund_room";
-/// The attribute of an entry, and of references to it, that says whose the cash is.
-pub(crate) const CASH: &str = "cash";
-/// The merchant owes it.
-pub(crate) const CASH_IS_OWED: &str = "owed";
-/// The merchant brought money for it.
-pub(crate) const CASH_IS_DEPOSITED: &str = "deposited";
-/// A counter of the operator took it: no merchant owes it.
-pub(crate) const CASH_IS_AT_COUNTER: &str = "at_counter";
-/// As [`CREDITED_BY_SEAL_AS_CASH`], of money that the merchant brought.
-pub(crate) const CREDITED_BY_SEAL_AS_DEPOSIT: &str = "seal_deposit";
 
 /// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
 #[derive(Clone, Debug)]
@@ -104,17 +80,15 @@ impl Entry {
         entry.insert("postings".to_owned(), Value::L(self.postings.iter().map(posting).collect()));
         let shard = keys::shard_of(self.id.uuid(), self.terms.due_shards);
         if self.credits_when_sealed(from.operation) {
-            entry.insert(CREDITED_BY.to_owned(), Value::s(self.credited_by()));
+            entry.insert(CREDITED_BY.to_owned(), Value::s(credited_by(&self.details)));
         }
         entry.insert(attr::DUE_PK.to_owned(), Value::S(keys::due_partition(&from.tenant, Work::Publish, shard)));
         entry.insert(attr::DUE_SK.to_owned(), Value::s(self.id));
         let mut items = vec![put(Role::Journal, home.entry(self.id), entry)?];
         for reference in &self.references {
             let mut item = self.common(from);
-            // What was counted and what is due are the payer's own, and the room the merchant's; another party's view does not
-            // have them.
-            let own = [COUNTED, REFUND_ROOM, BONUS_DUE];
-            item.extend(self.details.clone().into_iter().filter(|(name, _)| !own.contains(&name.as_str())));
+            let shared = |name: &str| !OF_THE_ENTRY_ALONE.contains(&name);
+            item.extend(self.details.clone().into_iter().filter(|(name, _)| shared(name)));
             item.insert("home".to_owned(), Value::s(self.home));
             item.insert("changes".to_owned(), changes(&reference.changes));
             let key = reference.partition.entry_reference(self.id);
@@ -128,19 +102,6 @@ impl Entry {
     fn credits_when_sealed(&self, operation: Operation) -> bool {
         !Operation::MOVING_MERCHANTS.contains(&operation)
             && self.postings.iter().any(|posting| matches!(posting.account, Account::Merchant(_)))
-    }
-
-    /// What an entry that is credited by its seal counts as.
-    fn credited_by(&self) -> &'static str {
-        if self.details.get(CASH) == Some(&Value::s(CASH_IS_DEPOSITED)) {
-            CREDITED_BY_SEAL_AS_DEPOSIT
-        } else if self.details.contains_key(CASH) {
-            CREDITED_BY_SEAL_AS_CASH
-        } else if self.details.contains_key(REFUND_ROOM) {
-            CREDITED_BY_SEAL_WITH_ROOM
-        } else {
-            CREDITED_BY_SEAL
-        }
     }
 
     fn common(&self, from: &Provenance) -> Item {

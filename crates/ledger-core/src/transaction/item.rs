@@ -1,7 +1,7 @@
 //! One action of a transaction: its role, its write, and the failure that each part of its condition means.
 
+use super::Role;
 use super::balance::{BalanceChange, SUMS};
-use super::role::Role;
 use crate::account::Posting;
 use crate::aggregates::MetricsChange;
 use crate::dynamo::{Condition, Item, Placeholders, Update, Value};

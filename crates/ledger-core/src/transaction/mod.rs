@@ -9,27 +9,20 @@ mod entry;
 mod entry_terms;
 mod item;
 mod opening;
-mod period;
 mod request;
-mod role;
 mod sums_moved;
 
+pub use crate::role::Role;
 pub(crate) use balance::BalanceChange;
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
 pub use disclose::Disclosure;
-pub(crate) use entry::{
-    CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL, CREDITED_BY_SEAL_AS_CASH,
-    CREDITED_BY_SEAL_AS_DEPOSIT, CREDITED_BY_SEAL_WITH_ROOM, REFUND_ROOM, changes,
-};
+pub(crate) use entry::changes;
 pub use entry::{Entry, JournalLink, Provenance, Reference};
 pub use entry_terms::EntryTerms;
 pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, TransactItem};
 pub use opening::OpeningError;
-pub(crate) use period::{CREDITED_AT, LANE_PERIOD, PERIOD, is_open};
-pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use request::request_text;
-pub use role::Role;
 
 use crate::account::{self, Account, Posting};
 use crate::ids::MerchantId;

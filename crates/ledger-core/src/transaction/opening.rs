@@ -4,15 +4,11 @@
 use super::balance::SUMS;
 use super::{Action, BuildError, Clause, FailedGuard, Rejection, Role, TransactItem, Transaction, exists};
 use crate::account::Account;
+use crate::customer_state::{ACCOUNTS, STATUS, is_open_wallet};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::keys::{Key, attr, sk};
 use std::collections::BTreeMap;
-
-const ACCOUNTS: &str = "accounts";
-const STATUS: &str = "status";
-/// The states of a profile whose holder can be credited.
-const OPEN: [&str; 2] = ["active", "frozen"];
 
 /// Why a transaction that opens accounts could not be built.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +62,7 @@ impl Transaction {
         for guard in &rejection.guards {
             let Some((item, _)) = self.opened_by(guard, None) else { continue };
             let key = item.key().partition().profile();
-            let Some(profile) = profiles.get(&key).filter(|profile| is_open(profile)) else { return Ok(None) };
+            let Some(profile) = profiles.get(&key).filter(|profile| is_open_wallet(profile)) else { return Ok(None) };
             let Some((_, balance)) = self.opened_by(guard, profile.get(attr::FROZEN)) else { return Ok(None) };
             let Some(item) = items.get_mut(guard.position) else { return Ok(None) };
             item.open_with(balance);
@@ -79,10 +75,6 @@ impl Transaction {
         }
         Ok(Some(Self::checked(items)?))
     }
-}
-
-fn is_open(profile: &Item) -> bool {
-    profile.text(STATUS).is_ok_and(|status| OPEN.contains(&status))
 }
 
 /// Counts opened accounts on the profile. A freeze, which is guarded on the count, is planned again.

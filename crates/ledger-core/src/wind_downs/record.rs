@@ -6,6 +6,7 @@ use crate::audit::Act;
 use crate::card_state::CardState;
 use crate::cards::record::CardRecord;
 use crate::closing::ClosingReceipt;
+use crate::customer_state::is_closed_wallet;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::idempotency::{IdempotencyKey, KeyError};
@@ -17,7 +18,6 @@ use crate::plan::{Context, PlanRefusal};
 use crate::reads::{self, Query, Times};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Draft, Planned, Role, TransactItem, Transaction, exists};
-use crate::unclaimed::is_closed_wallet;
 
 const ID: &str = "wind_down_id";
 const SHARD: &str = "shard";

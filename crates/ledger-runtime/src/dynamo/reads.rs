@@ -4,13 +4,13 @@ use super::ask::AskError;
 use super::convert::Stored;
 use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
+use ledger_core::customer_state::is_closed_wallet;
 use ledger_core::dynamo::{Item, ItemError, Value};
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, Partition, attr};
 use ledger_core::migration::{Layout, LegacyReadError, Unadoptable};
 use ledger_core::reads::{self, Query, Request};
 use ledger_core::retry;
-use ledger_core::unclaimed::is_closed_wallet;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

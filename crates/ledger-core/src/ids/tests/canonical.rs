@@ -2,6 +2,7 @@
 
 use crate::account::Account;
 use crate::canonical::parse_canonical;
+use crate::crediting::PeriodId;
 use crate::idempotency::{IdempotencyKey, TerminalKey};
 use crate::ids::*;
 use crate::money::Asset;
@@ -10,7 +11,6 @@ use crate::psp::EventId;
 use crate::reconcile::Group;
 use crate::terminals::EnrolmentCode;
 use crate::time::{BusinessDate, UtcDay};
-use crate::transaction::PeriodId;
 use proptest::prelude::*;
 
 /// Parses a text and writes the value again; `None` if the text is refused.

@@ -14,10 +14,10 @@ mod topup;
 use super::breaks::Finding;
 use super::fact::{EntryFact, Fact, Group, GroupFact, KeyDigest, KeyFact, PaymentFact, Subject, TopupFact};
 use crate::account::Account;
+use crate::crediting::PeriodId;
 use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
 use crate::money::Asset;
 use crate::time::Timestamp;
-use crate::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions under which the facts were gathered.

@@ -4,10 +4,10 @@
 use super::Scope;
 use super::settlement::shown;
 use crate::account::Account;
+use crate::crediting::PeriodId;
 use crate::ids::{MerchantId, SettlementId, Tenant};
 use crate::reconcile::breaks::{BreakKind, Finding};
 use crate::reconcile::fact::{PeriodFact, PeriodTotals};
-use crate::transaction::PeriodId;
 use std::collections::BTreeSet;
 
 /// A period's facts, with sums of its entries, since there may be many.

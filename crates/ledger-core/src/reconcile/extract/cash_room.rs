@@ -8,6 +8,10 @@ use crate::cash_rooms::{CashRooms, outstanding_of, room_changed_at, room_of};
 use crate::dynamo::{Attributes, Item, ItemError};
 use crate::ids::{CashCollectionId, MerchantId, TerminalId, TerminalOwner};
 use crate::journal::HistoryLine;
+use crate::journal::{
+    CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH,
+    CREDITED_BY_SEAL_AS_DEPOSIT,
+};
 use crate::keys::{CASH_COLLECTION, attr};
 use crate::money::{Asset, Balance};
 use crate::operation::Operation;
@@ -16,10 +20,6 @@ use crate::reconcile::fact::{CashRoomFact, GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
 use crate::terminal_state::TerminalState;
 use crate::terminals::owner_of;
-use crate::transaction::{
-    CASH, CASH_IS_AT_COUNTER, CASH_IS_DEPOSITED, CASH_IS_OWED, CREDITED_BY, CREDITED_BY_SEAL_AS_CASH,
-    CREDITED_BY_SEAL_AS_DEPOSIT,
-};
 
 /// The cash rooms of a merchant or of the operator: what each terminal was allotted, and what was covered. The ceiling is the
 /// sum of what is unallotted and allotted, less what was covered.

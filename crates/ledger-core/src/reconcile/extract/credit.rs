@@ -3,6 +3,7 @@
 use super::{Observations, StoredItem, nums};
 use crate::account::Account;
 use crate::crediting::EntryCredit;
+use crate::crediting::{CREDITED_AT, PeriodId};
 use crate::dynamo::{Attributes, ItemError};
 use crate::journal::JournalEntry;
 use crate::keys::{self, attr};
@@ -12,7 +13,6 @@ use crate::reconcile::num::Num;
 use crate::sealing::lanes::LaneLink;
 use crate::sealing::segment_of;
 use crate::time::Timestamp;
-use crate::transaction::{CREDITED_AT, PeriodId};
 
 /// What one transaction writes to an entry that it seals and credits. All of it is there, or nothing is.
 struct Sealed<'a> {

@@ -10,6 +10,7 @@ use crate::adjustments::record::AdjustmentState;
 use crate::dynamo::{Attributes, ItemError};
 use crate::idempotency::{IdempotencyKey, Phase, StoredState, Window};
 use crate::ids::{AdjustmentId, SettlementId, TopupId, TransactionId};
+use crate::journal::CREDITED_BY;
 use crate::journal::{JournalEntry, PAYMENT_STATUS};
 use crate::keys::{self, attr, sk};
 use crate::migration::is_of_legacy;
@@ -24,7 +25,6 @@ use crate::reconcile::fact::{
 };
 use crate::reconcile::num::Num;
 use crate::topups::{DECIDED, EntryDecision};
-use crate::transaction::CREDITED_BY;
 
 /// A journal entry as it was read, with the parts that say what it belongs to.
 pub(super) struct ReadEntry {

@@ -3,6 +3,7 @@
 use super::{Observation, Observations, StoredItem};
 use crate::account::Account;
 use crate::crediting::LaneCredit;
+use crate::crediting::{PERIOD, PeriodId, PeriodSide, PeriodSums};
 use crate::dynamo::{Attributes, ItemError};
 use crate::ids::{MerchantId, SettlementId};
 use crate::keys::{attr, sk};
@@ -12,7 +13,6 @@ use crate::reconcile::fact::{
 };
 use crate::reconcile::num::Num;
 use crate::settlements::{ClosedPeriod, read_batch};
-use crate::transaction::{PERIOD, PeriodId, PeriodSide, PeriodSums};
 
 /// What the merchant is credited with in a lane: its open period there.
 pub(super) fn lane(at: &StoredItem<'_>) -> Observations {

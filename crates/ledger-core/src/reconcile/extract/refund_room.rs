@@ -4,6 +4,7 @@ use super::{Observation, Observations, StoredItem, num};
 use crate::account::Account;
 use crate::dynamo::ItemError;
 use crate::ids::{MerchantId, TerminalOwner};
+use crate::journal::REFUND_ROOM;
 use crate::keys::attr;
 use crate::money::{Amount, Balance};
 use crate::reconcile::breaks::BreakKind;
@@ -11,7 +12,6 @@ use crate::reconcile::fact::{GroupFact, RoomSum, RoomsFact};
 use crate::reconcile::num::Num;
 use crate::refund_rooms::RefundRoom;
 use crate::settlements::Settlement;
-use crate::transaction::REFUND_ROOM;
 
 /// A merchant's refund room. The ceiling is the sum of the room and of what is outstanding.
 pub(super) fn room(at: &StoredItem<'_>) -> Observations {

@@ -30,9 +30,9 @@ pub use topup::{
 pub(in crate::reconcile) use settlement::add_to_sum;
 
 use crate::account::Account;
+use crate::crediting::PeriodId;
 use crate::ids::{MerchantId, PaymentId, SettlementId, Tenant, TerminalId, TerminalOwner, TopupId, TransactionId};
 use crate::money::Asset;
-use crate::transaction::PeriodId;
 use serde::de::DeserializeOwned;
 use std::fmt;
 

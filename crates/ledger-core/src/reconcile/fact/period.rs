@@ -3,9 +3,9 @@
 use super::super::num::{Num, Nums};
 use super::settlement::{SettledSide, SettledSum, SettledSums, add_to_sum};
 use super::text;
+use crate::crediting::CreditKind;
 use crate::ids::SettlementId;
 use crate::money::Asset;
-use crate::transaction::CreditKind;
 use serde::{Deserialize, Serialize};
 
 /// One fact of a period. Instants are milliseconds since 1970.

@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::crediting::LaneCredit;
+use crate::crediting::PeriodId;
 use crate::failure::Failure;
 use crate::keys;
-use crate::transaction::{PeriodId, Role, TransactItem};
+use crate::transaction::{Role, TransactItem};
 
 const PERIOD_4: PeriodId = PeriodId { lane: 3, number: 4 };
 

@@ -3,13 +3,13 @@
 use super::line;
 use crate::reconcile::spill::Spill;
 use ledger_core::account::Account;
+use ledger_core::crediting::PeriodId;
 use ledger_core::ids::{MerchantId, Tenant};
 use ledger_core::money::Asset;
 use ledger_core::reconcile::{
     AccountFact, Fact, GroupFact, Limits, Num, Observation, PeriodFact, PeriodTotals, exported_item, of_item,
 };
 use ledger_core::time::Timestamp;
-use ledger_core::transaction::PeriodId;
 use std::collections::BTreeMap;
 use std::io;
 

@@ -6,13 +6,13 @@ use crate::reconcile::read::with_unsupported_marked;
 use ledger_core::account::Account;
 use ledger_core::cash_rooms::CashRooms;
 use ledger_core::crediting::LaneCredit;
+use ledger_core::crediting::PeriodId;
 use ledger_core::dynamo::{Attributes, Item};
 use ledger_core::ids::{MerchantId, PaymentId, SettlementId, TransactionId};
 use ledger_core::journal::expand;
 use ledger_core::keys::{self, Key, Partition};
 use ledger_core::reads::{self, Query};
 use ledger_core::sealing::lanes::LaneLink;
-use ledger_core::transaction::PeriodId;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Gather<'_> {

@@ -3,7 +3,6 @@
 //! The periods of a lane are numbered from 1. The open one is on the merchant's item `CREDITED#<lane>`. An entry names the
 //! period in which it was credited, and never another.
 
-use super::Clause;
 use crate::account;
 use crate::canonical::parse_canonical;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
@@ -11,6 +10,7 @@ use crate::failure::Failure;
 use crate::ids::{MerchantId, Tenant};
 use crate::keys::{self, Key};
 use crate::money::{Amount, Asset, Balance, Delta, MoneyError};
+use crate::transaction::Clause;
 use std::collections::BTreeMap;
 use std::fmt;
 
