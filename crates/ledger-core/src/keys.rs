@@ -62,8 +62,8 @@ pub use settlement_run::{
 pub use shards::{Shards, shard_of};
 pub use shop::shop;
 pub use staff::{
-    APPROVAL, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from, staff_counts,
-    staff_member,
+    APPROVAL, PERSON, REQUEST, approval, approvals_from, denials, owner_recovery, person, request, requests_from,
+    staff_counts, staff_member,
 };
 pub use terms::{ASSET_BUDGET, PREVIEW, TERMS, asset_budget, terms, terms_preview};
 pub use trail::{Recorded, binding, lane_head, lane_segment, publish_mark, seal_head, seal_mark, trail};

@@ -34,6 +34,37 @@ pub enum MarkerKeysFileError {
     Entropy(#[from] EntropyError),
 }
 
+/// The text of the secret, in a file that the arguments of a command name, cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum MarkerKeysTextError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// The file has other content.
+    #[error("{}: {cause}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        cause: MarkerKeysError,
+    },
+}
+
+/// The keys in a file with the text of the secret.
+///
+/// # Errors
+/// [`MarkerKeysTextError`] if the file cannot be used.
+pub fn from_file(path: &Path) -> Result<MarkerKeys, MarkerKeysTextError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|cause| MarkerKeysTextError::Unreadable { path: path.to_owned(), cause })?;
+    MarkerKeys::parse(text.trim()).map_err(|cause| MarkerKeysTextError::Content { path: path.to_owned(), cause })
+}
+
 /// The keys of a stack without a directory. They are no secret: its data ends with its process.
 #[must_use]
 pub fn in_memory() -> Masked<String> {

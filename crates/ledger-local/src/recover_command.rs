@@ -1,9 +1,11 @@
 //! `tenant recover`: names two owners for a tenant whose owners are lost, and makes them owners after a delay.
 
+use crate::marker_keys::{self, MarkerKeysTextError};
 use crate::member_args::{self, MemberError};
 use crate::operator::{CredentialsError, ledger};
 use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
+use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::{IdError, Tenant};
 use ledger_core::keys;
 use ledger_core::operation::Operation;
@@ -13,6 +15,7 @@ use ledger_core::transaction::BuildError;
 use ledger_runtime::entropy::EntropyError;
 use ledger_runtime::execute::Ledger;
 use ledger_runtime::problem::Problem;
+use std::path::PathBuf;
 
 /// The arguments of `tenant recover`.
 #[derive(Debug, Clone)]
@@ -23,6 +26,8 @@ pub struct RecoverCommand {
     pub owners: Vec<String>,
     /// Whether the recovery that was requested is finished.
     pub finish: bool,
+    /// The file with the keys of markers, with `finish`.
+    pub marker_keys: Option<PathBuf>,
     /// The table.
     pub table: String,
     /// The endpoint URL; `None` for the AWS SDK's Region.
@@ -44,6 +49,12 @@ pub enum RecoverError {
     /// Owners were given with `--finish`.
     #[error("give either --owner twice or --finish; nothing was changed")]
     Both,
+    /// `--finish` was given without the keys.
+    #[error("give --marker-keys with --finish; nothing was changed")]
+    NoKeys,
+    /// The keys of markers cannot be read.
+    #[error("{0}; nothing was changed")]
+    Keys(#[from] MarkerKeysTextError),
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
@@ -81,7 +92,7 @@ pub enum RecoverError {
 /// # Errors
 /// [`RecoverError`], whose text says what to do.
 pub async fn run(command: &RecoverCommand) -> Result<String, RecoverError> {
-    let RecoverCommand { slug, owners, finish, table, endpoint_url } = command;
+    let RecoverCommand { slug, owners, finish, marker_keys, table, endpoint_url } = command;
     let tenant = Tenant::parse(slug).map_err(|error| RecoverError::Slug(slug.clone(), error))?;
     if *finish != owners.is_empty() {
         return Err(RecoverError::Both);
@@ -91,8 +102,13 @@ pub async fn run(command: &RecoverCommand) -> Result<String, RecoverError> {
         let person = member_args::founder(text);
         persons.push(person.map_err(|error| RecoverError::Owner(at.saturating_add(1), error))?);
     }
+    let keys = marker_keys.as_deref().map(marker_keys::from_file).transpose()?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
-    if *finish { finished(&ledger, &tenant).await } else { requested(&ledger, &tenant, &Founders::new(persons)?).await }
+    match keys {
+        Some(keys) if *finish => finished(&ledger, (&tenant, &keys)).await,
+        None if *finish => Err(RecoverError::NoKeys),
+        Some(_) | None => requested(&ledger, &tenant, &Founders::new(persons)?).await,
+    }
 }
 
 async fn requested(ledger: &Ledger, tenant: &Tenant, owners: &Founders) -> Result<String, RecoverError> {
@@ -112,7 +128,7 @@ async fn requested(ledger: &Ledger, tenant: &Tenant, owners: &Founders) -> Resul
     }
 }
 
-async fn finished(ledger: &Ledger, tenant: &Tenant) -> Result<String, RecoverError> {
+async fn finished(ledger: &Ledger, (tenant, keys): (&Tenant, &MarkerKeys)) -> Result<String, RecoverError> {
     let item = ledger.dynamo().get(&keys::owner_recovery(tenant)).await;
     let item = item.map_err(|error| RecoverError::Store(error.into()))?;
     let none = || RecoverError::NotPending(tenant.to_string());
@@ -125,7 +141,7 @@ async fn finished(ledger: &Ledger, tenant: &Tenant) -> Result<String, RecoverErr
     if cx.now < recovery.ready_at {
         return Err(RecoverError::TooEarly(tenant.to_string(), recovery.ready_at));
     }
-    let write = staff::finish_recovery(tenant, &recovery, &cx)?;
+    let write = staff::finish_recovery(tenant, (&recovery, keys), &cx)?;
     match ledger.apply(tenant, Operation::OwnerRecovery, &write).await {
         Ok(()) => Ok(format!("{tenant}: the two persons are owners, everywhere within a minute")),
         Err(error) if error.failure() == Some(Failure::AlreadyExists) => {

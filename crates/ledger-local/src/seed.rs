@@ -168,8 +168,9 @@ impl<'a> Seeder<'a> {
         let founders = demo.founders();
         let [first, second] = founders[..] else { return Err(failed("the demo has no two founders")) };
         let cx = ledger.context(ledger.clock().now()).map_err(failed)?;
+        let keys = ledger.marker_keys().await.map_err(|problem| failed(problem.detail()))?;
         let opening = migration::open_tenant(&tenant, &terms()?, legacy, cx.now).map_err(failed)?;
-        let opening = with_founders(opening, &tenant, &as_founders(&founders)?, &cx).map_err(failed)?;
+        let opening = with_founders(opening, &tenant, (&as_founders(&founders)?, &keys), &cx).map_err(failed)?;
         match ledger.apply(&tenant, Operation::TenantConfigure, &opening).await {
             Ok(()) => {}
             Err(error) if error.failure() == Some(Failure::AlreadyExists) => {}

@@ -5,6 +5,7 @@ mod reindex;
 
 pub use reindex::{ReindexCommand, ReindexError, reindex};
 
+use crate::marker_keys::{self, MarkerKeysTextError};
 use crate::operator::{CredentialsError, ledger};
 use crate::terms_file::{self, TermsError};
 use ledger_core::failure::Failure;
@@ -30,6 +31,8 @@ pub struct OpenCommand {
     pub legacy: Option<Model>,
     /// Its first owners: at least two.
     pub owners: Vec<Founder>,
+    /// The file with the keys of markers.
+    pub marker_keys: PathBuf,
     /// The table.
     pub table: String,
     /// The endpoint URL; `None` for the AWS SDK's Region.
@@ -83,6 +86,9 @@ pub enum TenantError {
     /// The tenant does not exist in this table.
     #[error("{0} is not open in this table")]
     NotOpen(String),
+    /// The keys of markers cannot be read.
+    #[error(transparent)]
+    Keys(#[from] MarkerKeysTextError),
     /// Records cannot be added to the lists.
     #[error(transparent)]
     Reindex(#[from] ReindexError),
@@ -105,15 +111,16 @@ pub enum TenantError {
 /// # Errors
 /// [`TenantError`], whose text says what to do.
 pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
-    let OpenCommand { slug, terms: path, legacy, owners, table, endpoint_url } = command;
+    let OpenCommand { slug, terms: path, legacy, owners, marker_keys, table, endpoint_url } = command;
     let founders = Founders::new(owners.clone())?;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
+    let keys = marker_keys::from_file(marker_keys)?;
     let ledger = ledger(table, endpoint_url.as_deref()).await?;
     let cx = ledger.context(ledger.clock().now())?;
     let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
-    let transaction = staff::with_founders(opening, &slug, &founders, &cx)?;
+    let transaction = staff::with_founders(opening, &slug, (&founders, &keys), &cx)?;
     match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
         Ok(()) => Ok(format!("{slug} is open in {table}")),
         Err(error) if error.failure() == Some(Failure::AlreadyExists) => Err(TenantError::Stands(slug.to_string())),

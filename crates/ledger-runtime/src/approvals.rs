@@ -95,7 +95,8 @@ impl App {
         }
         let provider = self.provider_of(&command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
-        let seen = Seen { terms, psp, items };
+        let keys = self.ledger().marker_keys().await?;
+        let seen = Seen { terms, psp, items, keys: &keys };
         Ok(plan_request(&ApprovalRequest { tenant: who.tenant(), by: &by, command, reason, seen }, cx)?)
     }
 
@@ -118,7 +119,8 @@ impl App {
         let requester = member(items.first().and_then(Option::as_ref), approval.command.permission())?;
         let provider = self.provider_of(&approval.command).await?;
         let psp = provider.as_ref().map(|provider| provider.psp_executor().terms());
-        let seen = Seen { terms: &terms, psp, items: &rest };
+        let keys = self.ledger().marker_keys().await?;
+        let seen = Seen { terms: &terms, psp, items: &rest, keys: &keys };
         let command = Approve { tenant, approval, decider, requester: &requester, seen };
         Ok(plan_approve(&command, cx)?)
     }

@@ -138,8 +138,8 @@ pub async fn invite<C: Caller + Sync>(
             return Ok(Requested::pending(stored));
         }
         let by = app.acting_member(who, managing(who)).await?;
-        let (tenant, by) = (who.tenant(), &by);
-        let invitation = Invitation { tenant, by, id, email: &email, roles: &roles, beneficiary_of: &own, shop };
+        let (tenant, by, keys) = (who.tenant(), &by, &*app.ledger().marker_keys().await?);
+        let invitation = Invitation { tenant, by, id, email: &email, roles: &roles, beneficiary_of: &own, shop, keys };
         Ok(Requested::executed(staff::plan_invite(invitation, &cx)?))
     };
     let invited = |member: &StaffMember| created(at.path(&[&member.id]), &StaffChangeView::from(member));

@@ -95,7 +95,8 @@ impl Ledger {
         let configuration = migration::open_tenant(&ledger.tenant, &ledger.terms, None, now).expect("a configuration");
         let founders = Founders::new([1, 2].map(founder).to_vec()).expect("two persons");
         let cx = ledger.cx();
-        let opening = with_founders(configuration, &ledger.tenant, &founders, &cx).expect("a configuration");
+        let opening =
+            with_founders(configuration, &ledger.tenant, (&founders, &ledger.keys), &cx).expect("a configuration");
         ledger.execute(&opening);
         for number in 1..=merchants {
             let MerchantTerms { id, name, shards, .. } = ledger.add_merchant(number);
@@ -121,7 +122,8 @@ impl Ledger {
         let by = self.model.get(&keys::staff_member(&self.tenant, Employer::Operator, staff(1))).expect("a record");
         let by = StaffMember::read(Employer::Operator, by).expect("a record");
         let (person, cx) = (founder(1), self.cx());
-        let owner = FirstOwner { tenant: &self.tenant, by: &by, merchant, id: person.id, email: &person.email };
+        let (tenant, keys) = (&self.tenant, &self.keys);
+        let owner = FirstOwner { tenant, by: &by, merchant, id: person.id, email: &person.email, keys };
         let plan = plan_first_owner(owner, &cx);
         self.write(&plan.draft, Principal::Staff(staff(1)), Operation::MerchantOwner);
     }

@@ -63,13 +63,13 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
         ApprovalDoes::Request { by, command, reason } => {
             let (terms, command) = (world.terms(), Command::read(&wire::item_from_json(command)).unwrap());
             let (by, reason, items) = (named(by), decode::maybe_text(reason), items(&command));
-            let seen = Seen { terms: &terms, psp: None, items: &items };
+            let seen = Seen { terms: &terms, psp: None, items: &items, keys: &declared::keys() };
             plan_request(&ApprovalRequest { tenant, by: &by, command, reason: reason.as_ref(), seen }, cx)?.draft
         }
         ApprovalDoes::Approve { by, approval } => {
             let (decider, approval, terms) = (named(by), stored(approval), world.terms());
             let (requester, items) = (member(approval.requested_by), items(&approval.command));
-            let seen = Seen { terms: &terms, psp: None, items: &items };
+            let seen = Seen { terms: &terms, psp: None, items: &items, keys: &declared::keys() };
             let command = Approve { tenant, approval: &approval, decider: &decider, requester: &requester, seen };
             let (planned, from) = plan_approve(&command, cx)?;
             let (claim, answer) = both();

@@ -86,7 +86,7 @@ pub(super) fn make(world: &World, does: &RecordedDoes, given: Given<'_>) -> Resu
             let (request, decider) = (request(summary), named(by));
             let requester = member(request.summary.requested_by);
             let decision = RequestDecision { tenant, request: &request, decider: &decider };
-            let draft = guard_approval(&decision, &requester, planned(does)?, cx)?.draft;
+            let draft = guard_approval(&decision, (&requester, &declared::keys()), planned(does)?, cx)?.draft;
             if *inbox {
                 let (claim, answer) = both();
                 let answer = declared(claim.operation, answer);

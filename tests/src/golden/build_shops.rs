@@ -71,6 +71,7 @@ pub(super) fn make(world: &World, ShopDoes { merchant, by, does }: &ShopDoes) ->
                 roles: &roles,
                 beneficiary_of: &none,
                 shop: Some(shop(to)),
+                keys: &declared::keys(),
             };
             staff::plan_invite(command, cx)?.draft
         }

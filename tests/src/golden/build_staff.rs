@@ -3,6 +3,7 @@
 use super::build::{Made, NoPlan};
 use super::command::Money;
 use super::decode::{self, World};
+use crate::declared;
 use crate::wire;
 use ledger_core::grants::grant::{self, Grant};
 use ledger_core::ids::{Employer, MerchantId, StaffId};
@@ -99,12 +100,14 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
                 roles: &roles,
                 beneficiary_of: &none,
                 shop: None,
+                keys: &declared::keys(),
             };
             staff::plan_invite(command, cx)?.draft
         }
         StaffDoes::FirstOwner { by, merchant, person } => {
             let (by, person, merchant) = (member(by), founder(person), MerchantId::parse(merchant).unwrap());
-            let command = FirstOwner { tenant, by: &by, merchant, id: person.id, email: &person.email };
+            let keys = &declared::keys();
+            let command = FirstOwner { tenant, by: &by, merchant, id: person.id, email: &person.email, keys };
             staff::plan_first_owner(command, cx).draft
         }
         StaffDoes::Change { by, member: changed, roles: names, state } => {
@@ -127,7 +130,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             let terms = TenantTerms::read(&wire::item_from_json(terms), world.cx.now).unwrap();
             let owners = Founders::new(owners.iter().map(founder).collect()).unwrap();
             let opening = tenants::open(tenant, &terms, cx.now).unwrap();
-            return Ok(Made::Whole(staff::with_founders(opening, tenant, &owners, cx).unwrap()));
+            return Ok(Made::Whole(staff::with_founders(opening, tenant, (&owners, &declared::keys()), cx).unwrap()));
         }
         StaffDoes::Deny { member, permission } => {
             let permission = *Permission::ALL.iter().find(|known| known.name() == permission).unwrap();
@@ -139,7 +142,7 @@ pub(super) fn make(world: &World, does: &StaffDoes) -> Result<Made, NoPlan> {
             return Ok(Made::Whole(staff::request_recovery(tenant, &owners, cx).unwrap().1));
         }
         StaffDoes::FinishRecovery {} => {
-            return Ok(Made::Whole(staff::finish_recovery(tenant, &recovery(), cx).unwrap()));
+            return Ok(Made::Whole(staff::finish_recovery(tenant, (&recovery(), &declared::keys()), cx).unwrap()));
         }
         StaffDoes::CancelRecovery { by } => staff::plan_cancel_recovery(tenant, &recovery(), &member(by), cx)?.draft,
         StaffDoes::Read { by, customer } => {

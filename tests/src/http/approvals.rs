@@ -131,7 +131,8 @@ pub async fn stored_grant(world: &World, customer: &str, points: &str) -> String
         let amount = Amount::parse(terms.spec(&Asset::Point).expect("points"), points).expect("an amount");
         let command = Command::Grant { customer: CustomerId::parse(customer).expect("a UUID"), amount };
         let reason = FreeText::parse("thanks", 140).expect("a text");
-        let seen = Seen { terms: &terms, psp: None, items: &[] };
+        let keys = app.ledger().marker_keys().await.expect("keys");
+        let seen = Seen { terms: &terms, psp: None, items: &[], keys: &keys };
         let request = ApprovalRequest { tenant: &tenant, by: &by, command, reason: Some(&reason), seen };
         let planned = plan_request(&request, &cx).expect("a plan");
         let stored = Transaction::unkeyed(planned.draft.items).expect("a transaction");

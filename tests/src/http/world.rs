@@ -106,7 +106,8 @@ impl World {
         let config = migration::open_tenant(&slug, terms, model, cx.now).expect("a configuration");
         let owners = [new_id(), new_id()];
         let founders = staff::founders([&owners[0], &owners[1]]);
-        let config = with_founders(config, &slug, &founders, &cx).expect("a configuration");
+        let keys = app.ledger().marker_keys().await.expect("keys");
+        let config = with_founders(config, &slug, (&founders, &keys), &cx).expect("a configuration");
         gate::as_test(open(&app, &slug, &config)).await;
         let (url, table) = (stack.url(), stack.table().to_owned());
         Self::over((name, &table), &url, (app, counting), dynamodb, (Tokens::Host(host), owners)).await

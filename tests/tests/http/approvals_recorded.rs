@@ -8,6 +8,7 @@ use ledger_core::keys;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;
+use ledger_core::staff::person_names;
 use ledger_tests::audit::s;
 use ledger_tests::http::approvals::decides;
 use ledger_tests::http::world::{new_id, new_key};
@@ -268,7 +269,9 @@ async fn person_of_the_merchants_staff_approves_no_return_of_it() {
     let merchant = MerchantId::parse(pending.account.trim_start_matches("merchant:")).expect("an id");
     let (id, who) = staff::member(&world, "approver").await;
     let email = FreeText::email(&staff::email_of(&id)).expect("an address");
-    let person = keys::person(&world.slug(), Employer::Merchant(merchant), &email);
+    let keys = world.app.ledger().marker_keys().await.expect("keys");
+    let names = person_names(&world.slug(), Employer::Merchant(merchant), &email, &keys);
+    let person = names.first().expect("a key");
     let row = [("uuid", s(person.pk())), ("type", s(person.sk())), ("staff_id", s(new_id()))];
     world.plant(row.map(|(name, value)| (name.to_owned(), value)).into()).await;
     for call in [decides("approve", &pending.id, &who), pending.approve_there(&who)] {

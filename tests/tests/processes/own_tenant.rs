@@ -30,9 +30,10 @@ async fn payment_in_a_tenant_of_ones_own_is_credited() {
     let owners = [new_id(), new_id()];
     let [first, second] = [0, 1].map(|at| format!("{}:owner{at}@example.com", owners[at]));
     let (terms, table, url) = (terms.display().to_string(), &process.table, &process.dynamodb_url);
+    let keys = folder.join("marker-keys.json").display().to_string();
     let place = ["--table", table, "--endpoint-url", url];
     let opened = run(&[
-        &["tenant", "open", SLUG, "--terms", &terms, "--owner", &first, "--owner", &second],
+        &["tenant", "open", SLUG, "--terms", &terms, "--marker-keys", &keys, "--owner", &first, "--owner", &second],
         &place[..],
     ]
     .concat());

@@ -6,6 +6,7 @@ use crate::cards::replace::ReplacedCard;
 use crate::cards::reverse_cash::CashTopup;
 use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::SignInMove;
+use crate::finding;
 use crate::ids::{CardId, CustomerId, MerchantId, StaffId, Tenant, TerminalId, TerminalOwner, TransactionId};
 use crate::keys::{Key, Partition};
 use crate::limits::{LimitChange, OwnLimits};
@@ -357,7 +358,7 @@ impl Command {
     pub fn is_about(&self, member: &StaffMember) -> bool {
         match self {
             Self::StaffInvite { id, email, .. } | Self::MerchantOwner { id, email, .. } => {
-                *id == member.id || email.expose().to_lowercase() == member.email.expose().to_lowercase()
+                *id == member.id || finding::address(email.expose()) == finding::address(member.email.expose())
             }
             Self::StaffChange { id, .. } => *id == member.id,
             Self::SignInMove(of) => of.subject.uuid() == member.id.uuid(),

@@ -10,13 +10,14 @@ use crate::audit::of_decider;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, Principal, StaffId, Tenant};
-use crate::keys::{self, Key, attr};
+use crate::keys::{self, Key};
 use crate::merchants::{self, DESTINATION_COOLING_OFF};
 use crate::operation::Operation;
 use crate::permission::Permission;
 use crate::plan::{Context, PlanRefusal};
-use crate::staff::{MemberState, StaffMember, acting};
+use crate::staff::{self, MemberState, StaffMember, acting};
 use crate::tenants;
 use crate::time::Timestamp;
 use crate::transaction::{Clause, Draft, Planned, Provenance, Role, TransactItem, exists};
@@ -86,7 +87,7 @@ pub fn plan_approve(command: &Approve<'_>, cx: &Context) -> Result<(Planned<Appr
         .map(|item| if item.role() == Role::Audit { of_decider(item, decider.actor(), known()) } else { item })
         .map(|item| if item.role() == Role::Terms { tenants::approved_by(item, decider.id) } else { item });
     let own = [decided(tenant, approval, &decision), acting(tenant, decider), acting(tenant, requester)];
-    let outside = beneficiaries.into_iter().filter_map(|account| is_outside(tenant, decider, account));
+    let outside = beneficiaries.into_iter().flat_map(|account| is_outside(tenant, (decider, seen.keys), account));
     let notice = if let Command::Destination { merchant, .. } = &approval.command {
         merchants::notice(tenant, *merchant, cx.now.plus(DESTINATION_COOLING_OFF), cx)
     } else {
@@ -241,16 +242,19 @@ fn state_is_pending() -> Condition {
     Condition::compare(STATE, Cmp::Eq, "pending", Value::s(pending))
 }
 
-/// Requires that a merchant has no record of the decider as its staff; `None` for an account that has no staff.
+/// Requires that a merchant has no record of the decider as its staff; empty for an account that has no staff.
 // INVARIANT: a person with the same e-mail address, under another id, does not decide on what the own employer gets.
-pub(super) fn is_outside(tenant: &Tenant, decider: &StaffMember, account: Account) -> Option<TransactItem> {
-    let merchant = match account {
-        Account::Merchant(id) => id,
-        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => return None,
-    };
-    let key = keys::person(tenant, Employer::Merchant(merchant), &decider.email);
-    let absent = Clause { condition: Condition::absent(attr::PK), failure: Failure::FourEyes };
-    Some(TransactItem::check(Role::Person, key, vec![absent]))
+pub(super) fn is_outside(
+    tenant: &Tenant,
+    (decider, keys): (&StaffMember, &MarkerKeys),
+    account: Account,
+) -> Vec<TransactItem> {
+    match account {
+        Account::Merchant(id) => {
+            staff::is_none_of(tenant, Employer::Merchant(id), &decider.email, keys, Failure::FourEyes)
+        }
+        Account::Customer(_) | Account::Card(_) | Account::Tenant(_) => Vec::new(),
+    }
 }
 
 /// Merges actions on one item, such as two checks of one person's record; `None` if two of them conflict.

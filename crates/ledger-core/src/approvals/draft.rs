@@ -13,6 +13,7 @@ use crate::dynamo::Item;
 use crate::failure::Failure;
 use crate::grants::bulk::{self, BulkGrant};
 use crate::grants::grant::{self, Grant};
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, MerchantId, Tenant};
 use crate::journal::JournalEntry;
 use crate::keys::{self, Key, Partition};
@@ -44,6 +45,8 @@ pub struct Seen<'a> {
     pub psp: Option<&'a PspTerms>,
     /// The items of [`Command::keys`], as read, in their order.
     pub items: &'a [Option<Item>],
+    /// The keys of what persons are found by.
+    pub keys: &'a MarkerKeys,
 }
 
 /// The draft of a command.
@@ -229,7 +232,8 @@ impl Command {
                 ready(terminals::permit_code(tenant, (*terminal, *owner), (by.id, actor), reason, cx))
             }
             Self::StaffInvite { id, email, roles, beneficiary_of } => {
-                let invitation = Invitation { tenant, by, id: *id, email, roles, beneficiary_of, shop: None };
+                let invitation =
+                    Invitation { tenant, by, id: *id, email, roles, beneficiary_of, shop: None, keys: seen.keys };
                 ready(staff::plan_invite(invitation, cx)?.draft)
             }
             Self::StaffChange { id: _, roles, beneficiary_of, state, seen: version } => {
@@ -318,7 +322,7 @@ impl Command {
                 ready(wind_downs::plan(&start, cx)?.draft)
             }
             Self::MerchantOwner { merchant, id, email } => {
-                let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email };
+                let owner = FirstOwner { tenant, by, merchant: *merchant, id: *id, email, keys: seen.keys };
                 ready(staff::plan_first_owner(owner, cx).draft)
             }
         }

@@ -7,6 +7,7 @@ use crate::audit::Act;
 use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::forms;
+use crate::idempotency::MarkerKeys;
 use crate::ids::Tenant;
 use crate::keys::{self, attr};
 use crate::operation::Operation;
@@ -55,7 +56,7 @@ pub fn plan_listed<R>(
 /// [`PlanRefusal`] if the decider may not decide, the state does not allow it, or the requester may not request it now.
 pub fn guard_approval<R>(
     decision: &RequestDecision<'_>,
-    requester: &StaffMember,
+    (requester, keys): (&StaffMember, &MarkerKeys),
     planned: Planned<R>,
     cx: &Context,
 ) -> Result<Planned<R>, PlanRefusal> {
@@ -63,7 +64,7 @@ pub fn guard_approval<R>(
     let account = request.summary.account;
     check_approval(decision, requester, cx)?;
     let more = [acting(tenant, decider), acting(tenant, requester)].into_iter();
-    guarded(decision, planned, more.chain(is_outside(tenant, decider, account)), cx)
+    guarded(decision, planned, more.chain(is_outside(tenant, (decider, keys), account)), cx)
 }
 
 /// Checks that the decider may approve a request. The guards of the transaction check it again, exactly.

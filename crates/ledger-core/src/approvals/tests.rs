@@ -11,6 +11,7 @@ use crate::closing::{CardClosing, CustomerClosing};
 use crate::customers::sign_in::{SignInMove, own_of};
 use crate::failure::Failure;
 use crate::idempotency::IdempotencyKey;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{
     ApprovalId, AuditId, CardId, CustomerId, Employer, MerchantId, PaymentId, StaffId, SubjectId, Tenant, TerminalId,
     TerminalOwner, TransactionId,
@@ -23,6 +24,7 @@ use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::psp::PspId;
 use crate::settlements::Destination;
+use crate::staff::person_names;
 use crate::staff::{MemberState, StaffMember, StaffRole};
 use crate::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SignInTerms, SpentPoints,
@@ -111,7 +113,7 @@ fn grant() -> Command {
 }
 
 fn seen(terms: &TenantTerms) -> Seen<'_> {
-    Seen { terms, psp: None, items: &[] }
+    Seen { terms, psp: None, items: &[], keys: Box::leak(Box::new(MarkerKeys::of_tests())) }
 }
 
 /// A grant that `REQUESTER` has requested.
@@ -274,7 +276,8 @@ fn person_under_another_id_does_not_decide_for_the_own_merchant() {
     let room = request(Command::CashRoom { terminal, owner, room: yen("500") });
     let items = approve(&room, &decider, &requester).unwrap();
     let person = items.iter().find(|item| item.role() == Role::Person).unwrap();
-    assert_eq!(*person.key(), keys::person(&tenant(), Employer::Merchant(id), &decider.email));
+    let names = person_names(&tenant(), Employer::Merchant(id), &decider.email, &MarkerKeys::of_tests());
+    assert_eq!([person.key().clone()], names[..]);
     assert_eq!(person.clauses()[0].failure, Failure::FourEyes);
     let email = FreeText::email("HANAKO@example.jp").unwrap();
     let owner = request(Command::MerchantOwner { merchant: id, id: StaffId::new(Uuid::from_u128(8)), email });

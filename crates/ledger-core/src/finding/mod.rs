@@ -98,6 +98,11 @@ fn form(lookup: Lookup, text: &str) -> Option<String> {
     (!form.is_empty()).then_some(form)
 }
 
+/// The form in which e-mail addresses are compared, those of staff as well.
+pub(crate) fn address(email: &str) -> String {
+    normal::email(email)
+}
+
 /// The index keys of a record in a list.
 pub(crate) fn listed(partition: String, sort_key: String) -> Item {
     Item::from([(attr::OWNER_PK.to_owned(), Value::S(partition)), (attr::OWNER_SK.to_owned(), Value::S(sort_key))])

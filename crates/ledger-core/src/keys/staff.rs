@@ -3,9 +3,7 @@
 
 use super::{Key, Partition, sk};
 use crate::ids::{ApprovalId, Employer, StaffId, Tenant};
-use crate::personal::FreeText;
 use crate::time::Timestamp;
-use sha2::{Digest, Sha256};
 
 /// The prefix of commands that another person must approve.
 pub const APPROVAL: &str = "APPROVAL#";
@@ -35,13 +33,15 @@ pub fn staff_member(tenant: &Tenant, employer: Employer, id: StaffId) -> Key {
     Partition::employer(tenant, employer).item(format!("{}{id}", sk::STAFF))
 }
 
-/// The item that keeps a person from having two records with one employer. Its name is a digest of the person's e-mail
-/// address, in lower case.
+/// The prefix of the items that keep a person from having two records with one employer.
+pub const PERSON: &str = "PERSON#";
+
+/// The item that keeps a person from having two records with one employer. Its name has a keyed hash of the person's e-mail
+/// address, and the id of the key.
 #[must_use]
-pub fn person(tenant: &Tenant, employer: Employer, email: &FreeText) -> Key {
-    let digest = Sha256::digest(email.expose().to_lowercase());
-    let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    Partition::employer(tenant, employer).item(format!("PERSON#{digest}"))
+pub fn person(tenant: &Tenant, employer: Employer, (key, hash): (&str, &[u8; 32])) -> Key {
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    Partition::employer(tenant, employer).item(format!("{PERSON}{key}#{hash}"))
 }
 
 /// How many active owners and deciders an employer's staff has.

@@ -4,6 +4,8 @@ use super::counts;
 use super::record::{MemberState, StaffMember};
 use super::role::StaffRole;
 use crate::audit::Act;
+use crate::finding;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Actor, Employer, StaffId, Tenant};
 use crate::operation::Operation;
 use crate::permission::Staff;
@@ -41,7 +43,8 @@ impl Founders {
     /// [`FoundersError`] for fewer, for more than 20, or if two have one id or address.
     pub fn new(founders: Vec<Founder>) -> Result<Self, FoundersError> {
         let ids: BTreeSet<StaffId> = founders.iter().map(|founder| founder.id).collect();
-        let emails: BTreeSet<String> = founders.iter().map(|founder| founder.email.expose().to_lowercase()).collect();
+        let addresses = founders.iter().map(|founder| finding::address(founder.email.expose()));
+        let emails: BTreeSet<String> = addresses.collect();
         let distinct = ids.len() == founders.len() && emails.len() == founders.len();
         if distinct && (2..=Self::MAX).contains(&founders.len()) { Ok(Self(founders)) } else { Err(FoundersError) }
     }
@@ -77,13 +80,13 @@ impl Founders {
 pub fn with_founders(
     opening: Transaction,
     tenant: &Tenant,
-    founders: &Founders,
+    (founders, keys): (&Founders, &MarkerKeys),
     cx: &Context,
 ) -> Result<Transaction, BuildError> {
     let members = founders.members(cx.now);
     let act = Act::new(Actor::System, Operation::TenantConfigure, "tenant").with("owners", founders.ids());
     let mut transaction = opening.and(counts::first(tenant, Employer::Operator, &members, cx.now))?;
-    for item in members.iter().flat_map(|member| member.puts(tenant)) {
+    for item in members.iter().flat_map(|member| member.puts(tenant, keys)) {
         transaction = transaction.and(item)?;
     }
     transaction.and(act.record(tenant, cx))

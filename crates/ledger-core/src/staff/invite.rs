@@ -6,6 +6,7 @@ use super::record::{BENEFICIARY_OF, MemberState, StaffMember, account_names};
 use super::role::StaffRole;
 use crate::account::Account;
 use crate::audit::Act;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Employer, MerchantId, ShopId, StaffId, Tenant};
 use crate::keys::{Partition, attr};
 use crate::operation::Operation;
@@ -32,6 +33,8 @@ pub struct Invitation<'a> {
     pub beneficiary_of: &'a BTreeSet<Account>,
     /// The shop whose payments alone the person may see and change; `None`: those of all shops.
     pub shop: Option<ShopId>,
+    /// The keys of what persons are found by.
+    pub keys: &'a MarkerKeys,
 }
 
 /// The first owner of a merchant, set by the operator.
@@ -47,6 +50,8 @@ pub struct FirstOwner<'a> {
     pub id: StaffId,
     /// The person's verified e-mail address.
     pub email: &'a FreeText,
+    /// The keys of what persons are found by.
+    pub keys: &'a MarkerKeys,
 }
 
 /// Writes the record of a person who may act once they accept. Fails with `AlreadyExists` if the person has a record.
@@ -54,7 +59,7 @@ pub struct FirstOwner<'a> {
 /// # Errors
 /// [`PlanRefusal::Denied`] if `by` may not give these roles, [`PlanRefusal::Invalid`] for roles of other staff.
 pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<StaffMember>, PlanRefusal> {
-    let Invitation { tenant, by, id, email, roles, beneficiary_of, shop } = command;
+    let Invitation { tenant, by, id, email, roles, beneficiary_of, shop, keys } = command;
     permitted(by, roles.iter())?;
     shop_permitted(by, roles, shop)?;
     let mut member = StaffMember::new((by.employer, id), email, roles.clone(), MemberState::Invited, cx.now);
@@ -69,7 +74,7 @@ pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<Staf
     if let Some(shop) = shop {
         act = act.with(attr::SHOP, shop);
     }
-    let mut items = Vec::from(member.puts(tenant));
+    let mut items = member.puts(tenant, keys);
     items.extend(shops::assigning(tenant, by.employer, (None, shop), cx.now));
     items.push(acting(tenant, by));
     items.push(act.record(tenant, cx));
@@ -80,7 +85,7 @@ pub fn plan_invite(command: Invitation<'_>, cx: &Context) -> Result<Planned<Staf
 /// an owner or the person a record, and with `AccountMissing` if there is no such merchant.
 #[must_use]
 pub fn plan_first_owner(command: FirstOwner<'_>, cx: &Context) -> Planned<StaffMember> {
-    let FirstOwner { tenant, by, merchant, id, email } = command;
+    let FirstOwner { tenant, by, merchant, id, email, keys } = command;
     let employer = Employer::Merchant(merchant);
     let roles = BTreeSet::from([StaffRole::owner(employer.staff())]);
     let member = StaffMember::new((employer, id), email, roles, MemberState::Active, cx.now);
@@ -89,7 +94,7 @@ pub fn plan_first_owner(command: FirstOwner<'_>, cx: &Context) -> Planned<StaffM
         TransactItem::check(Role::Profile, Partition::merchant(tenant, merchant).profile(), vec![exists()]),
         counts::first(tenant, employer, [&member], cx.now),
     ];
-    items.extend(member.puts(tenant));
+    items.extend(member.puts(tenant, keys));
     items.push(acting(tenant, by));
     items.push(act.record(tenant, cx));
     Planned { draft: Draft { entry: None, items }, receipt: member }

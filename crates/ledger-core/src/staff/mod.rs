@@ -8,6 +8,7 @@ mod counts;
 mod denial;
 mod founding;
 mod invite;
+mod person;
 mod record;
 mod recovery;
 mod role;
@@ -18,6 +19,8 @@ pub use change::{StaffChange, plan_accept, plan_change};
 pub use denial::{DENIALS_PER_HOUR_MAX, record_denial};
 pub use founding::{Founder, Founders, FoundersError, with_founders};
 pub use invite::{FirstOwner, Invitation, plan_first_owner, plan_invite};
+pub(crate) use person::is_none_of;
+pub use person::person_names;
 pub use record::{MemberState, StaffMember};
 pub use recovery::{
     RECOVERY_DELAY, Recovery, RecoveryState, finish_recovery, is_act_of_recovery, plan_cancel_recovery,

@@ -1,9 +1,11 @@
 //! The stored form of a staff member.
 
+use super::person;
 use super::role::StaffRole;
 use crate::account::Account;
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Actor, CustomerId, Employer, ShopId, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::permission::{Permission, Staff};
@@ -182,18 +184,15 @@ impl StaffMember {
         item
     }
 
-    /// Writes the record and the item that keeps the person from having a second one.
-    pub(super) fn puts(&self, tenant: &Tenant) -> [TransactItem; 2] {
-        let person = Item::from([
-            ("staff_id".to_owned(), Value::s(self.id)),
-            (attr::CREATED_AT.to_owned(), Value::s(self.created_at)),
-        ]);
+    /// Writes the record.
+    fn put(&self, tenant: &Tenant) -> TransactItem {
         let key = keys::staff_member(tenant, self.employer, self.id);
-        let person_key = keys::person(tenant, self.employer, &self.email);
-        [
-            TransactItem::put_new(Role::Staff, key, self.item(), Failure::AlreadyExists),
-            TransactItem::put_new(Role::Person, person_key, person, Failure::AlreadyExists),
-        ]
+        TransactItem::put_new(Role::Staff, key, self.item(), Failure::AlreadyExists)
+    }
+
+    /// Writes the record, and keeps the person from having a second one.
+    pub(super) fn puts(&self, tenant: &Tenant, keys: &MarkerKeys) -> Vec<TransactItem> {
+        [vec![self.put(tenant)], person::claim(tenant, self, keys)].concat()
     }
 }
 

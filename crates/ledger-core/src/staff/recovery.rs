@@ -8,6 +8,7 @@ use super::record::StaffMember;
 use crate::audit::Act;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{Actor, Employer, StaffId, Tenant};
 use crate::keys::{self, attr};
 use crate::operation::Operation;
@@ -146,14 +147,18 @@ pub fn request_recovery(
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
-pub fn finish_recovery(tenant: &Tenant, recovery: &Recovery, cx: &Context) -> Result<Transaction, BuildError> {
+pub fn finish_recovery(
+    tenant: &Tenant,
+    (recovery, keys): (&Recovery, &MarkerKeys),
+    cx: &Context,
+) -> Result<Transaction, BuildError> {
     let members = recovery.owners.members(cx.now);
     let in_time = Condition::compare(READY_AT, Cmp::Le, "now", Value::s(cx.now));
     let mut items = vec![
         ended(tenant, recovery, RecoveryState::Done, cx)
             .guarded_also(vec![Clause { condition: in_time, failure: Failure::WrongState }]),
     ];
-    items.extend(members.iter().flat_map(|member| member.puts(tenant)));
+    items.extend(members.iter().flat_map(|member| member.puts(tenant, keys)));
     items.extend(counts::joining(tenant, Employer::Operator, &members, cx.now));
     items.push(recovery.act(Actor::System).with(STATE, RecoveryState::Done.name()).record(tenant, cx));
     Transaction::unkeyed(items)

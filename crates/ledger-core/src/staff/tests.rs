@@ -1,14 +1,16 @@
 //! Which member may change which, and what the counter keeps.
 
 use super::*;
+use crate::dynamo::{Item, Value};
 use crate::failure::Failure;
+use crate::idempotency::MarkerKeys;
 use crate::ids::{AuditId, Employer, MerchantId, ShopId, StaffId, Tenant, TransactionId};
-use crate::keys;
+use crate::keys::{self, attr};
 use crate::permission::{Permission, Staff};
 use crate::personal::FreeText;
 use crate::plan::{Context, PlanRefusal};
 use crate::time::Timestamp;
-use crate::transaction::{Planned, Role};
+use crate::transaction::{Action, Planned, Role, TransactItem};
 use std::collections::BTreeSet;
 use uuid::Uuid;
 
@@ -189,4 +191,47 @@ fn role_that_reads_customers_reads_cards_and_topups() {
     for role in StaffRole::all(Staff::Operator).filter(|role| role.has(Permission::CustomersRead)) {
         assert!(role.has(Permission::CardsRead) && role.has(Permission::TopupsRead), "{role:?}");
     }
+}
+
+/// The keys before, during and after a rotation.
+fn rotated(current: &str) -> MarkerKeys {
+    let (first, second) = ("1".repeat(43), "2".repeat(43));
+    MarkerKeys::parse(&format!(r#"{{"current":"{current}","k1":"{first}","k2":"{second}"}}"#)).unwrap()
+}
+
+fn invited(email: &str, number: u128, keys: &MarkerKeys) -> Vec<TransactItem> {
+    let (by, email, none) = (member(1, &["owner"]), FreeText::email(email).unwrap(), BTreeSet::new());
+    let (tenant, roles) = (tenant(), admin(&["viewer"]));
+    let id = StaffId::new(Uuid::from_u128(number));
+    let (tenant, by, email, roles) = (&tenant, &by, &email, &roles);
+    let invitation = Invitation { tenant, by, id, email, roles, beneficiary_of: &none, shop: None, keys };
+    plan_invite(invitation, &cx()).unwrap().draft.items
+}
+
+#[test]
+fn invitation_after_a_rotation_of_the_keys_finds_the_person_invited_before() {
+    let before = invited("hanako@example.jp", 2, &rotated("k1"));
+    let written = |item: &&TransactItem| item.role() == Role::Person && matches!(item.action, Action::Put(_));
+    let person = before.iter().find(written).unwrap().key();
+    let stored = Item::from([(attr::PK.to_owned(), Value::s(person.pk()))]);
+    for (email, finds) in [("Hanako@Example.jp", true), ("ｈａｎａｋｏ@example.jp", true), ("taro@example.jp", false)]
+    {
+        let after = invited(email, 3, &rotated("k2"));
+        assert_ne!(after.iter().find(written).unwrap().key(), person, "{email}");
+        let of_person = after.iter().filter(|item| item.key() == person);
+        let failures: Vec<_> =
+            of_person.map(|item| item.failure_on(Some(&stored)).map(|clause| clause.failure)).collect();
+        let expected = if finds { vec![Some(Failure::AlreadyExists)] } else { Vec::new() };
+        assert_eq!(failures, expected, "{email}");
+    }
+}
+
+#[test]
+fn person_has_another_name_with_each_employer_and_under_each_key() {
+    let email = FreeText::email("hanako@example.jp").unwrap();
+    let (tenant, keys) = (tenant(), rotated("k1"));
+    let employers = [Employer::Operator, Employer::Merchant(MerchantId::new(Uuid::from_u128(7)))];
+    let names = employers.map(|employer| person_names(&tenant, employer, &email, &keys));
+    let hashes: BTreeSet<&str> = names.iter().flatten().filter_map(|name| name.sk().rsplit('#').next()).collect();
+    assert_eq!(hashes.len(), 4);
 }

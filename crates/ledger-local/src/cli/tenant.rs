@@ -48,6 +48,9 @@ pub enum TenantSub {
         /// Owner of the tenant, as the identity provider names the person: give at least two.
         #[arg(long = "owner", value_name = "ID:EMAIL", value_parser = member_args::founder)]
         owners: Vec<Founder>,
+        /// File with the text of the secret of the keys of markers.
+        #[arg(long, value_name = "FILE")]
+        marker_keys: PathBuf,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -77,7 +80,7 @@ pub enum TenantSub {
         endpoint_url: Option<String>,
     },
     /// Name two owners for a tenant whose owners are lost: for example `tenant recover aoba --owner <id>:<e-mail> --owner
-    /// <id>:<e-mail> --table ledger`; 72 hours later `tenant recover aoba --finish --table ledger` makes them owners. An
+    /// <id>:<e-mail> --table ledger`; 72 hours later `tenant recover aoba --finish --marker-keys keys.json --table ledger` makes them owners. An
     /// alarm rings, and an owner can cancel it.
     Recover {
         /// Slug of the tenant.
@@ -86,8 +89,11 @@ pub enum TenantSub {
         #[arg(long = "owner", value_name = "ID:EMAIL")]
         owners: Vec<String>,
         /// Finish the recovery that was requested.
-        #[arg(long)]
+        #[arg(long, requires = "marker_keys")]
         finish: bool,
+        /// File with the text of the secret of the keys of markers.
+        #[arg(long, value_name = "FILE", requires = "finish")]
+        marker_keys: Option<PathBuf>,
         /// Name of the table.
         #[arg(long)]
         table: String,
@@ -136,11 +142,11 @@ impl TenantSub {
                 TenantCommand::TermsChange(TermsCommand { changes, from, reason, url, token_file, tenant })
             }
             Self::Terms { .. } => TenantCommand::TermsToBeginWith,
-            Self::Open { slug, terms, legacy, owners, table, endpoint_url } => {
-                TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, table, endpoint_url })
+            Self::Open { slug, terms, legacy, owners, marker_keys, table, endpoint_url } => {
+                TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, marker_keys, table, endpoint_url })
             }
-            Self::Recover { slug, owners, finish, table, endpoint_url } => {
-                TenantCommand::Recover(RecoverCommand { slug, owners, finish, table, endpoint_url })
+            Self::Recover { slug, owners, finish, marker_keys, table, endpoint_url } => {
+                TenantCommand::Recover(RecoverCommand { slug, owners, finish, marker_keys, table, endpoint_url })
             }
             Self::Reindex { slug, marker_keys, verify, units_per_second, table, endpoint_url } => {
                 TenantCommand::Reindex(ReindexCommand {

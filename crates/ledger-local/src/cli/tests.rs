@@ -101,10 +101,16 @@ fn tenant_commands_that_write_require_a_table() {
         Some(Command::Tenant(sub)) => sub.command(),
         other => panic!("{other:?}"),
     };
-    let TenantCommand::Open(open) = tenant("tenant open aoba --terms t.json --table ledger") else { panic!("open") };
+    let TenantCommand::Open(open) = tenant("tenant open aoba --terms t.json --marker-keys k.json --table ledger")
+    else {
+        panic!("open")
+    };
     assert_eq!((open.slug.as_str(), open.table.as_str(), open.endpoint_url), ("aoba", "ledger", None));
-    assert!(parse("tenant open aoba --terms t.json").is_err());
-    assert!(parse("tenant open aoba --terms t.json --table ledger --owner hanako@example.jp").is_err());
+    assert!(parse("tenant open aoba --terms t.json --marker-keys k.json").is_err());
+    assert!(parse("tenant open aoba --terms t.json --table ledger").is_err());
+    assert!(
+        parse("tenant open aoba --terms t.json --marker-keys k.json --table ledger --owner hanako@example.jp").is_err()
+    );
     let TenantCommand::Shards(raise) = tenant("tenant shards aoba --due 64 --table ledger") else { panic!("shards") };
     assert_eq!((raise.slug.as_str(), raise.due, raise.table.as_str()), ("aoba", 64, "ledger"));
     assert!(parse("tenant shards aoba --due 64").is_err());

@@ -2,11 +2,12 @@
 //! earlier key. It may be stopped at any time and run again: what is as it must be is not written.
 
 use super::TenantError;
+use crate::marker_keys;
 use crate::operator::ledger;
 use futures::future::try_join_all;
 use ledger_core::dynamo::Item;
 use ledger_core::finding::{Indexing, IndexingError, KINDS, Kept};
-use ledger_core::idempotency::{MarkerKeys, MarkerKeysError};
+use ledger_core::idempotency::MarkerKeys;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
@@ -50,22 +51,6 @@ pub struct ReindexCommand {
 /// Why a tenant's records were not all added to the lists.
 #[derive(Debug, thiserror::Error)]
 pub enum ReindexError {
-    /// The keys cannot be read.
-    #[error("cannot read {}: {cause}", path.display())]
-    KeyFile {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        cause: std::io::Error,
-    },
-    /// The file has other content.
-    #[error("{}: {cause}", path.display())]
-    Keys {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        cause: MarkerKeysError,
-    },
     /// The table could not be read.
     #[error("{0}; run the same command again")]
     Read(#[from] ReadError),
@@ -95,7 +80,7 @@ type Found = BTreeMap<&'static str, Counts>;
 /// [`TenantError`], whose text says what to do.
 pub async fn reindex(command: &ReindexCommand, progress: impl Fn(&str)) -> Result<(String, bool), TenantError> {
     let slug = Tenant::parse(&command.slug).map_err(|error| TenantError::Slug(command.slug.clone(), error))?;
-    let keys = keys(&command.marker_keys)?;
+    let keys = marker_keys::from_file(&command.marker_keys)?;
     let ledger = ledger(&command.table, command.endpoint_url.as_deref()).await?;
     let config = ledger.dynamo().get(&keys::config(&slug)).await.map_err(|error| TenantError::Store(error.into()))?;
     if config.is_none() {
@@ -124,11 +109,6 @@ pub async fn reindex(command: &ReindexCommand, progress: impl Fn(&str)) -> Resul
     }
     let is_whole = |counts: &Counts| counts.unreadable == 0 && (counts.differing == 0 || !command.verify);
     Ok((text(&found, command.verify), found.values().all(is_whole)))
-}
-
-fn keys(path: &std::path::Path) -> Result<MarkerKeys, ReindexError> {
-    let text = std::fs::read_to_string(path).map_err(|cause| ReindexError::KeyFile { path: path.to_owned(), cause })?;
-    MarkerKeys::parse(text.trim()).map_err(|cause| ReindexError::Keys { path: path.to_owned(), cause })
 }
 
 /// The time in which this number of units may be consumed.

@@ -185,6 +185,7 @@ impl Town {
 async fn open_tenant(stage: &Stage, tenant: &Tenant, owners: &[String; 2]) -> Result<(), YearError> {
     let ledger = stage.workers.app().ledger();
     let cx = ledger.context(ledger.clock().now()).map_err(YearError::failed)?;
+    let keys = ledger.marker_keys().await.map_err(|problem| YearError::problem(&problem))?;
     let opened = migration::open_tenant(tenant, &terms()?, None, cx.now).map_err(YearError::failed)?;
     let founders = owners.iter().enumerate().map(|(at, id)| {
         let email =
@@ -192,7 +193,7 @@ async fn open_tenant(stage: &Stage, tenant: &Tenant, owners: &[String; 2]) -> Re
         Ok(Founder { id: StaffId::parse(id).map_err(YearError::failed)?, email })
     });
     let founders = Founders::new(founders.collect::<Result<Vec<_>, YearError>>()?).map_err(YearError::failed)?;
-    let opened = with_founders(opened, tenant, &founders, &cx).map_err(YearError::failed)?;
+    let opened = with_founders(opened, tenant, (&founders, &keys), &cx).map_err(YearError::failed)?;
     let applied = ledger.apply(tenant, Operation::TenantConfigure, &opened).await;
     applied.map_err(|error| YearError::problem(&Problem::from(error)))
 }

@@ -55,7 +55,8 @@ impl App {
         let decider = member(staff.next().flatten(), Permission::ApprovalsDecide)?;
         let requester = member(staff.next().flatten(), request.summary.record.permission())?;
         let decision = RequestDecision { tenant, request, decider: &decider };
-        Ok(guard_approval(&decision, &requester, planned, cx)?)
+        let keys = self.ledger().marker_keys().await?;
+        Ok(guard_approval(&decision, (&requester, &keys), planned, cx)?)
     }
 
     /// The same of a planned rejection.
@@ -112,7 +113,8 @@ impl App {
         };
         let entry = draft.entry.as_ref().map(|entry| entry.id);
         let receipt = Inboxed::Request(Box::new(request.approved(decider, entry, cx.now)));
-        let planned = guard_approval(&decision, &requester, Planned { draft, receipt }, cx)?;
+        let keys = self.ledger().marker_keys().await?;
+        let planned = guard_approval(&decision, (&requester, &keys), Planned { draft, receipt }, cx)?;
         Ok((planned, request.provenance(tenant, decider, cx.now)))
     }
 }

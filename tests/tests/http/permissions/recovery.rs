@@ -16,7 +16,8 @@ use serde_json::json;
 async fn finished(world: &World, recovery: &Recovery, now: Timestamp) -> Option<Failure> {
     let ledger = world.app.ledger();
     let cx = ledger.context(now).expect("a context");
-    let write = finish_recovery(&world.slug(), recovery, &cx).expect("a transaction");
+    let keys = ledger.marker_keys().await.expect("keys");
+    let write = finish_recovery(&world.slug(), (recovery, &keys), &cx).expect("a transaction");
     let done = gate::as_test(ledger.apply(&world.slug(), Operation::OwnerRecovery, &write)).await;
     done.err().map(|error| error.failure().expect("a refusal"))
 }

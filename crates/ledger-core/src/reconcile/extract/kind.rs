@@ -1,6 +1,6 @@
 //! The kinds of items in the table, by partition and sort key.
 
-use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, LOOKUP, sk};
+use crate::keys::{APPROVAL, CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, LOOKUP, PERSON, sk};
 
 /// Prefixes of sort keys that only this module reads.
 pub(super) const MARKER: &str = "card_op_idem#";
@@ -218,7 +218,7 @@ impl ItemKind {
 }
 
 /// Prefixes of sort keys of staff, in the partition of the tenant or of a merchant.
-const STAFF: [&str; 3] = [sk::STAFF, "PERSON#", "DENIED#"];
+const STAFF: [&str; 3] = [sk::STAFF, PERSON, "DENIED#"];
 /// Prefixes of sort keys in the tenant's own partition.
 const TENANT_WORK: [&str; 8] =
     [APPROVAL, sk::AUDIT, sk::SEAL, sk::MIGRATION, sk::RECONCILIATION, "BREAK#", "JOB#", "RATE#"];
