@@ -4,7 +4,7 @@ use crate::callers::Callers;
 use crate::clock::Clock;
 use crate::config::{Config, KeptStripe, StripeConfig};
 use crate::dynamo::Dynamo;
-use crate::execute::{Ledger, Outcome, PlanError, Sealable};
+use crate::execute::{Ledger, Outcome, PlanError, PlannedEffect};
 use crate::file_store::FileStore;
 use crate::identity::Caller;
 use crate::metrics::{Metric, Metrics};
@@ -282,7 +282,7 @@ impl App {
         render: impl Fn(&T::Receipt) -> A,
     ) -> Outcome
     where
-        T: Sealable,
+        T: PlannedEffect,
         A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
@@ -299,7 +299,7 @@ impl App {
         render: impl Fn(&T::Receipt) -> A,
     ) -> (Outcome, Option<T::Receipt>)
     where
-        T: Sealable,
+        T: PlannedEffect,
         A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,

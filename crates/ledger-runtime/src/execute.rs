@@ -8,12 +8,12 @@ mod keys;
 mod marker;
 mod outcome;
 mod plan;
-mod sealable;
+mod planned_effect;
 
 pub use apply::ApplyError;
 pub use outcome::{Outcome, accepted, created, created_without_path, ok, with_secret};
 pub use plan::{PlanError, Refusal};
-pub use sealable::Sealable;
+pub use planned_effect::PlannedEffect;
 
 use crate::clock::Clock;
 use crate::dynamo::{Dynamo, WriteError};
@@ -95,7 +95,7 @@ impl Ledger {
         render: impl Fn(&T::Receipt) -> A,
     ) -> Outcome
     where
-        T: Sealable,
+        T: PlannedEffect,
         A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
@@ -113,22 +113,22 @@ impl Ledger {
         render: impl Fn(&T::Receipt) -> A,
     ) -> (Outcome, Option<T::Receipt>)
     where
-        T: Sealable,
+        T: PlannedEffect,
         A: Into<AnyAnswer>,
         P: Fn(Context) -> F,
         F: Future<Output = Result<T, PlanError>>,
     {
         let claim = &claim;
-        let seal = |planned: T, keys: &MarkerKeys| {
+        let assemble = |planned: T, keys: &MarkerKeys| {
             let answer = render(planned.receipt()).into();
-            let (transaction, receipt) = planned.seal(claim, (&answer).into(), keys)?;
+            let (transaction, receipt) = planned.assemble(claim, (&answer).into(), keys)?;
             Ok((transaction, (answer, receipt)))
         };
         let mut executed = None;
         let reply = match admission {
             Admission::LookUpOnly => self.look_up(claim).await,
             Admission::RefuseUnlessStored(error) => self.look_up_or_refuse(claim, error).await,
-            Admission::Execute => match self.execute(claim, plan, seal).await {
+            Admission::Execute => match self.execute(claim, plan, assemble).await {
                 Ok(Executed::Done((answer, receipt))) => {
                     executed = Some(receipt);
                     Ok(Reply::fresh(answer.into_exposed()))
@@ -163,12 +163,12 @@ impl Ledger {
         })
     }
 
-    /// Claims a key with the transaction that `seal` makes of what `plan` returns.
+    /// Claims a key with the transaction that `assemble` makes of what `plan` returns.
     pub(crate) async fn execute<T, D, P, F>(
         &self,
         claim: &Claim,
         plan: P,
-        seal: impl Fn(T, &MarkerKeys) -> Result<(Transaction, D), BuildError>,
+        assemble: impl Fn(T, &MarkerKeys) -> Result<(Transaction, D), BuildError>,
     ) -> Result<Executed<D>, Problem>
     where
         P: Fn(Context) -> F,
@@ -206,10 +206,13 @@ impl Ledger {
                     return self.stored_or(claim, &tries, problem).await.map(Executed::Marker);
                 }
             };
-            let (transaction, done) = match seal(planned, &keys) {
-                Ok(sealed) => sealed,
+            let (transaction, done) = match assemble(planned, &keys) {
+                Ok(assembled) => assembled,
                 Err(error) => {
-                    return self.stored_or(claim, &tries, self.unsealed(claim, &error)).await.map(Executed::Marker);
+                    return self
+                        .stored_or(claim, &tries, self.not_assembled(claim, &error))
+                        .await
+                        .map(Executed::Marker);
                 }
             };
             let refusal = match self.write(claim, &transaction, &mut tries).await? {
@@ -264,7 +267,7 @@ impl Ledger {
         let answer = problem.answer();
         let payment = refusal.payment().map(|payment| (payment, refusal.failure().code()));
         let transaction = Transaction::refusal(claim, &answer, keys, payment);
-        let transaction = transaction.map_err(|error| self.unsealed(claim, &error))?;
+        let transaction = transaction.map_err(|error| self.not_assembled(claim, &error))?;
         let marker = match self.write(claim, &transaction, &mut Tries::default()).await? {
             Written::Applied => {
                 problem.count(&self.metrics, &claim.tenant, Some(claim.operation));
@@ -339,7 +342,7 @@ impl Ledger {
         Problem::outcome_unknown()
     }
 
-    fn unsealed(&self, claim: &Claim, error: &BuildError) -> Problem {
+    fn not_assembled(&self, claim: &Claim, error: &BuildError) -> Problem {
         self.broken(&claim.tenant, claim.operation, &error.to_string())
     }
 

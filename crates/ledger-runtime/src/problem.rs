@@ -150,7 +150,7 @@ impl From<MarkerError> for Problem {
         match error {
             MarkerError::Item(error) => error.into(),
             MarkerError::KeyAbsent(_) => Self::keys_unavailable(),
-            MarkerError::Sealed(error) => {
+            MarkerError::Encrypted(error) => {
                 tracing::error!(%error, "a stored response cannot be decrypted");
                 Self::internal()
             }

@@ -201,14 +201,14 @@ pub(crate) fn answer(id: &TransactionId) -> Answer {
 }
 
 /// The transaction that transfers `amount`.
-pub(crate) fn sealed(amount: &str, ledger: &Ledger) -> Transaction {
+pub(crate) fn assembled(amount: &str, ledger: &Ledger) -> Transaction {
     let planned = transfer(amount, ledger.context(now()).unwrap()).unwrap();
-    Transaction::seal(planned.draft.clone(), &claim(amount), &answer(&planned.receipt), &marker_keys()).unwrap()
+    Transaction::assemble(planned.draft.clone(), &claim(amount), &answer(&planned.receipt), &marker_keys()).unwrap()
 }
 
 /// The marker that a completed transfer of `amount` leaves, as DynamoDB returns it.
 pub(crate) fn marker(amount: &str, ledger: &Ledger) -> Value {
-    item_of(&sealed(amount, ledger), 0)
+    item_of(&assembled(amount, ledger), 0)
 }
 
 /// The item that the action at position `at` puts.

@@ -150,7 +150,7 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
             let expires = is_answered(marker.item) && marker.kind() != "terminal";
             ensure_eq!(marker.has("ttl"), expires, "{marker} is {state}: whether it has `ttl`");
             // A body with a one-time secret is encrypted if the fingerprint has a key.
-            let body = if marker.has("sealed_body") && marker.has("fp_key") { "sealed_body" } else { "body" };
+            let body = if marker.has("encrypted_body") && marker.has("fp_key") { "encrypted_body" } else { "body" };
             // A step that no request carries has no fingerprint.
             let operation = marker.text("operation")?;
             let is_step = STEPS.contains(&operation);

@@ -333,7 +333,8 @@ impl Ledger {
         };
         let body = "{\"bulk\":true}".to_owned();
         let answer = Answer { status: 201, content_type: "application/json".to_owned(), location: None, body };
-        let transaction = Transaction::seal(draft.clone(), &claim, &answer, &self.keys).expect("it can be sealed");
+        let transaction =
+            Transaction::assemble(draft.clone(), &claim, &answer, &self.keys).expect("it can be assembled");
         self.execute(&transaction);
         transaction
     }

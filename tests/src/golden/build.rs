@@ -82,7 +82,7 @@ impl From<PlanRefusal> for NoPlan {
 
 /// The result of a builder.
 pub enum Made {
-    /// A draft, to be sealed with marker and response.
+    /// A draft, to be assembled with marker and response.
     Draft(Draft),
     /// A complete transaction.
     Whole(Transaction),
@@ -108,9 +108,9 @@ pub fn build(given: &Given) -> Built {
         Ok(Made::Draft(draft)) => {
             let (claim, answer) = both();
             let answer = declared(claim.operation, answer);
-            let sealed = Transaction::seal(draft.clone(), &claim, &answer, &declared::keys());
-            let sealed = sealed.expect("the core seals its draft");
-            Built::Transaction(Box::new(sealed), Some(Box::new(claim)))
+            let assembled = Transaction::assemble(draft.clone(), &claim, &answer, &declared::keys());
+            let assembled = assembled.expect("the core assembles its draft");
+            Built::Transaction(Box::new(assembled), Some(Box::new(claim)))
         }
     }
 }
@@ -133,7 +133,8 @@ pub(super) fn make(
             let Made::Draft(draft) = make(world, payment, both, given)? else {
                 panic!("a payment is a draft");
             };
-            let of = Transaction::seal(draft, &claim, &answer, &declared::keys()).expect("the core seals its draft");
+            let of =
+                Transaction::assemble(draft, &claim, &answer, &declared::keys()).expect("the core assembles its draft");
             let of = of.refused_payment().expect("a payment");
             let refusal = Transaction::refusal(&claim, &answer, &declared::keys(), Some((&of, code)));
             return Ok(Made::Whole(refusal.expect("a refusal")));

@@ -74,8 +74,8 @@ pub(super) fn make(world: &World, does: &ApprovalDoes, both: impl FnOnce() -> (C
             let (planned, from) = plan_approve(&command, cx)?;
             let (claim, answer) = both();
             let answer = declared(claim.operation, answer);
-            let sealed = Transaction::seal_as(planned.draft, &claim, &answer, &declared::keys(), &from);
-            return Ok(Made::Whole(sealed.unwrap()));
+            let assembled = Transaction::assemble_as(planned.draft, &claim, &answer, &declared::keys(), &from);
+            return Ok(Made::Whole(assembled.unwrap()));
         }
         ApprovalDoes::Reject { by, approval } => plan_reject(tenant, &stored(approval), &named(by), cx)?.draft,
         ApprovalDoes::Withdraw { by, approval } => plan_withdraw(tenant, &stored(approval), &named(by), cx)?.draft,

@@ -91,8 +91,8 @@ pub(super) fn make(world: &World, does: &RecordedDoes, given: Given<'_>) -> Resu
                 let (claim, answer) = both();
                 let answer = declared(claim.operation, answer);
                 let from = request.provenance(tenant, &decider, cx.now);
-                let sealed = Transaction::seal_as(draft, &claim, &answer, &declared::keys(), &from);
-                return Ok(Made::Whole(sealed.unwrap()));
+                let assembled = Transaction::assemble_as(draft, &claim, &answer, &declared::keys(), &from);
+                return Ok(Made::Whole(assembled.unwrap()));
             }
             draft
         }

@@ -1,5 +1,5 @@
 //! Builds the commands that move money from and to the PSP, and the steps of operations in flight. Each reads what the
-//! runtime reads, and seals the plan under its marker.
+//! runtime reads, and assembles the plan under its marker.
 
 use super::build::{Made, NoPlan};
 use super::command::{Does, FactJson, FlightStep, MarkerJson, PspJson};

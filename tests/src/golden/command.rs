@@ -53,7 +53,7 @@ pub struct Command {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are those of the core's commands, where they are described")]
 pub enum Does {
-    // The forms alone, sealed against the tenant's account `adjustments`.
+    // The forms alone, assembled against the tenant's account `adjustments`.
     Refusal {},
     /// The refusal of what would make a payment, with a code.
     RefusedPayment {

@@ -141,9 +141,9 @@ fn guards() -> Vec<Guard> {
     ]
 }
 
-fn sealed(guards: &[Guard]) -> Transaction {
+fn assembled(guards: &[Guard]) -> Transaction {
     let draft = Draft { entry: None, items: guards.iter().map(|guard| guard.item.clone()).collect() };
-    Transaction::seal(draft.clone(), &claim(), &answer(), &declared::keys()).unwrap()
+    Transaction::assemble(draft.clone(), &claim(), &answer(), &declared::keys()).unwrap()
 }
 
 fn answer() -> Answer {
@@ -242,7 +242,7 @@ fn compare(transaction: &Transaction, guards: &[Guard], marker: bool, given: &[(
 fn every_combination_of_reasons_with_a_marker_is_classified() {
     for guarded in 0..4 {
         let guards: Vec<Guard> = guards().into_iter().take(guarded).collect();
-        let transaction = sealed(&guards);
+        let transaction = assembled(&guards);
         for given in combinations(guarded + 1) {
             compare(&transaction, &guards, true, &given);
         }
@@ -289,7 +289,7 @@ fn every_combination_of_reasons_with_psp_markers_is_classified() {
 
 #[test]
 fn wrong_number_of_reasons_is_broken() {
-    let transaction = sealed(&guards());
+    let transaction = assembled(&guards());
     for count in [0, 1, 4, 6, 100] {
         let reasons = vec![Reason { code: ReasonCode::TransactionConflict, item: None }; count];
         let want = Verdict::Broken(Broken::WrongCount { reasons: count, items: 5 });

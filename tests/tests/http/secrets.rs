@@ -203,7 +203,7 @@ async fn response_that_was_encrypted_for_another_key_is_an_internal_error() {
         let _ = api.settle(call).await.good();
     }
     let (from, mut to) = (issuing.marker(&one).await, issuing.marker(&other).await);
-    let _ = to.insert("sealed_body".to_owned(), from["sealed_body"].clone());
+    let _ = to.insert("encrypted_body".to_owned(), from["encrypted_body"].clone());
     issuing.world().plant(to).await;
     let _ = api.send(&other).await.problem(500, "internal");
     assert!(api.settle(&one).await.replayed());

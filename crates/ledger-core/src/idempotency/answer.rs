@@ -1,7 +1,7 @@
 //! A response to a keyed request: as it is sent, and as its marker stores it.
 
 use super::fingerprint::ENCODING_VERSION;
-use super::marker_keys::{MarkerKeys, SealError};
+use super::marker_keys::{EncryptionError, MarkerKeys};
 use super::{Fingerprint, MarkerError};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::keys::Key;
@@ -130,11 +130,11 @@ pub struct StoredAnswer {
 enum StoredBody {
     Clear(String),
     /// Encrypted with the key of the marker's fingerprint.
-    Sealed(Vec<u8>),
+    Encrypted(Vec<u8>),
 }
 
 const BODY: &str = "body";
-const SEALED_BODY: &str = "sealed_body";
+const ENCRYPTED_BODY: &str = "encrypted_body";
 
 impl From<&Answer> for StoredAnswer {
     fn from(answer: &Answer) -> Self {
@@ -165,17 +165,17 @@ impl StoredAnswer {
             status: *status,
             content_type: content_type.clone(),
             location: location.clone(),
-            body: StoredBody::Sealed(Vec::new()),
+            body: StoredBody::Encrypted(Vec::new()),
         };
-        let sealed = keys.seal(id, &stored.associated_data(marker, fingerprint), body.as_bytes())?;
-        stored.body = StoredBody::Sealed(sealed);
+        let encrypted = keys.encrypt(id, &stored.associated_data(marker, fingerprint), body.as_bytes())?;
+        stored.body = StoredBody::Encrypted(encrypted);
         Ok(stored)
     }
 
     /// The response, decrypted if its body is encrypted. `keys` may be absent if it is not.
     ///
     /// # Errors
-    /// [`MarkerError::KeyAbsent`] without the fingerprint's key, [`MarkerError::Sealed`] if the body was not encrypted
+    /// [`MarkerError::KeyAbsent`] without the fingerprint's key, [`MarkerError::Encrypted`] if the body was not encrypted
     /// for this marker and fingerprint.
     pub fn open(
         &self,
@@ -185,19 +185,19 @@ impl StoredAnswer {
     ) -> Result<Answer, MarkerError> {
         let body = match &self.body {
             StoredBody::Clear(body) => body.clone(),
-            StoredBody::Sealed(sealed) => {
-                let fingerprint = fingerprint.ok_or(SealError)?;
+            StoredBody::Encrypted(encrypted) => {
+                let fingerprint = fingerprint.ok_or(EncryptionError)?;
                 let id = &fingerprint.key;
                 let keys = keys.ok_or_else(|| MarkerError::KeyAbsent(id.clone()))?;
-                let opened = keys.open(id, &self.associated_data(marker, fingerprint), sealed)?;
-                String::from_utf8(opened).map_err(|_| SealError)?
+                let decrypted = keys.decrypt(id, &self.associated_data(marker, fingerprint), encrypted)?;
+                String::from_utf8(decrypted).map_err(|_| EncryptionError)?
             }
         };
         let Self { status, content_type, location, .. } = self.clone();
         Ok(Answer { status, content_type, location, body })
     }
 
-    /// What a sealed body is bound to: its marker, the request, and the rest of the response.
+    /// What an encrypted body is bound to: its marker, the request, and the rest of the response.
     fn associated_data(&self, marker: &Key, fingerprint: &Fingerprint) -> Vec<u8> {
         let Self { status, content_type, location, .. } = self;
         let bound = serde_json::json!([
@@ -242,19 +242,19 @@ impl StoredAnswer {
     fn body(&self) -> (&'static str, Value) {
         match &self.body {
             StoredBody::Clear(body) => (BODY, Value::s(body)),
-            StoredBody::Sealed(sealed) => (SEALED_BODY, Value::B(sealed.clone())),
+            StoredBody::Encrypted(encrypted) => (ENCRYPTED_BODY, Value::B(encrypted.clone())),
         }
     }
 
     /// Reads the response of a completed marker.
     pub(super) fn read(item: &Item) -> Result<Self, ItemError> {
-        let sealed = item.opt_parsed_bytes(SEALED_BODY, |sealed| Some(sealed.to_vec()))?;
+        let encrypted = item.opt_parsed_bytes(ENCRYPTED_BODY, |encrypted| Some(encrypted.to_vec()))?;
         Ok(Self {
             status: item.int("status")?,
             content_type: item.string("content_type")?,
             location: item.opt_string("location")?,
-            body: match sealed {
-                Some(sealed) => StoredBody::Sealed(sealed),
+            body: match encrypted {
+                Some(encrypted) => StoredBody::Encrypted(encrypted),
                 None => StoredBody::Clear(item.string(BODY)?),
             },
         })

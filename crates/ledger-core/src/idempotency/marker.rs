@@ -1,6 +1,6 @@
 //! The marker: what is stored under a key, how a request claims the key, and what a later request gets.
 
-use super::marker_keys::{KeyId, MarkerKeys, SealError};
+use super::marker_keys::{EncryptionError, KeyId, MarkerKeys};
 use super::{Answer, CanonicalRequest, Fingerprint, Flight, IdempotencyKey, NewAnswer, Phase, StoredAnswer, Window};
 use crate::account::Account;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
@@ -74,7 +74,7 @@ pub enum MarkerError {
     KeyAbsent(KeyId),
     /// Its response cannot be decrypted.
     #[error(transparent)]
-    Sealed(#[from] SealError),
+    Encrypted(#[from] EncryptionError),
 }
 
 /// What a request gets if its key has a marker.
@@ -153,7 +153,7 @@ impl Claim {
         }
         let fingerprint = self.fingerprint(keys)?;
         let answer = StoredAnswer::new(new, &self.marker_key(), &fingerprint, Some(keys));
-        item.extend(answer.map_err(|_| BuildError::Unsealed)?.item());
+        item.extend(answer.map_err(|_| BuildError::Unencrypted)?.item());
         item.extend(fingerprint.item());
         if let Some(ttl) = self.ttl() {
             item.insert(attr::TTL.to_owned(), Value::int(ttl));

@@ -54,8 +54,8 @@ pub struct MarkerKeysError(&'static str);
 
 /// A body was not encrypted under this key, for this marker and fingerprint, or it was changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a sealed response cannot be opened")]
-pub struct SealError;
+#[error("an encrypted response cannot be decrypted")]
+pub struct EncryptionError;
 
 /// What derives from one key's text. The memory is overwritten when it is dropped.
 struct MarkerKey {
@@ -143,23 +143,23 @@ impl MarkerKeys {
     ///
     /// The nonce is an HMAC of the associated data and the body. So writers of one response store the same bytes, and
     /// one nonce is never used for two bodies.
-    pub(super) fn seal(&self, id: &KeyId, bound_to: &[u8], body: &[u8]) -> Result<Vec<u8>, SealError> {
-        let key = self.keys.get(id).ok_or(SealError)?;
-        let length = u64::try_from(bound_to.len()).map_err(|_| SealError)?;
-        let hash = hmac(&*key.nonce, &[&length.to_be_bytes(), bound_to, body]).ok_or(SealError)?;
-        let nonce = hash.first_chunk::<NONCE_BYTES>().ok_or(SealError)?;
-        let sealed = key.cipher()?.encrypt(&XNonce::from(*nonce), Payload { msg: body, aad: bound_to });
+    pub(super) fn encrypt(&self, id: &KeyId, bound_to: &[u8], body: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+        let key = self.keys.get(id).ok_or(EncryptionError)?;
+        let length = u64::try_from(bound_to.len()).map_err(|_| EncryptionError)?;
+        let hash = hmac(&*key.nonce, &[&length.to_be_bytes(), bound_to, body]).ok_or(EncryptionError)?;
+        let nonce = hash.first_chunk::<NONCE_BYTES>().ok_or(EncryptionError)?;
+        let encrypted = key.cipher()?.encrypt(&XNonce::from(*nonce), Payload { msg: body, aad: bound_to });
         let mut bytes = nonce.to_vec();
-        bytes.extend(sealed.map_err(|_| SealError)?);
+        bytes.extend(encrypted.map_err(|_| EncryptionError)?);
         Ok(bytes)
     }
 
-    /// Decrypts what [`MarkerKeys::seal`] made.
-    pub(super) fn open(&self, id: &KeyId, bound_to: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealError> {
-        let key = self.keys.get(id).ok_or(SealError)?;
-        let (nonce, sealed) = sealed.split_first_chunk::<NONCE_BYTES>().ok_or(SealError)?;
-        let opened = key.cipher()?.decrypt(&XNonce::from(*nonce), Payload { msg: sealed, aad: bound_to });
-        opened.map_err(|_| SealError)
+    /// Decrypts what [`MarkerKeys::encrypt`] made.
+    pub(super) fn decrypt(&self, id: &KeyId, bound_to: &[u8], encrypted: &[u8]) -> Result<Vec<u8>, EncryptionError> {
+        let key = self.keys.get(id).ok_or(EncryptionError)?;
+        let (nonce, encrypted) = encrypted.split_first_chunk::<NONCE_BYTES>().ok_or(EncryptionError)?;
+        let decrypted = key.cipher()?.decrypt(&XNonce::from(*nonce), Payload { msg: encrypted, aad: bound_to });
+        decrypted.map_err(|_| EncryptionError)
     }
 }
 
@@ -175,8 +175,8 @@ impl MarkerKey {
         })
     }
 
-    fn cipher(&self) -> Result<XChaCha20Poly1305, SealError> {
-        XChaCha20Poly1305::new_from_slice(&*self.body).map_err(|_| SealError)
+    fn cipher(&self) -> Result<XChaCha20Poly1305, EncryptionError> {
+        XChaCha20Poly1305::new_from_slice(&*self.body).map_err(|_| EncryptionError)
     }
 }
 

@@ -1,6 +1,7 @@
 //! At most one effect per key, byte-identical replay, and a key bound to its request.
 
 mod answer;
+mod assembled;
 mod event_claim;
 mod fingerprint;
 mod flight;
@@ -8,7 +9,6 @@ mod key;
 mod marker;
 mod marker_keys;
 mod planned_call;
-mod sealed;
 mod window;
 
 pub use answer::{Answer, AnyAnswer, NewAnswer, SecretAnswer, StoredAnswer};
@@ -18,6 +18,6 @@ pub use flight::{CLAIM_LEASE, Flight, MAX_ATTEMPTS, PSP_ABSENCE_CONFIRMED_AFTER,
 pub(crate) use key::OF_APPROVAL;
 pub use key::{Admission, IdempotencyKey, KeyError, TerminalKey};
 pub use marker::{Claim, KeyVerdict, Marker, MarkerError, MarkerState, StoredState};
-pub use marker_keys::{KeyId, MarkerKeys, MarkerKeysError, SealError};
+pub use marker_keys::{EncryptionError, KeyId, MarkerKeys, MarkerKeysError};
 pub use planned_call::PlannedCall;
 pub use window::Window;

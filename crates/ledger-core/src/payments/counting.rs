@@ -11,7 +11,7 @@ use crate::transaction::TransactItem;
 /// credited one. A refund whose value is kept for spent points changes none, and the change joins the action that checks
 /// the points.
 // INVARIANT: there is such an action. A payment and a capture take at least one amount from the customer, and a refund
-// credits or checks at least one balance. Without one the transaction is not sealed: `BuildError::AggregatesOfEntry`.
+// credits or checks at least one balance. Without one the transaction is not assembled: `BuildError::AggregatesOfEntry`.
 pub(super) fn count(account: Account, items: &mut [TransactItem], change: MetricsChange, now: Timestamp) {
     let customer = match account {
         Account::Customer(customer) => customer,

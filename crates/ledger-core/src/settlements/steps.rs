@@ -310,7 +310,7 @@ fn sealed(
     };
     let body = serde_json::json!({ "settlement_id": settlement.id.to_string(), "task": name }).to_string();
     let answer = Answer { status: 200, content_type: "application/json".to_owned(), location: None, body };
-    Transaction::seal_step(draft, &step, &answer)
+    Transaction::assemble_step(draft, &step, &answer)
 }
 
 fn operation(task: Task) -> Operation {

@@ -11,7 +11,7 @@ use crate::money::Delta;
 use crate::operation::Operation;
 use crate::time::Timestamp;
 
-/// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is sealed.
+/// A journal entry as a builder makes it. Operation, actor and key are added when the transaction is assembled.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// Its id.

@@ -136,7 +136,7 @@ pub enum BuildError {
     SecretInClear(Operation),
     /// A response that cannot be encrypted.
     #[error("a response cannot be encrypted")]
-    Unsealed,
+    Unencrypted,
     /// A record of another merchant is credited.
     #[error("a record belongs to another merchant ({0:?})")]
     Stranger(Role),

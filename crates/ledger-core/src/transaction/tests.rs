@@ -1,4 +1,4 @@
-//! Invalid drafts are rejected when they are sealed, each with its own error. The drafts are made by hand, because no
+//! Invalid drafts are rejected when they are assembled, each with its own error. The drafts are made by hand, because no
 //! builder makes one.
 
 use super::*;
@@ -52,9 +52,9 @@ fn claim() -> Claim {
     }
 }
 
-fn seal(entry: Option<Entry>, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
+fn assemble(entry: Option<Entry>, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
     let answer = Answer { status: 201, content_type: "text/plain".to_owned(), location: None, body: String::new() };
-    Transaction::seal(Draft { entry, items }, &claim(), &answer, &crate::idempotency::MarkerKeys::of_tests())
+    Transaction::assemble(Draft { entry, items }, &claim(), &answer, &crate::idempotency::MarkerKeys::of_tests())
 }
 
 fn entry(postings: Vec<Posting>) -> Entry {
@@ -88,41 +88,41 @@ fn checks(count: u128) -> Vec<TransactItem> {
 }
 
 #[test]
-fn valid_draft_is_sealed_with_the_marker_first() {
-    let sealed = seal(Some(entry(postings())), vec![debit("100")]).unwrap();
-    let roles: Vec<Role> = sealed.items().iter().map(TransactItem::role).collect();
+fn valid_draft_is_assembled_with_the_marker_first() {
+    let assembled = assemble(Some(entry(postings())), vec![debit("100")]).unwrap();
+    let roles: Vec<Role> = assembled.items().iter().map(TransactItem::role).collect();
     assert_eq!(roles, [Role::Marker, Role::Payer, Role::Journal]);
 }
 
 #[test]
 fn more_than_100_actions_are_rejected() {
-    assert_eq!(seal(None, checks(99)).map(|sealed| sealed.items().len()), Ok(100));
-    assert_eq!(seal(None, checks(100)), Err(BuildError::TooManyItems(101)));
-    assert_eq!(Transaction::unkeyed(checks(100)).map(|sealed| sealed.items().len()), Ok(100));
+    assert_eq!(assemble(None, checks(99)).map(|assembled| assembled.items().len()), Ok(100));
+    assert_eq!(assemble(None, checks(100)), Err(BuildError::TooManyItems(101)));
+    assert_eq!(Transaction::unkeyed(checks(100)).map(|assembled| assembled.items().len()), Ok(100));
     assert_eq!(Transaction::unkeyed(checks(101)), Err(BuildError::TooManyItems(101)));
     let mut with_entry = checks(98);
     with_entry.push(debit("100"));
-    assert_eq!(seal(Some(entry(postings())), with_entry), Err(BuildError::TooManyItems(101)));
+    assert_eq!(assemble(Some(entry(postings())), with_entry), Err(BuildError::TooManyItems(101)));
 }
 
 #[test]
 fn transaction_without_actions_is_rejected() {
     assert_eq!(Transaction::unkeyed(Vec::new()), Err(BuildError::Empty));
-    assert_eq!(seal(None, Vec::new()).map(|sealed| sealed.items().len()), Ok(1));
+    assert_eq!(assemble(None, Vec::new()).map(|assembled| assembled.items().len()), Ok(1));
 }
 
 #[test]
 fn second_action_on_a_key_is_rejected() {
-    assert_eq!(seal(None, vec![check(1), check(2), check(1)]), Err(BuildError::SameKey(Role::Audit)));
+    assert_eq!(assemble(None, vec![check(1), check(2), check(1)]), Err(BuildError::SameKey(Role::Audit)));
     // The marker's and the entry's keys count too.
     let own_marker = TransactItem::check(Role::OriginalMarker, claim().marker_key(), vec![exists()]);
-    assert_eq!(seal(None, vec![own_marker]), Err(BuildError::SameKey(Role::OriginalMarker)));
+    assert_eq!(assemble(None, vec![own_marker]), Err(BuildError::SameKey(Role::OriginalMarker)));
     let key = Partition::customer(&tenant(), customer(1)).entry(TransactionId::new(Uuid::from_u128(7)));
     let own_entry = TransactItem::check(Role::Journal, key, vec![exists()]);
-    let twice = seal(Some(entry(postings())), vec![debit("100"), own_entry]);
+    let twice = assemble(Some(entry(postings())), vec![debit("100"), own_entry]);
     assert_eq!(twice, Err(BuildError::SameKey(Role::Journal)));
     // Two halves of one posting on one item.
-    let halves = seal(Some(entry(postings())), vec![debit("60"), debit("40")]);
+    let halves = assemble(Some(entry(postings())), vec![debit("60"), debit("40")]);
     assert_eq!(halves, Err(BuildError::SameKey(Role::Payer)));
 }
 
@@ -130,44 +130,44 @@ fn second_action_on_a_key_is_rejected() {
 fn postings_that_do_not_sum_to_zero_per_asset_are_rejected() {
     let mut uneven = postings();
     uneven[1] = Posting::new(ADJUSTMENTS, yen("99").credit());
-    assert_eq!(seal(Some(entry(uneven)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
+    assert_eq!(assemble(Some(entry(uneven)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
     let mut mixed = postings();
     let points = Amount::parse(&AssetSpec::POINT, "100").unwrap();
     mixed[1] = Posting::new(ADJUSTMENTS, points.credit());
-    assert_eq!(seal(Some(entry(mixed)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
+    assert_eq!(assemble(Some(entry(mixed)), vec![debit("100")]), Err(BuildError::Unbalanced(Asset::Ecopay)));
 }
 
 #[test]
 fn entry_without_postings_or_home_is_rejected() {
-    assert_eq!(seal(Some(entry(Vec::new())), Vec::new()), Err(BuildError::NoPostings));
+    assert_eq!(assemble(Some(entry(Vec::new())), Vec::new()), Err(BuildError::NoPostings));
     let homeless = Entry { home: ADJUSTMENTS, ..entry(postings()) };
-    assert_eq!(seal(Some(homeless), vec![debit("100")]), Err(BuildError::NoHome));
+    assert_eq!(assemble(Some(homeless), vec![debit("100")]), Err(BuildError::NoHome));
 }
 
 #[test]
 fn entry_with_a_name_of_the_stored_form_is_rejected() {
     let details = Item::from([("po".to_owned(), Value::s("x"))]);
     let of_form = Entry { details, ..entry(postings()) };
-    assert_eq!(seal(Some(of_form), vec![debit("100")]), Err(BuildError::EntryForm(Role::Journal)));
+    assert_eq!(assemble(Some(of_form), vec![debit("100")]), Err(BuildError::EntryForm(Role::Journal)));
 }
 
 #[test]
 fn balance_change_that_differs_from_postings_is_rejected() {
     let unposted = Err(BuildError::Unposted(account(1)));
     // Posted, but no balance moves.
-    assert_eq!(seal(Some(entry(postings())), Vec::new()), unposted);
+    assert_eq!(assemble(Some(entry(postings())), Vec::new()), unposted);
     // Another amount.
-    assert_eq!(seal(Some(entry(postings())), vec![debit("101")]), unposted);
+    assert_eq!(assemble(Some(entry(postings())), vec![debit("101")]), unposted);
     // The other way.
     let credit = forms::credit(&tenant(), Role::Payee, account(1), &yen("100"), now()).unwrap();
-    assert_eq!(seal(Some(entry(postings())), vec![credit]), unposted);
+    assert_eq!(assemble(Some(entry(postings())), vec![credit]), unposted);
     // Another asset.
     let points = Amount::parse(&AssetSpec::POINT, "100").unwrap();
     let points = forms::debit(&tenant(), Role::Payer, account(1), &points, now()).unwrap();
-    assert_eq!(seal(Some(entry(postings())), vec![points]), unposted);
+    assert_eq!(assemble(Some(entry(postings())), vec![points]), unposted);
     // A second balance changes without a posting.
     let other = forms::credit(&tenant(), Role::Payee, account(2), &yen("5"), now()).unwrap();
-    let moved = seal(Some(entry(postings())), vec![debit("100"), other]);
+    let moved = assemble(Some(entry(postings())), vec![debit("100"), other]);
     assert_eq!(moved, Err(BuildError::Unposted(account(2))));
 }
 
@@ -189,13 +189,13 @@ fn balance_written_without_posting_is_rejected() {
         for update in writes(attribute) {
             let item = TransactItem::update(Role::Payer, balance(), update, Vec::new());
             let refused = Err(BuildError::UnpostedBalance(Role::Payer));
-            assert_eq!(seal(None, vec![item.clone()]), refused, "{attribute}");
+            assert_eq!(assemble(None, vec![item.clone()]), refused, "{attribute}");
             assert_eq!(Transaction::unkeyed(vec![item]), refused, "{attribute}");
         }
         let put = |value| TransactItem::put(Role::Card, balance(), Item::from([(attribute.to_owned(), value)]), vec![]);
-        assert_eq!(seal(None, vec![put(number())]), Err(BuildError::UnpostedBalance(Role::Card)));
+        assert_eq!(assemble(None, vec![put(number())]), Err(BuildError::UnpostedBalance(Role::Card)));
         // An account is opened with a balance of zero.
-        assert!(seal(None, vec![put(Value::int(0))]).is_ok());
+        assert!(assemble(None, vec![put(Value::int(0))]).is_ok());
     }
 }
 
@@ -208,7 +208,7 @@ fn headroom_changes_under_a_marker_only() {
             let refused = Err(BuildError::UnmarkedExposure(Role::Payee));
             assert_eq!(Transaction::unkeyed(vec![check(2), item.clone()]), refused, "{attribute}");
             // `exposure` and `reserved` cannot change alone: what counts against the cap is the sum of its parts.
-            assert_eq!(seal(None, vec![item]), Err(BuildError::Exposure(Role::Payee)), "{attribute}");
+            assert_eq!(assemble(None, vec![item]), Err(BuildError::Exposure(Role::Payee)), "{attribute}");
         }
         let put = |value| TransactItem::put(Role::Card, key(), Item::from([(attribute.to_owned(), value)]), vec![]);
         assert_eq!(Transaction::unkeyed(vec![put(Value::int(1))]), Err(BuildError::UnmarkedExposure(Role::Card)));
@@ -219,7 +219,7 @@ fn headroom_changes_under_a_marker_only() {
     for item in [reserved, released] {
         assert!(!item.is_posted(), "headroom has no postings");
         assert_eq!(Transaction::unkeyed(vec![item.clone()]), Err(BuildError::UnmarkedExposure(Role::Payee)));
-        assert!(seal(None, vec![item]).is_ok());
+        assert!(assemble(None, vec![item]).is_ok());
     }
 }
 
@@ -233,27 +233,27 @@ fn hold_change_that_differs_from_held_postings_is_rejected() {
     let hold = |amount| forms::hold(&tenant(), Role::Payer, account(1), &yen(amount), true, now()).unwrap();
     let pay_out = |amount| forms::pay_out(&tenant(), Role::Payer, account(1), &yen(amount), now()).unwrap();
     let release = |amount| forms::release_hold(&tenant(), Role::Payer, account(1), &yen(amount), None, now()).unwrap();
-    assert!(seal(Some(entry(held_postings())), vec![hold("100")]).is_ok());
+    assert!(assemble(Some(entry(held_postings())), vec![hold("100")]).is_ok());
     let unposted = Err(BuildError::Unposted(account(1)));
     // The sums of the two parts cancel out, and each part must still change as it is posted.
-    assert_eq!(seal(Some(entry(held_postings())), Vec::new()), unposted);
-    assert_eq!(seal(Some(entry(held_postings())), vec![hold("99")]), unposted);
-    assert_eq!(seal(Some(entry(held_postings())), vec![release("100")]), unposted);
-    assert_eq!(seal(Some(entry(held_postings())), vec![debit("100")]), unposted);
+    assert_eq!(assemble(Some(entry(held_postings())), Vec::new()), unposted);
+    assert_eq!(assemble(Some(entry(held_postings())), vec![hold("99")]), unposted);
+    assert_eq!(assemble(Some(entry(held_postings())), vec![release("100")]), unposted);
+    assert_eq!(assemble(Some(entry(held_postings())), vec![debit("100")]), unposted);
     let other_way: Vec<Posting> =
         held_postings().into_iter().map(|p| Posting { delta: p.delta.inverse(), ..p }).collect();
-    assert!(seal(Some(entry(other_way.clone())), vec![release("100")]).is_ok());
-    assert_eq!(seal(Some(entry(other_way)), vec![hold("100")]), unposted);
+    assert!(assemble(Some(entry(other_way.clone())), vec![release("100")]).is_ok());
+    assert_eq!(assemble(Some(entry(other_way)), vec![hold("100")]), unposted);
     // A payout leaves the held part, not the available one.
     let leaves = |posting: Posting| vec![posting, Posting::new(ADJUSTMENTS, yen("100").credit())];
     let (held, available) =
         (Posting::held(account(1), yen("100").debit()), Posting::new(account(1), yen("100").debit()));
-    assert!(seal(Some(entry(leaves(held.clone()))), vec![pay_out("100")]).is_ok());
-    assert_eq!(seal(Some(entry(leaves(available))), vec![pay_out("100")]), unposted);
-    assert_eq!(seal(Some(entry(leaves(held))), vec![debit("100")]), unposted);
+    assert!(assemble(Some(entry(leaves(held.clone()))), vec![pay_out("100")]).is_ok());
+    assert_eq!(assemble(Some(entry(leaves(available))), vec![pay_out("100")]), unposted);
+    assert_eq!(assemble(Some(entry(leaves(held))), vec![debit("100")]), unposted);
     // A hold needs an entry.
     let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
-    assert_eq!(seal(None, vec![hold("100")]), refused);
+    assert_eq!(assemble(None, vec![hold("100")]), refused);
     assert_eq!(Transaction::unkeyed(vec![hold("100")]), refused);
     assert_eq!(Transaction::unkeyed(vec![pay_out("100")]), refused);
 }
@@ -262,9 +262,9 @@ fn hold_change_that_differs_from_held_postings_is_rejected() {
 fn received_inflow_without_matching_posting_is_rejected() {
     let receive = |amount| forms::receive(&tenant(), account(1), &yen(amount), now()).unwrap();
     let comes = vec![Posting::new(account(1), yen("100").credit()), Posting::new(ADJUSTMENTS, yen("100").debit())];
-    assert!(seal(Some(entry(comes.clone())), vec![receive("100")]).is_ok());
-    assert_eq!(seal(Some(entry(comes)), vec![receive("101")]), Err(BuildError::Unposted(account(1))));
-    assert_eq!(seal(None, vec![receive("100")]), Err(BuildError::EffectWithoutJournal(Role::Payee)));
+    assert!(assemble(Some(entry(comes.clone())), vec![receive("100")]).is_ok());
+    assert_eq!(assemble(Some(entry(comes)), vec![receive("101")]), Err(BuildError::Unposted(account(1))));
+    assert_eq!(assemble(None, vec![receive("100")]), Err(BuildError::EffectWithoutJournal(Role::Payee)));
     assert_eq!(Transaction::unkeyed(vec![receive("100")]), Err(BuildError::EffectWithoutJournal(Role::Payee)));
 }
 
@@ -304,9 +304,9 @@ fn event_transaction_has_its_marker_first() {
     };
     let from = Provenance { actor: Actor::Stripe, ..Provenance::from(&claim()) };
     let draft = Draft { entry: Some(entry(postings())), items: vec![debit("100")] };
-    let sealed = Transaction::of_event(draft.clone(), &event, &from).unwrap();
-    assert_eq!(sealed.items()[0].role(), Role::Marker);
-    assert_eq!(sealed.items()[0].key(), &keys::stripe_event(&tenant(), &event.event));
+    let assembled = Transaction::of_event(draft.clone(), &event, &from).unwrap();
+    assert_eq!(assembled.items()[0].role(), Role::Marker);
+    assert_eq!(assembled.items()[0].key(), &keys::stripe_event(&tenant(), &event.event));
     let unposted = Draft { entry: Some(entry(postings())), items: Vec::new() };
     assert_eq!(Transaction::of_event(unposted.clone(), &event, &from), Err(BuildError::Unposted(account(1))));
     // An event without effect has a marker too.
@@ -316,14 +316,14 @@ fn event_transaction_has_its_marker_first() {
 #[test]
 fn value_moved_without_marker_or_entry_is_rejected() {
     let refused = Err(BuildError::EffectWithoutJournal(Role::Payer));
-    assert_eq!(seal(None, vec![debit("100")]), refused);
+    assert_eq!(assemble(None, vec![debit("100")]), refused);
     assert_eq!(Transaction::unkeyed(vec![check(1), debit("100")]), refused);
 }
 
 #[test]
 fn update_without_change_is_rejected() {
     let nothing = TransactItem::update(Role::Job, check(1).key().clone(), Update::new(), Vec::new());
-    assert_eq!(seal(None, vec![nothing]), Err(BuildError::EmptyUpdate(Role::Job)));
+    assert_eq!(assemble(None, vec![nothing]), Err(BuildError::EmptyUpdate(Role::Job)));
 }
 
 #[test]
@@ -333,14 +333,14 @@ fn two_values_for_one_placeholder_are_rejected() {
         failure: Failure::WrongState,
     };
     let item = |clauses| TransactItem::update(Role::Job, check(1).key().clone(), Update::new().remove("r"), clauses);
-    let clash = seal(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
+    let clash = assemble(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
     assert_eq!(clash, Err(BuildError::Placeholder(Role::Job)));
-    assert!(seal(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());
+    assert!(assemble(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());
     // A placeholder may not contain `-`, so two names can become one placeholder.
     let names = ["a-b", "a_b"].map(|name| Clause { condition: Condition::exists(name), failure: Failure::WrongState });
-    assert_eq!(seal(None, vec![item(names.to_vec())]), Err(BuildError::Placeholder(Role::Job)));
+    assert_eq!(assemble(None, vec![item(names.to_vec())]), Err(BuildError::Placeholder(Role::Job)));
     let values = vec![clause("a-b", 1), clause("a_b", 2)];
-    assert_eq!(seal(None, vec![item(values)]), Err(BuildError::Placeholder(Role::Job)));
+    assert_eq!(assemble(None, vec![item(values)]), Err(BuildError::Placeholder(Role::Job)));
     let written = Update::new().set("a", "v", Value::int(1)).add("b", "v", Value::int(2));
     let item = TransactItem::update(Role::Job, check(1).key().clone(), written, Vec::new());
     assert_eq!(Transaction::unkeyed(vec![item]), Err(BuildError::Placeholder(Role::Job)));
@@ -360,8 +360,8 @@ fn payment_entry(co2: &str) -> Option<Entry> {
 fn aggregates_change_once_by_what_the_entry_says() {
     let beside = || debit("100").with_aggregates(paid("1"), now());
     let metrics = |of| TransactItem::metrics(keys::metrics(&tenant(), customer(of)), paid("1"), Value::s(now()));
-    assert!(seal(payment_entry("1"), vec![beside()]).is_ok());
-    assert!(seal(payment_entry("1"), vec![debit("100"), metrics(1)]).is_ok());
+    assert!(assemble(payment_entry("1"), vec![beside()]).is_ok());
+    assert!(assemble(payment_entry("1"), vec![debit("100"), metrics(1)]).is_ok());
     for (entry, items) in [
         // Not counted, counted twice, by another estimate, or of another customer.
         (payment_entry("1"), vec![debit("100")]),
@@ -372,12 +372,12 @@ fn aggregates_change_once_by_what_the_entry_says() {
         (Some(entry(postings())), vec![beside()]),
         (Some(entry(postings())), vec![debit("100"), metrics(1)]),
     ] {
-        assert_eq!(seal(entry, items.clone()), Err(BuildError::AggregatesOfEntry), "{items:?}");
+        assert_eq!(assemble(entry, items.clone()), Err(BuildError::AggregatesOfEntry), "{items:?}");
     }
     // Beside a balance nothing is counted without an entry.
     let checked = forms::check_balance(&tenant(), Role::Points, account(1), &Asset::Point).unwrap();
     let counted = || checked.clone().with_aggregates(paid("1"), now());
-    assert_eq!(seal(None, vec![counted()]), Err(BuildError::EffectWithoutJournal(Role::Points)));
+    assert_eq!(assemble(None, vec![counted()]), Err(BuildError::EffectWithoutJournal(Role::Points)));
     assert_eq!(Transaction::unkeyed(vec![counted()]), Err(BuildError::EffectWithoutJournal(Role::Points)));
 }
 
@@ -400,7 +400,7 @@ fn aggregates_written_otherwise_than_by_their_change_are_rejected() {
                     None => update.add(name, "again", Value::int(1)),
                 });
             let refused = Err(BuildError::Aggregates(Role::Payer));
-            assert_eq!(seal(payment_entry("1"), vec![item]), refused, "{name}");
+            assert_eq!(assemble(payment_entry("1"), vec![item]), refused, "{name}");
         }
     }
 }

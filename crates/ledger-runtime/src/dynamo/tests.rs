@@ -1,7 +1,7 @@
 //! How each result of a write or read is classified.
 
 use super::*;
-use crate::testing::{Step, Store, reasons, sealed};
+use crate::testing::{Step, Store, assembled, reasons};
 use ledger_core::dynamo::Value;
 use ledger_core::keys;
 use ledger_core::reads;
@@ -10,7 +10,7 @@ use serde_json::json;
 async fn write(steps: impl IntoIterator<Item = Step>) -> (Result<(), WriteError>, Store) {
     let store = Store::script(steps);
     let (ledger, _) = store.ledger();
-    let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
+    let outcome = ledger.dynamo().write(&assembled("100", &ledger)).await;
     // Attempts that time out may exhaust the operation's time before the fourth.
     assert!(store.is_through() || store.seen().len() >= 3);
     (outcome, store)
@@ -42,7 +42,7 @@ async fn token_is_repeated_by_the_sdk_and_new_for_each_write() {
 
     let store = Store::script([Step::Ok(json!({})), Step::Ok(json!({}))]);
     let (ledger, _) = store.ledger();
-    let transaction = sealed("100", &ledger);
+    let transaction = assembled("100", &ledger);
     ledger.dynamo().write(&transaction).await.unwrap();
     ledger.dynamo().write(&transaction).await.unwrap();
     assert_ne!(store.seen()[0].token(), store.seen()[1].token());
@@ -81,7 +81,7 @@ async fn write_that_may_have_been_applied_has_an_unknown_outcome() {
 async fn unreadable_response_is_never_taken_for_not_written() {
     let store = Store::script(vec![Step::Garbage; 4]);
     let (ledger, _) = store.ledger();
-    let outcome = ledger.dynamo().write(&sealed("100", &ledger)).await;
+    let outcome = ledger.dynamo().write(&assembled("100", &ledger)).await;
     assert!(is_unknown(&outcome) || outcome.is_ok(), "{outcome:?}");
 }
 

@@ -84,7 +84,7 @@ impl Ledger {
     ) -> Result<Result<T, MarkerError>, Problem> {
         match read(None) {
             Err(MarkerError::KeyAbsent(id)) => Ok(read(Some(&*self.keys_with(&id).await?))),
-            done @ (Ok(_) | Err(MarkerError::Item(_) | MarkerError::Sealed(_))) => Ok(done),
+            done @ (Ok(_) | Err(MarkerError::Item(_) | MarkerError::Encrypted(_))) => Ok(done),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::dynamo::ReadError;
-use crate::testing::{Step, Store, answer, claim, item_of, marker, now, reasons, sealed, transfer};
+use crate::testing::{Step, Store, answer, assembled, claim, item_of, marker, now, reasons, transfer};
 use ledger_core::idempotency::Admission::{Execute, LookUpOnly};
 use ledger_core::idempotency::KeyError;
 use ledger_core::migration::Unadoptable;
@@ -188,7 +188,7 @@ async fn conflicts_of_workers_are_retried_and_not_counted() {
     for (operation, counted) in [(Operation::Publish, 0), (Operation::Sealing, 0), (Operation::Pay, 1)] {
         let store = Store::script([cancelled(1, "TransactionConflict", None), done()]);
         let (ledger, counts) = store.ledger();
-        let written = ledger.attempt(&claim("100").tenant, operation, &sealed("100", &ledger)).await;
+        let written = ledger.attempt(&claim("100").tenant, operation, &assembled("100", &ledger)).await;
         assert!(matches!(written, Ok(WriteOutcome::Applied)), "{operation}");
         assert_eq!((store.seen().len(), counts.total(Metric::TransactionConflict)), (2, counted), "{operation}");
     }
@@ -346,7 +346,7 @@ async fn refusal_by_the_plan_is_stored() {
 #[test]
 fn scripted_transaction_has_the_expected_actions() {
     let (ledger, _) = Store::default().ledger();
-    let transaction = sealed("100", &ledger);
+    let transaction = assembled("100", &ledger);
     assert_eq!(transaction.items().len(), ACTIONS);
     assert_eq!(item_of(&transaction, 0)["processed_at"]["S"], now().rfc3339());
 }

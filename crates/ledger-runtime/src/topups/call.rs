@@ -47,13 +47,13 @@ impl PspExecutor {
         P: Fn(Context) -> F,
         F: Future<Output = Result<PlannedCall, PlanError>>,
     {
-        let seal = |call: PlannedCall, keys: &MarkerKeys| {
+        let assemble = |call: PlannedCall, keys: &MarkerKeys| {
             let flight = Flight::begin(claim, &call, keys)?;
             let claimed = Transaction::claimed(call.draft, claim, &flight)?;
             Ok((claimed.recorded(Record::claimed(&flight, claim.actor))?, flight))
         };
         let executed = match admission {
-            Admission::Execute => self.ledger.execute(claim, plan, seal).await?,
+            Admission::Execute => self.ledger.execute(claim, plan, assemble).await?,
             Admission::LookUpOnly => match self.ledger.marker_or_none(claim).await? {
                 Some(marker) => Executed::Marker(marker),
                 None => {

@@ -258,12 +258,12 @@ impl Request {
                 customers::open::plan(&command, terms, &lookups, &cx).map_err(text)?.draft
             }
         };
-        Ok(self.seal(&draft, scene))
+        Ok(self.assemble(&draft, scene))
     }
 
-    fn seal(&self, draft: &Draft, scene: &Scene) -> Transaction {
+    fn assemble(&self, draft: &Draft, scene: &Scene) -> Transaction {
         let claim = self.claim(scene);
-        Transaction::seal(draft.clone(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
+        Transaction::assemble(draft.clone(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
     }
 
     /// The transaction of the PSP's event that a top-up was paid.

@@ -73,7 +73,7 @@ impl Shop {
         table.put(&json!({ "uuid": { "S": profile.pk() }, "type": { "S": profile.sk() } }));
         let issued = payments::code::plan(&tenant(), customer(0xa), None, &cx(1)).unwrap();
         let by_a = claim(Principal::Customer(customer(0xa)), Operation::PaymentCode, "k");
-        table.execute(seal(&issued.draft, &by_a).items()).unwrap();
+        table.execute(assemble(&issued.draft, &by_a).items()).unwrap();
         let command = payments::authorize::Authorize {
             tenant: tenant(),
             merchant: merchant(),
@@ -83,7 +83,7 @@ impl Shop {
             memo: None,
         };
         let plan = payments::authorize::plan(&command, terms, &cx(2)).unwrap();
-        table.execute(seal(&plan.draft, &by_merchant(Operation::Charge, 2)).items()).unwrap();
+        table.execute(assemble(&plan.draft, &by_merchant(Operation::Charge, 2)).items()).unwrap();
         for (asset, owed) in debts.iter().filter(|(_, owed)| *owed > 0) {
             let key = Partition::customer(&tenant(), customer(0xa)).balance(asset);
             let item = table.contents()[&(key.pk().to_owned(), key.sk().to_owned())].clone();
@@ -113,8 +113,9 @@ impl Shop {
         let cx = cx(self.requests);
         let late = Context { now: payment.expires_at.unwrap(), ..cx };
         let (t, m) = (tenant(), merchant());
-        let seal_as =
-            |planned: Planned<PaymentRecord>, operation| seal(&planned.draft, &by_merchant(operation, self.requests));
+        let assemble_as = |planned: Planned<PaymentRecord>, operation| {
+            assemble(&planned.draft, &by_merchant(operation, self.requests))
+        };
         match transition {
             Transition::Capture(percent) => {
                 let amount = percent.map(|percent| yen((self.split.total() * percent / 100).max(1)));
@@ -125,13 +126,13 @@ impl Shop {
                     wallet: &self.wallet(),
                     amount: amount.as_ref(),
                 };
-                Ok(seal_as(payments::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
+                Ok(assemble_as(payments::capture::plan(&capture, &self.terms, &cx)?, Operation::Capture))
             }
             Transition::Void => {
                 let void = payments::void::Void { tenant: &t, payment: &payment, wallet: &self.wallet(), reason: None };
-                Ok(seal_as(payments::void::plan(&void, &self.terms, &cx)?, Operation::Void))
+                Ok(assemble_as(payments::void::plan(&void, &self.terms, &cx)?, Operation::Void))
             }
-            Transition::Expire => Ok(seal_as(
+            Transition::Expire => Ok(assemble_as(
                 payments::expire::plan(&t, (&payment, &self.wallet()), &self.terms, &late)?,
                 Operation::HoldExpire,
             )),
@@ -157,8 +158,8 @@ impl Shop {
             is_closed: false,
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
-        let sealed = seal(&plan.draft, &by_merchant(Operation::Refund, self.requests));
-        self.table.execute(sealed.items()).unwrap();
+        let assembled = assemble(&plan.draft, &by_merchant(Operation::Refund, self.requests));
+        self.table.execute(assembled.items()).unwrap();
         self.check();
         Ok(())
     }

@@ -52,7 +52,7 @@ fn pay(number: u128, split: Split, terms: &TenantTerms) -> Transaction {
         memo: Some(text("memo")),
     };
     let plan = payments::pay::plan(&command, terms, &cx(number)).unwrap();
-    seal(&plan.draft, &claim(Principal::Customer(customer(number)), Operation::Pay, "k"))
+    assemble(&plan.draft, &claim(Principal::Customer(customer(number)), Operation::Pay, "k"))
 }
 
 /// Every operation that moves value, built from the same numbers.
@@ -65,7 +65,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
     let mut all = vec![pay(0xa, split, terms)];
 
     let transfer = customers::transfer::Transfer { tenant: tenant(), from: a, to: b, amount: yen(amount), memo: None };
-    all.push(seal(&customers::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
+    all.push(assemble(&customers::transfer::plan(&transfer, terms, &cx_).unwrap().draft, &by_a(Operation::Transfer)));
 
     let code = payments::code::plan(&tenant(), a, None, &cx_).unwrap().receipt.code;
     let code = PaymentCode::parse(code.expose()).unwrap();
@@ -79,7 +79,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         amount: yen(amount),
         memo: None,
     };
-    all.push(seal(&payments::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
+    all.push(assemble(&payments::charge::plan(&charge, terms, &cx_).unwrap().draft, &by_merchant(Operation::Charge)));
 
     let payment = recorded(&all[0]);
     let part = (split.total() * share / 100).max(1);
@@ -100,7 +100,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
                 is_closed: false,
             };
             let plan = payments::refund::plan(&refund, terms, &cx(2)).unwrap();
-            all.push(seal(&plan.draft, &by_merchant(Operation::Refund)));
+            all.push(assemble(&plan.draft, &by_merchant(Operation::Refund)));
         }
     }
 
@@ -111,7 +111,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         card: card(),
         charge: yen(amount),
     };
-    let topup = seal(&cards::topup::plan(&topup, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardTopup));
+    let topup = assemble(&cards::topup::plan(&topup, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardTopup));
     let card_pay = cards::pay::CardPay {
         tenant: tenant(),
         terminal: terminal(),
@@ -120,7 +120,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
         card: card(),
         amount: yen(amount),
     };
-    let card_pay = seal(&cards::pay::plan(&card_pay, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardPay));
+    let card_pay = assemble(&cards::pay::plan(&card_pay, terms, &cx_).unwrap().draft, &by_terminal(Operation::CardPay));
     for (original, operation) in [(&topup, Operation::CardTopup), (&card_pay, Operation::CardPay)] {
         let marker = Marker::read(&put(&original.items()[0]).unwrap()).unwrap();
         let payment = (operation == Operation::CardPay).then(|| recorded(original));
@@ -135,7 +135,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             by: ReversedBy::Terminal,
         };
         let plan = cards::reverse::plan(&reverse, terms, &cx(3)).unwrap();
-        all.push(seal(&plan.draft, &by_terminal(Operation::CardReverse)));
+        all.push(assemble(&plan.draft, &by_terminal(Operation::CardReverse)));
     }
     all.extend([topup, card_pay]);
 
@@ -147,13 +147,13 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
             amount: granted,
             reason: text("why"),
         };
-        all.push(seal(&grants::grant::plan(&grant, terms, &cx_).unwrap().draft, &by_staff(Operation::Grant)));
+        all.push(assemble(&grants::grant::plan(&grant, terms, &cx_).unwrap().draft, &by_staff(Operation::Grant)));
     }
     for (account, delta) in [(Account::Customer(a), yen(amount).debit()), (Account::Card(card()), yen(amount).credit())]
     {
         let adjustment = adjustment(account, delta);
         let plan = adjustments::decide::plan(&tenant(), staff(1), Decision::Approve, &adjustment, terms, &cx_);
-        all.push(seal(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
+        all.push(assemble(&plan.unwrap().draft, &by_staff(Operation::AdjustmentApprove)));
     }
     all
 }
@@ -161,7 +161,7 @@ fn money_moves(terms: &TenantTerms, split: Split, amount: u64, share: u64) -> Ve
 /// An authorization, and each of its possible ends.
 fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Vec<Transaction> {
     let (t, m) = (tenant(), merchant());
-    let sealed = |draft: &Draft, operation| seal(draft, &claim(Principal::Merchant(m.id), operation, "k"));
+    let assembled = |draft: &Draft, operation| assemble(draft, &claim(Principal::Merchant(m.id), operation, "k"));
     let (parts, memo) = (split.parts(terms), Some(text("memo")));
     let authorize = payments::authorize::Authorize {
         tenant: tenant(),
@@ -172,7 +172,7 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
         memo,
     };
     let authorized = payments::authorize::plan(&authorize, terms, &cx(1)).unwrap();
-    let mut all = vec![sealed(&authorized.draft, Operation::Charge)];
+    let mut all = vec![assembled(&authorized.draft, Operation::Charge)];
     let payment = recorded(&all[0]);
     let part = yen((split.total() * share / 100).max(1));
     for amount in [None, Some(&part)] {
@@ -183,7 +183,7 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
             wallet: &wallets::SeenWallet::default(),
             amount,
         };
-        all.push(sealed(&payments::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
+        all.push(assembled(&payments::capture::plan(&capture, terms, &cx(2)).unwrap().draft, Operation::Capture));
     }
     let void = payments::void::Void {
         tenant: &t,
@@ -191,10 +191,10 @@ fn held(terms: &TenantTerms, split: Split, share: u64, code: &PaymentCode) -> Ve
         wallet: &wallets::SeenWallet::default(),
         reason: Some(&text("why")),
     };
-    all.push(sealed(&payments::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
+    all.push(assembled(&payments::void::plan(&void, terms, &cx(2)).unwrap().draft, Operation::Void));
     let late = plan::Context { now: payment.expires_at.unwrap(), ..cx(2) };
     let expired = payments::expire::plan(&t, (&payment, &wallets::SeenWallet::default()), terms, &late).unwrap();
-    all.push(sealed(&expired.draft, Operation::HoldExpire));
+    all.push(assembled(&expired.draft, Operation::HoldExpire));
     all
 }
 
@@ -216,7 +216,7 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let (a, cx_) = (customer(0xa), cx(1));
     let actor = Actor::Staff(staff(1));
     let by_staff = |operation| claim(Principal::Staff(staff(1)), operation, "k");
-    let sealed = |draft: Draft, operation| seal(&draft, &by_staff(operation));
+    let assembled = |draft: Draft, operation| assemble(&draft, &by_staff(operation));
     let patch = ProfilePatch { name: Some(text("Hana")), ..ProfilePatch::default() };
     let keys = declared::keys();
     let wallet = WalletView { accounts: 3, assets: terms.assets.keys().cloned().collect() };
@@ -254,36 +254,39 @@ fn others(terms: &TenantTerms, amount: u64, customers: u128) -> Vec<Transaction>
     let frozen = Some((Status::Frozen, &wallet));
     let suspend = MerchantChange { status: Some(MerchantStatus::Suspended), ..MerchantChange::default() };
     vec![
-        sealed(grants::bulk::plan(&bulk, terms, &cx_).unwrap(), Operation::BulkGrant),
-        sealed(customers::open::plan(&open, terms, &keys, &cx_).unwrap().draft, Operation::CustomerOpen),
-        sealed(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
-        sealed(reject, Operation::AdjustmentReject),
-        sealed(customers::profile::plan_own(&t, a, fields, &cx_).unwrap().draft, Operation::ProfilePatch),
-        sealed(
+        assembled(grants::bulk::plan(&bulk, terms, &cx_).unwrap(), Operation::BulkGrant),
+        assembled(customers::open::plan(&open, terms, &keys, &cx_).unwrap().draft, Operation::CustomerOpen),
+        assembled(adjustments::request::plan(&request, &cx_).unwrap().draft, Operation::AdjustmentRequest),
+        assembled(reject, Operation::AdjustmentReject),
+        assembled(customers::profile::plan_own(&t, a, fields, &cx_).unwrap().draft, Operation::ProfilePatch),
+        assembled(
             customers::profile::plan_by_operator(&t, a, fields, frozen, actor, None, &cx_).unwrap().draft,
             Operation::CustomerPatch,
         ),
-        sealed(payments::code::plan(&t, a, None, &cx_).unwrap().draft, Operation::PaymentCode),
-        sealed(cards::record::plan_issue(&issue, &cx_).unwrap().draft, Operation::CardIssue),
-        sealed(
+        assembled(payments::code::plan(&t, a, None, &cx_).unwrap().draft, Operation::PaymentCode),
+        assembled(cards::record::plan_issue(&issue, &cx_).unwrap().draft, Operation::CardIssue),
+        assembled(
             cards::record::plan_own_status(&t, a, card(), Status::Active, &cx_).unwrap().draft,
             Operation::CardPatch,
         ),
-        sealed(
+        assembled(
             cards::record::plan_status(&t, card(), Status::Frozen, actor, None, &cx_).unwrap().draft,
             Operation::CardAdminPatch,
         ),
-        sealed(
+        assembled(
             merchants::plan_open(&t, None, &text("Aoba"), Shards::ONE, terms, actor, &cx_).unwrap().draft,
             Operation::MerchantOpen,
         ),
-        sealed(merchants::plan_patch(&t, m, suspend, (actor, None), &cx_).unwrap().draft, Operation::MerchantPatch),
-        sealed(terminals::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
-        sealed(
+        assembled(merchants::plan_patch(&t, m, suspend, (actor, None), &cx_).unwrap().draft, Operation::MerchantPatch),
+        assembled(terminals::plan_open(&t, None, m, actor, &cx_).unwrap().draft, Operation::TerminalOpen),
+        assembled(
             terminals::plan_status(&t, terminal(), Status::Frozen, (actor, None), &cx_).unwrap().draft,
             Operation::TerminalPatch,
         ),
-        sealed(terminals::plan_code(&t, terminal(), (staff(1), actor), &cx_).unwrap().draft, Operation::EnrolmentCode),
+        assembled(
+            terminals::plan_code(&t, terminal(), (staff(1), actor), &cx_).unwrap().draft,
+            Operation::EnrolmentCode,
+        ),
     ]
 }
 

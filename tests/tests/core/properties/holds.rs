@@ -168,11 +168,11 @@ fn run(table: &Table, step: Step, number: u128) -> bool {
     let Some(item) = action(step) else { return false };
     let draft = Draft { entry: entry(&item, number), items: vec![item] };
     let claim = claim(Principal::Customer(customer(0xa)), Operation::Pay, &format!("k-{number}"));
-    let sealed = seal(&draft, &claim);
-    match table.execute(sealed.items()) {
+    let assembled = assemble(&draft, &claim);
+    match table.execute(assembled.items()) {
         Ok(()) => true,
         Err(reasons) => {
-            assert!(matches!(sealed.classify(&reasons), Verdict::Rejected(_)), "{reasons:?}");
+            assert!(matches!(assembled.classify(&reasons), Verdict::Rejected(_)), "{reasons:?}");
             false
         }
     }

@@ -74,8 +74,8 @@ impl Purse {
 
     fn write(&self, draft: &Draft, operation: Operation, number: u128) -> Option<Transaction> {
         let claim = claim(Principal::Terminal(terminal()), operation, &format!("{operation}-{number}"));
-        let sealed = seal(draft, &claim);
-        self.table.execute(sealed.items()).is_ok().then_some(sealed)
+        let assembled = assemble(draft, &claim);
+        self.table.execute(assembled.items()).is_ok().then_some(assembled)
     }
 
     fn step(&mut self, step: Step, cx: &Context, number: u128) {
@@ -122,9 +122,9 @@ impl Purse {
             Err(PlanRefusal::Limit(_)) => return,
             Err(other) => panic!("{other}"),
         };
-        if let Some(sealed) = self.write(&draft, operation, number) {
-            self.count(&entry(&sealed), signs);
-            self.made.push((operation, sealed));
+        if let Some(assembled) = self.write(&draft, operation, number) {
+            self.count(&entry(&assembled), signs);
+            self.made.push((operation, assembled));
         }
     }
 

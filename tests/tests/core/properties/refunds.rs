@@ -64,8 +64,8 @@ impl Shop {
             memo: None,
         };
         let plan = payments::pay::plan(&command, &self.terms, &cx(1)).unwrap();
-        let sealed = seal(&plan.draft, &claim(Principal::Customer(customer(0xa)), Operation::Pay, "k"));
-        self.table.execute(sealed.items()).unwrap();
+        let assembled = assemble(&plan.draft, &claim(Principal::Customer(customer(0xa)), Operation::Pay, "k"));
+        self.table.execute(assembled.items()).unwrap();
     }
 
     fn plan(&mut self, amount: Option<u64>) -> Result<Transaction, PlanRefusal> {
@@ -88,7 +88,7 @@ impl Shop {
         };
         let plan = payments::refund::plan(&command, &self.terms, &cx(self.requests))?;
         let key = format!("refund-{}", self.requests);
-        Ok(seal(&plan.draft, &claim(Principal::Merchant(merchant().id), Operation::Refund, &key)))
+        Ok(assemble(&plan.draft, &claim(Principal::Merchant(merchant().id), Operation::Refund, &key)))
     }
 
     /// The refundable rest of the payment, in yen.

@@ -36,8 +36,8 @@ fn claims() -> impl Strategy<Value = Claim> {
 /// The marker as the table returns it.
 fn written(claim: &Claim, answer: &Answer) -> Marker {
     let answer = declared(claim.operation, answer.clone());
-    let sealed = Transaction::seal(Draft::default(), claim, &answer, &declared::keys()).unwrap();
-    Marker::read(&put(&sealed.items()[0]).unwrap()).unwrap()
+    let assembled = Transaction::assemble(Draft::default(), claim, &answer, &declared::keys()).unwrap();
+    Marker::read(&put(&assembled.items()[0]).unwrap()).unwrap()
 }
 
 fn at(claim: &Claim, now: Timestamp) -> Claim {
@@ -115,10 +115,10 @@ proptest! {
 
     #[test]
     fn key_is_writable_exactly_when_it_is_free(claim in claims(), seconds in 0..20_000_000_i64) {
-        let marker = Transaction::seal(Draft::default(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap();
+        let marker = Transaction::assemble(Draft::default(), &claim, &declared(claim.operation, answer()), &declared::keys()).unwrap();
         let stored = put(&marker.items()[0]).unwrap();
         let retry = at(&claim, Timestamp::from_millis(now().millis() + seconds * 1000));
-        let again = Transaction::seal(Draft::default(), &retry, &declared(claim.operation, answer()), &declared::keys()).unwrap();
+        let again = Transaction::assemble(Draft::default(), &retry, &declared(claim.operation, answer()), &declared::keys()).unwrap();
         let taken = again.items()[0].clauses().iter().all(|clause| clause.condition.holds(Some(&stored)));
         let free = retry.verdict(&Marker::read(&stored).unwrap(), Some(&declared::keys())).unwrap() == KeyVerdict::Free;
         prop_assert_eq!(taken, free);

@@ -178,8 +178,8 @@ pub(crate) fn answer() -> Answer {
     Answer { status: 201, content_type: "application/json".to_owned(), location: None, body }
 }
 
-pub(crate) fn seal(draft: &Draft, claim: &Claim) -> Transaction {
-    Transaction::seal(draft.clone(), claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
+pub(crate) fn assemble(draft: &Draft, claim: &Claim) -> Transaction {
+    Transaction::assemble(draft.clone(), claim, &declared(claim.operation, answer()), &declared::keys()).unwrap()
 }
 
 /// The item that an action puts, with its key.

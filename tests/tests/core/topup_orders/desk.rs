@@ -151,7 +151,7 @@ impl Handler {
         }
         let command = Transfer { tenant: self.tenant.clone(), from, to, amount: amount.clone(), memo: None };
         let planned = ledger_core::customers::transfer::plan(&command, &self.terms, &self.cx(numbered(key))).unwrap();
-        self.write(model, &Transaction::seal(planned.draft.clone(), &claim, &answer(), &declared::keys()).unwrap())
+        self.write(model, &Transaction::assemble(planned.draft.clone(), &claim, &answer(), &declared::keys()).unwrap())
     }
 
     /// Delivers an event under an id. A stale plan is planned again; for a fact that is ahead, its PaymentIntent is

@@ -97,19 +97,19 @@ fn keys_are_parsed_and_no_error_or_debug_output_has_one() {
 
 /// Computed once with Python: HMAC of its standard library, and XChaCha20-Poly1305 written out from its draft.
 #[test]
-fn keyed_fingerprint_and_sealed_body_never_change() {
+fn keyed_fingerprint_and_encrypted_body_never_change() {
     let claim = claim("k");
     let keys = first();
     let fingerprint = claim.request.fingerprint(&claim.tenant, claim.principal, &keys, keys.current()).unwrap();
     assert_eq!(fingerprint.key, *keys.current());
     assert_eq!(fingerprint.digest, "b777655983ee08e119842725613c81d54152ec153a75ef8758e1ce16996375fb");
     let item = written(&claim, &keys);
-    let Some(Stored::B(sealed)) = item.get("sealed_body") else { panic!("a sealed body") };
+    let Some(Stored::B(encrypted)) = item.get("encrypted_body") else { panic!("an encrypted body") };
     let parts = [
         "47717fd27e5bf417cb10b7842bfc39dc67c3d581f48d7e7f980ef71f6dcb29a529cd2267e1de569412643aabd3096c27",
         "6cae9064dc703d209e09691ebe5943fbbd1ca8c01efba09a8a693b87926b1dbbab2e903b4cdc70",
     ];
-    assert_eq!(hex::encode(sealed), parts.concat());
+    assert_eq!(hex::encode(encrypted), parts.concat());
 }
 
 /// Computed once with Python's `hmac`. Lookup items that are stored are found for as long as their key is kept.
@@ -128,9 +128,9 @@ fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
     assert_eq!(item.get("fp_v"), Some(&Stored::int(2)));
     assert_eq!(item.get("fp_key"), Some(&Stored::s("k1")));
     assert!(!format!("{item:?}").contains("epc_"));
-    let Some(Stored::B(sealed)) = item.get("sealed_body") else { panic!("a sealed body") };
-    assert!(!sealed.windows(4).any(|bytes| bytes == b"epc_"));
-    assert_eq!(sealed.len(), answer().body.len() + 24 + 16, "nonce and tag");
+    let Some(Stored::B(encrypted)) = item.get("encrypted_body") else { panic!("an encrypted body") };
+    assert!(!encrypted.windows(4).any(|bytes| bytes == b"epc_"));
+    assert_eq!(encrypted.len(), answer().body.len() + 24 + 16, "nonce and tag");
     for keys in [first(), rotated()] {
         assert_eq!(verdict(&claim, &item, Some(&keys)), Ok(KeyVerdict::Replay(answer())));
     }
@@ -141,7 +141,7 @@ fn secret_is_encrypted_and_replayed_byte_for_byte_with_every_later_ring() {
     assert_eq!(verdict(&claim, &item, Some(&other)), Ok(KeyVerdict::Reused), "another key under the same id");
     // Every writer of this response stores the same bytes; another key makes others.
     assert_eq!(written(&claim, &first()), item);
-    assert_ne!(written(&claim, &rotated()).get("sealed_body"), item.get("sealed_body"));
+    assert_ne!(written(&claim, &rotated()).get("encrypted_body"), item.get("encrypted_body"));
 }
 
 #[test]
@@ -185,14 +185,14 @@ fn ciphertext_of_another_marker_request_or_response_is_not_opened() {
     let item = written(&claim, &first());
     let elsewhere = written(&super::tests::claim("other"), &first());
     let mut moved = elsewhere.clone();
-    moved.insert("sealed_body".to_owned(), item["sealed_body"].clone());
+    moved.insert("encrypted_body".to_owned(), item["encrypted_body"].clone());
     let to = super::tests::claim("other");
-    assert_eq!(verdict(&to, &moved, Some(&first())), Err(MarkerError::Sealed(SealError)));
+    assert_eq!(verdict(&to, &moved, Some(&first())), Err(MarkerError::Encrypted(EncryptionError)));
     for (name, value) in [("status", Stored::int(201)), ("content_type", Stored::s("x")), ("location", Stored::s("/x"))]
     {
         let mut changed = item.clone();
         changed.insert(name.to_owned(), value);
-        assert_eq!(verdict(&claim, &changed, Some(&first())), Err(MarkerError::Sealed(SealError)), "{name}");
+        assert_eq!(verdict(&claim, &changed, Some(&first())), Err(MarkerError::Encrypted(EncryptionError)), "{name}");
     }
     // The marker of a step has no fingerprint: it is bound to no request, and nothing is decrypted.
     let mut of_step = item;
@@ -200,11 +200,11 @@ fn ciphertext_of_another_marker_request_or_response_is_not_opened() {
         of_step.remove(name).unwrap();
     }
     assert_eq!(verdict(&claim, &of_step, Some(&first())), Ok(KeyVerdict::Reused));
-    let MarkerState::Completed { answer: sealed, .. } = Marker::read(&of_step).unwrap().state else {
+    let MarkerState::Completed { answer: encrypted, .. } = Marker::read(&of_step).unwrap().state else {
         panic!("answered")
     };
-    let opened = sealed.open(&claim.marker_key(), None, Some(&first()));
-    assert_eq!(opened, Err(MarkerError::Sealed(SealError)));
+    let opened = encrypted.open(&claim.marker_key(), None, Some(&first()));
+    assert_eq!(opened, Err(MarkerError::Encrypted(EncryptionError)));
 }
 
 #[test]
@@ -223,25 +223,29 @@ fn damaged_ciphertext_is_an_error_at_every_bit_and_length() {
     let claim = claim("k");
     let keys = first();
     let item = written(&claim, &keys);
-    let Stored::B(sealed) = item["sealed_body"].clone() else { panic!("a sealed body") };
+    let Stored::B(encrypted) = item["encrypted_body"].clone() else { panic!("an encrypted body") };
     let damaged = |bytes: Vec<u8>| {
         let mut item = item.clone();
-        item.insert("sealed_body".to_owned(), Stored::B(bytes));
+        item.insert("encrypted_body".to_owned(), Stored::B(bytes));
         verdict(&claim, &item, Some(&keys))
     };
-    assert_eq!(damaged(sealed.clone()), Ok(KeyVerdict::Replay(answer())));
-    for bit in 0..sealed.len() * 8 {
-        let mut bytes = sealed.clone();
+    assert_eq!(damaged(encrypted.clone()), Ok(KeyVerdict::Replay(answer())));
+    for bit in 0..encrypted.len() * 8 {
+        let mut bytes = encrypted.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(damaged(bytes), Err(MarkerError::Sealed(SealError)), "bit {bit}");
+        assert_eq!(damaged(bytes), Err(MarkerError::Encrypted(EncryptionError)), "bit {bit}");
     }
-    for length in 1..sealed.len() {
-        assert_eq!(damaged(sealed[..length].to_vec()), Err(MarkerError::Sealed(SealError)), "{length} bytes");
+    for length in 1..encrypted.len() {
+        assert_eq!(
+            damaged(encrypted[..length].to_vec()),
+            Err(MarkerError::Encrypted(EncryptionError)),
+            "{length} bytes"
+        );
     }
     let mut emptied = item.clone();
-    emptied.insert("sealed_body".to_owned(), Stored::B(Vec::new()));
-    assert_eq!(Marker::read(&emptied).unwrap_err().attribute, "sealed_body");
-    assert_eq!(damaged([sealed.as_slice(), &[0]].concat()), Err(MarkerError::Sealed(SealError)));
+    emptied.insert("encrypted_body".to_owned(), Stored::B(Vec::new()));
+    assert_eq!(Marker::read(&emptied).unwrap_err().attribute, "encrypted_body");
+    assert_eq!(damaged([encrypted.as_slice(), &[0]].concat()), Err(MarkerError::Encrypted(EncryptionError)));
 }
 
 #[test]
@@ -258,11 +262,11 @@ fn marker_without_the_id_of_its_key_is_unreadable() {
 }
 
 #[test]
-fn sealing_uses_one_nonce_for_one_body_in_one_place() {
+fn encryption_uses_one_nonce_for_one_body_in_one_place() {
     let (keys, id) = (first(), KeyId::parse("k1").unwrap());
-    let nonce = |bound_to: &[u8], body: &[u8]| keys.seal(&id, bound_to, body).unwrap()[..NONCE_BYTES].to_vec();
+    let nonce = |bound_to: &[u8], body: &[u8]| keys.encrypt(&id, bound_to, body).unwrap()[..NONCE_BYTES].to_vec();
     assert_eq!(nonce(b"ab", b"c"), nonce(b"ab", b"c"));
     assert_ne!(nonce(b"ab", b"c"), nonce(b"a", b"bc"), "the length of the first part counts");
     assert_ne!(nonce(b"ab", b"c"), nonce(b"ab", b"d"));
-    assert_eq!(keys.seal(&KeyId::parse("k2").unwrap(), b"", b""), Err(SealError));
+    assert_eq!(keys.encrypt(&KeyId::parse("k2").unwrap(), b"", b""), Err(EncryptionError));
 }

@@ -83,20 +83,20 @@ fn authorized(money: u64) -> (PaymentRecord, Transaction) {
         memo: None,
     };
     let planned = authorize::plan(&command, &terms, &at).unwrap();
-    let sealed = seal(&planned.draft);
-    let item = sealed.items().iter().find(|item| item.role() == Role::Payment).unwrap();
+    let assembled = assemble(&planned.draft);
+    let item = assembled.items().iter().find(|item| item.role() == Role::Payment).unwrap();
     let RenderedAction::Put(item) = item.render().unwrap().action else { panic!("the action is not a put") };
     assert!(
         !item.contains_key(attr::DUE_PK) && item.contains_key(attr::OWNER_PK),
         "the hold is in the owner's list and not in the due index"
     );
-    (PaymentRecord::read(&item).unwrap(), sealed)
+    (PaymentRecord::read(&item).unwrap(), assembled)
 }
 
-fn seal(draft: &Draft) -> Transaction {
+fn assemble(draft: &Draft) -> Transaction {
     let record = hold_claim();
     let answer = Answer { status: 200, content_type: "x".to_owned(), location: None, body: "{}".to_owned() };
-    Transaction::seal(draft.clone(), &record, &answer, &crate::idempotency::MarkerKeys::of_tests()).unwrap()
+    Transaction::assemble(draft.clone(), &record, &answer, &crate::idempotency::MarkerKeys::of_tests()).unwrap()
 }
 
 fn hold_claim() -> Claim {
@@ -132,11 +132,11 @@ fn blank() -> PaymentRecord {
 
 #[test]
 fn authorized_payment_is_read_back_unchanged() {
-    let (payment, sealed) = authorized(100);
+    let (payment, assembled) = authorized(100);
     assert_eq!(payment.state, PaymentState::Authorized);
     assert_eq!(payment.expires_at, Some(cx(1).now.plus(Duration::from_secs(2 * 60 * 60))));
     assert_eq!((payment.authorized.len(), payment.captured.len(), payment.refundable.len()), (3, 0, 0));
-    let roles: Vec<Role> = sealed.items().iter().map(TransactItem::role).collect();
+    let roles: Vec<Role> = assembled.items().iter().map(TransactItem::role).collect();
     let expected =
         [Role::Marker, Role::Code, Role::Payer, Role::Points, Role::Payer, Role::Payment, Role::Hold, Role::Journal];
     assert_eq!(roles, expected);
@@ -157,7 +157,7 @@ fn every_division_of_a_hold_gives_a_valid_transaction() {
         for taken in 1..=money.saturating_add(30) {
             let amount = Amount::parse(&AssetSpec::ECOPAY, &taken.to_string()).unwrap();
             let planned = capture::plan(&Capture { amount: Some(&amount), ..all.clone() }, &terms, &cx(2)).unwrap();
-            let _ = seal(&planned.draft);
+            let _ = assemble(&planned.draft);
             let of = |asset: &Asset| planned.receipt.captured.get(asset).map(|part| part.text());
             let parts = [Asset::Point, regional().asset().clone(), Asset::Ecopay].map(|asset| of(&asset));
             let some = |units: u64| (units > 0).then(|| units.to_string());
@@ -167,7 +167,7 @@ fn every_division_of_a_hold_gives_a_valid_transaction() {
         }
         let whole = capture::plan(&all, &terms, &cx(2)).unwrap();
         assert_eq!(whole.receipt.captured, payment.authorized);
-        let _ = seal(&whole.draft);
+        let _ = assemble(&whole.draft);
     }
 }
 

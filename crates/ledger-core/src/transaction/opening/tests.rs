@@ -36,7 +36,7 @@ fn point(amount: &str) -> Amount {
     Amount::parse(&AssetSpec::POINT, amount).unwrap()
 }
 
-fn sealed(entry: Entry, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
+fn assembled(entry: Entry, items: Vec<TransactItem>) -> Result<Transaction, BuildError> {
     let answer = Answer { status: 201, content_type: "text/plain".to_owned(), location: None, body: String::new() };
     let claim = Claim {
         tenant: tenant(),
@@ -48,7 +48,12 @@ fn sealed(entry: Entry, items: Vec<TransactItem>) -> Result<Transaction, BuildEr
         window: Window::WALLET,
         now: now(),
     };
-    Transaction::seal(Draft { entry: Some(entry), items }, &claim, &answer, &crate::idempotency::MarkerKeys::of_tests())
+    Transaction::assemble(
+        Draft { entry: Some(entry), items },
+        &claim,
+        &answer,
+        &crate::idempotency::MarkerKeys::of_tests(),
+    )
 }
 
 fn entry(postings: Vec<Posting>) -> Entry {
@@ -70,7 +75,7 @@ fn grants(amounts: &[Amount]) -> Transaction {
         [Posting::new(issued, amount.debit()), Posting::new(account, amount.credit())]
     };
     let credit = |amount| forms::credit(&tenant(), Role::Payee, account, amount, now()).unwrap();
-    sealed(entry(amounts.iter().flat_map(postings).collect()), amounts.iter().map(credit).collect()).unwrap()
+    assembled(entry(amounts.iter().flat_map(postings).collect()), amounts.iter().map(credit).collect()).unwrap()
 }
 
 /// Customer 1 sends to customer 2.
@@ -80,7 +85,7 @@ fn transfer(amount: &Amount) -> Transaction {
         forms::debit(&tenant(), Role::Payer, from, amount, now()).unwrap(),
         forms::top_up(&tenant(), Role::Payee, to, amount, None, &leaf("500"), now()).unwrap(),
     ];
-    sealed(entry(vec![Posting::new(from, amount.debit()), Posting::new(to, amount.credit())]), items).unwrap()
+    assembled(entry(vec![Posting::new(from, amount.debit()), Posting::new(to, amount.credit())]), items).unwrap()
 }
 
 /// What the store reports if the guards at these positions fail, each with its item as it was.
@@ -208,7 +213,7 @@ fn account_opens_beside_a_failed_guard_of_a_record() {
     let budget = TransactItem::check(Role::Budget, key, clauses);
     let issued = Account::Tenant(TenantAccount::PointsIssued);
     let postings = vec![Posting::new(issued, leaf("100").debit()), Posting::new(account, leaf("100").credit())];
-    let grant = sealed(entry(postings), vec![credit, budget]).unwrap();
+    let grant = assembled(entry(postings), vec![credit, budget]).unwrap();
     let missing = rejection(&grant, &[(1, None), (2, None)]);
     assert_eq!((missing.failure, grant.profiles_to_open(&missing)), (Failure::AccountMissing, vec![profile_key(2)]));
     let opening = grant.opening(&missing, &read(2, profile("active", 3))).unwrap().unwrap();

@@ -40,17 +40,18 @@ impl Handler {
             };
             let cx = self.cx(numbered("opening"));
             let requested = request::plan(&request, &cx).unwrap();
-            self.write_sealed(&mut model, &requested.draft, requester, Operation::AdjustmentRequest);
+            self.write_assembled(&mut model, &requested.draft, requester, Operation::AdjustmentRequest);
             let (cx, adjustment) = (self.cx(numbered("approval")), &requested.receipt);
             let approved = decide::plan(&self.tenant, approver, Decision::Approve, adjustment, &self.terms, &cx);
-            self.write_sealed(&mut model, &approved.unwrap().draft, approver, Operation::AdjustmentApprove);
+            self.write_assembled(&mut model, &approved.unwrap().draft, approver, Operation::AdjustmentApprove);
         }
         model
     }
 
-    fn write_sealed(&self, model: &mut Model, draft: &Draft, staff: StaffId, operation: Operation) {
+    fn write_assembled(&self, model: &mut Model, draft: &Draft, staff: StaffId, operation: Operation) {
         let claim = self.claim(Principal::Staff(staff), operation, operation.name());
-        let wrote = self.write(model, &Transaction::seal(draft.clone(), &claim, &answer(), &declared::keys()).unwrap());
+        let wrote =
+            self.write(model, &Transaction::assemble(draft.clone(), &claim, &answer(), &declared::keys()).unwrap());
         assert!(matches!(wrote, WriteOutcome::Applied), "the opening balance is not posted");
     }
 }

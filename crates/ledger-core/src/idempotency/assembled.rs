@@ -23,30 +23,30 @@ impl Transaction {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal<'a>(
+    pub fn assemble<'a>(
         draft: Draft,
         claim: &Claim,
         answer: impl Into<NewAnswer<'a>>,
         keys: &MarkerKeys,
     ) -> Result<Self, BuildError> {
-        Self::seal_as(draft, claim, answer, keys, &claim.into())
+        Self::assemble_as(draft, claim, answer, keys, &claim.into())
     }
 
     /// Builds the transaction of a step that no request carries, with a marker that stores `done`, and its journal entry.
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal_step(draft: Draft, step: &Provenance, done: &Answer) -> Result<Self, BuildError> {
+    pub fn assemble_step(draft: Draft, step: &Provenance, done: &Answer) -> Result<Self, BuildError> {
         let link = draft.entry.as_ref().map(Entry::link);
         Self::marked(step.step_marker(done, link), draft, step)
     }
 
-    /// Builds a draft's transaction as [`Transaction::seal`], with an entry that is under another operation and key than
+    /// Builds a draft's transaction as [`Transaction::assemble`], with an entry that is under another operation and key than
     /// the marker: that of a command which was stored before, and which the claim's request executes.
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    pub fn seal_as<'a>(
+    pub fn assemble_as<'a>(
         draft: Draft,
         claim: &Claim,
         answer: impl Into<NewAnswer<'a>>,

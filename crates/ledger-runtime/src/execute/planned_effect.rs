@@ -3,8 +3,8 @@
 use ledger_core::idempotency::{Claim, MarkerKeys, NewAnswer};
 use ledger_core::transaction::{BuildError, Planned, Provenance, Transaction};
 
-/// A planned effect that is sealed with the marker of a request.
-pub trait Sealable {
+/// A planned effect that is assembled with the marker of a request.
+pub trait PlannedEffect {
     /// What the response is made of.
     type Receipt;
 
@@ -15,7 +15,7 @@ pub trait Sealable {
     ///
     /// # Errors
     /// [`BuildError`] if the transaction breaks a rule of the builder.
-    fn seal(
+    fn assemble(
         self,
         claim: &Claim,
         answer: NewAnswer<'_>,
@@ -24,28 +24,28 @@ pub trait Sealable {
 }
 
 /// The entry is that of the request.
-impl<R> Sealable for Planned<R> {
+impl<R> PlannedEffect for Planned<R> {
     type Receipt = R;
 
     fn receipt(&self) -> &R {
         &self.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
-        Ok((Transaction::seal(self.draft, claim, answer, keys)?, self.receipt))
+    fn assemble(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
+        Ok((Transaction::assemble(self.draft, claim, answer, keys)?, self.receipt))
     }
 }
 
 /// The request executes a command that was stored before: the entry is that of the command.
-impl<R> Sealable for (Planned<R>, Provenance) {
+impl<R> PlannedEffect for (Planned<R>, Provenance) {
     type Receipt = R;
 
     fn receipt(&self) -> &R {
         &self.0.receipt
     }
 
-    fn seal(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
+    fn assemble(self, claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Result<(Transaction, R), BuildError> {
         let (Planned { draft, receipt }, from) = self;
-        Ok((Transaction::seal_as(draft, claim, answer, keys, &from)?, receipt))
+        Ok((Transaction::assemble_as(draft, claim, answer, keys, &from)?, receipt))
     }
 }
