@@ -2,6 +2,7 @@
 
 use super::build::{Made, NoPlan};
 use super::decode::{self, World};
+use crate::declared;
 use ledger_core::ids::{Actor, Employer, MerchantId, ShopId, StaffId, TerminalId};
 use ledger_core::keys::{self, Partition};
 use ledger_core::permission::Staff;
