@@ -149,11 +149,6 @@ impl Model {
         if reasons.iter().any(|reason| reason.code != ReasonCode::None) {
             return Err(reasons);
         }
-        for act in acts {
-            if let RenderedAction::Delete(_) = &act.rendered.action {
-                let _ = Arc::make_mut(&mut self.items).remove(&of(&act.key));
-            }
-        }
         let written: Vec<_> = acts.iter().filter_map(|act| Some((of(&act.key), self.written(act)?))).collect();
         Arc::make_mut(&mut self.items).extend(written.into_iter().map(|(key, item)| (key, Arc::new(item))));
         Ok(())
@@ -170,7 +165,7 @@ impl Model {
     /// The item after an action; `None` if the action writes nothing.
     fn written(&self, act: &Act) -> Option<Item> {
         match &act.rendered.action {
-            RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => None,
+            RenderedAction::ConditionCheck(_) => None,
             RenderedAction::Put(put) => {
                 Some(put.iter().map(|(name, value)| (name.clone(), normal(value.clone()))).collect())
             }
@@ -303,7 +298,7 @@ fn named<'a, T>(map: &'a BTreeMap<String, T>, token: &str, expression: &str) -> 
 fn every_placeholder_is_used(rendered: &Rendered) {
     let update = match &rendered.action {
         RenderedAction::Update(_, update) => update.as_str(),
-        RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => "",
+        RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) => "",
     };
     let condition = rendered.condition.as_deref().unwrap_or_default();
     for placeholder in rendered.names.keys().chain(rendered.values.keys()) {

@@ -101,10 +101,6 @@ pub fn rendered(item: Rendered) -> Json {
             map.insert("Key".to_owned(), item_to_json(&key));
             "ConditionCheck"
         }
-        RenderedAction::Delete(key) => {
-            map.insert("Key".to_owned(), item_to_json(&key));
-            "Delete"
-        }
     };
     if let Some(condition) = condition {
         map.insert("ConditionExpression".to_owned(), json!(condition));

@@ -2,8 +2,7 @@
 //! condition reads them.
 //!
 //! They are kept beside a balance, on an item that the payment or refund changes anyway. The item
-//! `METRICS` has those of a legacy model, and of balances that were removed. A customer's figures are the sums over all of
-//! these items.
+//! `METRICS` has those of a legacy model. A customer's figures are the sums over all of these items.
 
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::money::{Amount, Co2Kg, canonical, exact_sum, stored_decimal};

@@ -92,6 +92,6 @@ pub(crate) fn of_decider(record: TransactItem, decider: Actor, details: [(&str, 
             }
             TransactItem::put_new(role, key, item, Failure::AlreadyExists)
         }
-        Action::Update(_) | Action::Check | Action::Delete => record,
+        Action::Update(_) | Action::Check => record,
     }
 }

@@ -89,6 +89,8 @@ pub mod attr {
     pub const EXPOSURE: &str = "exposure";
     /// Present while an account may not be debited. Its value says who froze it.
     pub const FROZEN: &str = "frozen";
+    /// When an account was closed. Absent while it is open.
+    pub const CLOSED_AT: &str = "closed_at";
     /// Present while a card's owner has frozen it. Separate from the operator's freeze, so that neither lifts the
     /// other's.
     pub const FROZEN_BY_OWNER: &str = "frozen_by_owner";
@@ -98,8 +100,6 @@ pub mod attr {
     pub const SHOP: &str = "shop_id";
     /// When an item was created.
     pub const CREATED_AT: &str = "created_at";
-    /// When what an item describes was closed for good.
-    pub const CLOSED_AT: &str = "closed_at";
     /// Partition key of the index by owner. Never changes.
     pub const OWNER_PK: &str = "owner_pk";
     /// Sort key of the index by owner. Never changes.

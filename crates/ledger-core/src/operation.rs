@@ -293,13 +293,6 @@ impl Operation {
         Self::SettlementReturnApprove,
     ];
 
-    /// Whether it returns value to an account that may be closed between its plan and its transaction. An approval may be of a
-    /// refund, a decision of a top-up that was paid late.
-    #[must_use]
-    pub fn may_return_to_closed(self) -> bool {
-        [Self::Refund, Self::TerminalChargeReverse, Self::ApprovalApprove, Self::TopupDecisionApprove].contains(&self)
-    }
-
     /// Whether its response has a one-time secret, when it is executed.
     #[must_use]
     pub fn answers_with_secret(self) -> bool {

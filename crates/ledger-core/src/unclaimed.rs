@@ -174,8 +174,8 @@ pub fn plan_payout(
     Ok(Draft { entry: Some(entry), items: vec![taken, act.record(tenant, cx)] })
 }
 
-/// Posts to `unclaimed` what a draft returns to a closed account, which has no balance any more. What a customer's return
-/// counts in the aggregates beside a balance, it counts in `METRICS`.
+/// Posts to `unclaimed` what a draft returns to a closed account. What a customer's return counts in the aggregates beside a
+/// balance, it counts there.
 ///
 /// # Errors
 /// `WrongState` if it takes more from the account than it returns.
@@ -195,10 +195,10 @@ pub(crate) fn divert(tenant: &Tenant, closed: Account, draft: Draft, now: Timest
         Account::Merchant(_) | Account::Tenant(_) => false,
     };
     let (without, mut kept): (Vec<_>, Vec<_>) = items.into_iter().partition(balance);
-    if let Account::Customer(customer) = closed {
-        let counted = without.iter().find_map(TransactItem::aggregates).cloned();
-        kept.extend(counted.map(|change| forms::metrics(tenant, customer, change, now)));
-    }
+    let counted = without.iter().find_map(|item| Some((item, item.aggregates()?.clone())));
+    kept.extend(counted.map(|(item, change)| {
+        TransactItem::check(item.role(), item.key().clone(), vec![exists()]).with_aggregates(change, now)
+    }));
     let gained = change(tenant, closed, returned.iter().map(|(asset, delta)| (asset, delta.clone())), now);
     kept.push(gained.ok_or(PlanRefusal::Refused(Failure::AccountMissing))?);
     entry.details.extend([detail(closed)]);

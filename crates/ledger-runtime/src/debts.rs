@@ -18,12 +18,12 @@ pub struct PayerDebts {
 
 impl PayerDebts {
     /// Lets the next plan read the wallet. Returns whether it would not have done so.
-    pub(crate) fn replan(&self) -> bool {
+    fn replan(&self) -> bool {
         !self.is_replanned.swap(true, Ordering::Relaxed)
     }
 
-    /// Whether the payer is a customer whose wallet is closed. Like the debt, it is not read for the first plan, which is guarded
-    /// on the balances.
+    /// Whether the payer is a customer whose wallet is closed. Like the debt, it is not read for the first plan, which is stale
+    /// if a balance is closed.
     ///
     /// # Errors
     /// [`PlanError`] if the table did not answer.

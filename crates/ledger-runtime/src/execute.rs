@@ -181,14 +181,10 @@ impl Ledger {
             Ok(keys) => keys,
             Err(problem) => return self.stored_or(claim, &tries, problem).await.map(Executed::Marker),
         };
-        let mut has_looked_again = false;
         loop {
             let planned = match plan(context).await {
                 Ok(planned) => planned,
-                Err(PlanError::Refused(refusal))
-                    if refusal.failure() == Failure::StalePlan
-                        || may_be_closed(claim, &refusal, &mut has_looked_again) =>
-                {
+                Err(PlanError::Refused(refusal)) if refusal.failure() == Failure::StalePlan => {
                     match self.wait_to_replan(&mut tries, claim).await? {
                         Some(marker) => return Ok(Executed::Marker(marker)),
                         None => continue,
@@ -220,7 +216,7 @@ impl Ledger {
                 Written::Marker(marker) => return Ok(Executed::Marker(marker)),
                 Written::Rejected(rejection) => Refusal::from_rejection(&transaction, &rejection, claim),
             };
-            if refusal.failure() != Failure::StalePlan && !may_be_closed(claim, &refusal, &mut has_looked_again) {
+            if refusal.failure() != Failure::StalePlan {
                 return self.refuse((claim, &keys), &refusal, &tries).await;
             }
             if let Some(marker) = self.wait_to_replan(&mut tries, claim).await? {
@@ -406,14 +402,6 @@ pub(crate) enum Executed<D> {
     Done(D),
     /// The key has a marker.
     Marker(MarkerOutcome),
-}
-
-/// Whether what is returned may find no account because it was closed meanwhile. The next plan reads that, and returns to
-/// `unclaimed`; a second refusal is final.
-fn may_be_closed(claim: &Claim, refusal: &Refusal, has_looked_again: &mut bool) -> bool {
-    claim.operation.may_return_to_closed()
-        && refusal.failure() == Failure::AccountMissing
-        && !std::mem::replace(has_looked_again, true)
 }
 
 #[cfg(test)]

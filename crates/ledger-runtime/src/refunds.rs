@@ -81,7 +81,7 @@ impl RefundRequest<'_> {
             None => None,
         };
         let is_closed = debts.is_closed(app, self.tenant, payment.payer).await?;
-        let points = if is_closed { None } else { earned_points(app, self.tenant, &payment, debts).await? };
+        let points = if is_closed { None } else { earned_points(app, self.tenant, &payment).await? };
         let wallet = debts.wallet(app, self.tenant, payment.payer).await?;
         let refund = Refund {
             tenant: self.tenant,
@@ -103,22 +103,13 @@ impl RefundRequest<'_> {
 /// The points of a payment's payer, which a return takes earned points from; `None` if the payment earned none.
 ///
 /// # Errors
-/// [`PlanError`] if the table did not answer, and `AccountMissing` if it has no such item. A closed wallet has no balances, so the
-/// next plan reads whether it is closed.
-pub async fn earned_points(
-    app: &App,
-    tenant: &Tenant,
-    payment: &PaymentRecord,
-    debts: &PayerDebts,
-) -> Result<Option<Balance>, PlanError> {
+/// [`PlanError`] if the table did not answer, and `AccountMissing` if it has no such item.
+pub async fn earned_points(app: &App, tenant: &Tenant, payment: &PaymentRecord) -> Result<Option<Balance>, PlanError> {
     let customer = match (payment.payer, &payment.points_earned) {
         (Account::Customer(customer), Some(_)) => customer,
         (Account::Customer(_) | Account::Card(_) | Account::Merchant(_) | Account::Tenant(_), _) => return Ok(None),
     };
     let key = Partition::customer(tenant, customer).balance(&Asset::Point);
-    let Some(item) = app.dynamo().get(&key).await? else {
-        let _ = debts.replan();
-        return Err(Failure::AccountMissing.into());
-    };
+    let item = app.dynamo().get(&key).await?.ok_or(Failure::AccountMissing)?;
     Balance::from_stored(Asset::Point, item.number(attr::BALANCE)?).map(Some).map_err(PlanError::Money)
 }

@@ -217,7 +217,7 @@ pub(crate) fn item_of(transaction: &Transaction, at: usize) -> Value {
         RenderedAction::Put(item) => {
             Value::Object(item.into_iter().map(|(name, value)| (name, attribute(value))).collect())
         }
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => panic!("no put"),
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => panic!("no put"),
     }
 }
 

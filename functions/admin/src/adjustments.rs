@@ -179,7 +179,7 @@ pub(crate) const APPROVE: Keyed = Endpoint::post("/v1/admin/adjustments/{id}/app
         Code::FourEyesRequired,
         Code::LegacyRecordUnreadable,
     ])
-    .when(Code::WrongState, "the adjustment is already approved or rejected")
+    .when(Code::WrongState, "the adjustment is already approved or rejected, or the customer is closed")
     .when(Code::NotFound, "no such adjustment, or no such account")
     .keyed(Operation::AdjustmentApprove);
 

@@ -157,7 +157,7 @@ pub(crate) const CLAIM: Keyed = Endpoint::post("/v1/admin/unclaimed/claims")
     .body::<ClaimBody>()
     .approvable()
     .problems(&[Code::InsufficientBalance])
-    .when(Code::WrongState, "the account is not closed")
+    .when(Code::WrongState, "the account is not closed, or the customer is")
     .when(Code::NotFound, "no such account or customer")
     .keyed(Operation::UnclaimedClaim);
 

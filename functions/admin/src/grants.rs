@@ -97,9 +97,9 @@ pub(crate) struct JobView {
 pub(crate) struct FailureView {
     /// The customer's id.
     customer_id: String,
-    /// `not_found`: no such customer; `legacy_record_unreadable`: the customer's legacy record cannot be adopted;
-    /// `asset_not_run`: the asset is no longer enabled for the tenant; `job_expired`: the grant could not be made in
-    /// the 90 days in which a retry is safe; or the code of another refusal.
+    /// `not_found`: no such customer; `wrong_state`: the customer is closed; `legacy_record_unreadable`: the customer's
+    /// legacy record cannot be adopted; `asset_not_run`: the asset is no longer enabled for the tenant; `job_expired`:
+    /// the grant could not be made in the 90 days in which a retry is safe; or the code of another refusal.
     reason: String,
 }
 
@@ -111,6 +111,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/admin/grants")
     .created::<GrantView>("Granted")
     .approvable()
     .problems(&[Code::LimitExceeded, Code::LegacyRecordUnreadable])
+    .when(Code::WrongState, "the customer is closed")
     .when(Code::NotFound, "no such customer")
     .when(Code::BudgetExceeded, "the asset has a budget, and less of it remains")
     .keyed(Operation::Grant);

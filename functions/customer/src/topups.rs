@@ -42,6 +42,7 @@ pub(crate) const CREATE: Keyed = Endpoint::post("/v1/me/topups")
     .created::<TopupCreatedView>("Requested; to be paid at Stripe")
     .problems(&[Code::CapExceeded, Code::LimitExceeded, Code::PspRefused, Code::LegacyRecordUnreadable])
     .when(Code::IdempotencyKeyExpired, "a key is valid for 24 hours")
+    .when(Code::WrongState, "the customer is closed")
     .when(Code::NotFound, "no wallet has been opened for this customer")
     .keyed(Operation::Topup);
 

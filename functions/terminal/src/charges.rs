@@ -155,7 +155,7 @@ async fn plan_reversal(
     let (mut points, mut wallet, mut balances, mut is_closed) = (None, None, Vec::new(), false);
     if let Some(payment) = &payment {
         is_closed = debts.is_closed(app, who.tenant(), payment.payer).await?;
-        points = if is_closed { None } else { earned_points(app, who.tenant(), payment, debts).await? };
+        points = if is_closed { None } else { earned_points(app, who.tenant(), payment).await? };
         wallet = Some(debts.wallet(app, who.tenant(), payment.payer).await?);
     }
     if let Some((home, _)) = entry.as_ref().filter(|(_, entry)| !entry.counted.is_empty()) {

@@ -10,7 +10,6 @@ use super::{
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
-use ledger_core::aggregates::MetricsChange;
 use ledger_core::cards::bonus::CashBonus;
 use ledger_core::cards::pay::CardPay;
 use ledger_core::cards::reverse::{CardReverse, ReversedBy, Seen};
@@ -25,7 +24,7 @@ use ledger_core::ids::{CardId, MerchantId, PaymentId, StaffId, TerminalId, Termi
 use ledger_core::journal::JournalEntry;
 use ledger_core::keys::{self, Partition, Shards, attr};
 use ledger_core::migration::Change;
-use ledger_core::money::{Amount, AmountError, Asset, Balance, Rate};
+use ledger_core::money::{Amount, AmountError, Asset, Balance};
 use ledger_core::payments::charge::Charge;
 use ledger_core::payments::code::PaymentCode;
 use ledger_core::payments::pay::Pay;
@@ -139,12 +138,9 @@ pub(super) fn make(
             let refusal = Transaction::refusal(&claim, &answer, &declared::keys(), Some((&of, code)));
             return Ok(Made::Whole(refusal.expect("a refusal")));
         }
-        Does::Deduct { .. }
-        | Does::Credit { .. }
-        | Does::TopUp { .. }
-        | Does::Mirror { .. }
-        | Does::Settle { .. }
-        | Does::Metrics { .. } => return form(world, does),
+        Does::Deduct { .. } | Does::Credit { .. } | Does::TopUp { .. } | Does::Settle { .. } => {
+            return form(world, does);
+        }
         Does::Pay { customer, merchant, amount, points, regional, memo } => {
             let terms = world.terms_for(Account::Customer(decode::customer(customer)));
             let of = |money: &Money| world.amount(money);
@@ -391,14 +387,6 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
             forms::top_up(tenant, Role::Payee, account, &charge, bonus.as_ref(), &cap, now)
                 .ok_or_else(|| refused(Failure::CapExceeded))?
         }
-        Does::Mirror { account, delta } => {
-            let delta = delta.as_ref().map(decode::delta);
-            let items = forms::mirror(tenant, Role::Payee, decode::account(account), delta.as_ref(), now);
-            match items.into_iter().next() {
-                Some(item) => item,
-                None => return Ok(Made::Nothing),
-            }
-        }
         Does::Settle { account, out, r#in, short, frozen_too } => {
             let short = *Failure::ALL.iter().find(|failure| crate::names::failure(**failure) == short).unwrap();
             let (out, in_): (Option<Amount>, Option<Amount>) = (maybe(out)?, maybe(r#in)?);
@@ -407,16 +395,6 @@ fn form(world: &World, does: &Does) -> Result<Made, NoPlan> {
                 Some(item) => item,
                 None => return Ok(Made::Nothing),
             }
-        }
-        Does::Metrics { customer, paid, refunded, co2_rate } => {
-            let rate = Rate::parse(co2_rate).unwrap();
-            let (paid, refunded) = (maybe(paid)?, maybe(refunded)?);
-            let change = match (&paid, &refunded) {
-                (Some(paid), None) => MetricsChange::Paid(paid.clone(), rate.co2(paid).unwrap()),
-                (None, Some(refunded)) => MetricsChange::Refunded(refunded.clone(), rate.co2(refunded).unwrap()),
-                (Some(_), Some(_)) | (None, None) => panic!("one of paid and refunded"),
-            };
-            forms::metrics(tenant, decode::customer(customer), change, now)
         }
         other => panic!("not a form: {other:?}"),
     };

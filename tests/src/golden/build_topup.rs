@@ -174,7 +174,6 @@ impl Records {
             wallet,
             spent_points: world.spent_points(),
             terms_version: world.terms_version(),
-            is_closed: super::build::is_closed(world, self.topup.wallet()),
         }
     }
 

@@ -74,22 +74,12 @@ pub enum Does {
         bonus: Maybe<Money>,
         cap: Money,
     },
-    Mirror {
-        account: String,
-        delta: Maybe<Money>,
-    },
     Settle {
         account: String,
         out: Maybe<Money>,
         r#in: Maybe<Money>,
         short: String,
         frozen_too: bool,
-    },
-    Metrics {
-        customer: String,
-        paid: Maybe<Money>,
-        refunded: Maybe<Money>,
-        co2_rate: String,
     },
     // The operations.
     Pay {

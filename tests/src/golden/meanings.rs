@@ -314,9 +314,7 @@ pub(super) fn rows(does: &str, items: &[TransactItem], actions: &[Json], state: 
 }
 
 fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Json]) -> Vec<Alone> {
-    let (kind, body) = action.as_object().unwrap().iter().next().unwrap();
-    // A missing item means something else to what removes it.
-    let does = if kind == "Delete" { "removal" } else { does };
+    let body = action.as_object().unwrap().values().next().unwrap();
     let Some(condition) = body["ConditionExpression"].as_str() else { return Vec::new() };
     let key = if body["Key"].is_null() { &body["Item"] } else { &body["Key"] };
     let key = json!({ "uuid": key["uuid"], "type": key["type"] });
@@ -329,7 +327,9 @@ fn failures(does: &str, position: usize, role: Role, action: &Json, state: &[Jso
     let state_item = || stored.unwrap_or_else(|| panic!("the state lacks {key}"));
     let mut found = Vec::new();
     for clause in condition.split(" AND ") {
-        for (old, outcome) in meanings(does, key["type"]["S"].as_str().unwrap(), role, clause) {
+        let sk = key["type"]["S"].as_str().unwrap();
+        let rows = meanings_closing::of_wallet((does, role), sk, body, clause);
+        for (old, outcome) in rows.unwrap_or_else(|| meanings(does, sk, role, clause)) {
             let item = match old {
                 Old::Absent => None,
                 Old::KeyOnly => Some(key.clone()),

@@ -3,7 +3,40 @@
 use super::meanings::{EXISTS, NEW, Old};
 use crate::names;
 use ledger_core::transaction::Role;
-use serde_json::json;
+use serde_json::{Value as Json, json};
+
+/// The rows of the clause that a customer's wallet is not closed, and of that which says that the balance exists where it is
+/// closed; `None` for any other clause. If it is closed, what comes from outside or is returned is planned again, and goes to
+/// `unclaimed`. Everything else is refused.
+pub(super) fn of_wallet(
+    (does, role): (&str, Role),
+    sk: &str,
+    action: &Json,
+    clause: &str,
+) -> Option<Vec<(Old, &'static str)>> {
+    if does == "migration" || !sk.starts_with("BALANCE#") {
+        return None;
+    }
+    let text = |member: &str| action[member].as_str().unwrap_or_default();
+    let (update, condition) = (text("UpdateExpression"), text("ConditionExpression"));
+    match clause {
+        EXISTS if update.contains("#closed_at = :ua") => return Some(vec![(Old::Absent, "rejected stale_plan")]),
+        "attribute_not_exists(#closed_at)" => {}
+        _ => return None,
+    }
+    let is_set_aside = update.contains("#held") || (update.contains("#reserved") && !update.contains("#balance"));
+    let is_points = names::role(role) == "points";
+    let is_returned = match does {
+        "refund" | "terminal_charge_reverse" | "topup_event" | "topup_landing" | "decision" => !is_set_aside,
+        // A refund by the operator is guarded on the debt, a grant is not.
+        "approval" => condition.contains("#owed") || is_points,
+        // A top-up that is booked takes its reservation or adds its points, an adjustment does neither.
+        "recorded" => !is_set_aside && (update.contains("#reserved") || is_points),
+        _ => false,
+    };
+    let outcome = if is_returned { "rejected stale_plan" } else { "rejected wrong_state" };
+    Some(vec![(Old::With("closed_at", json!({ "S": "2026-11-20T12:00:00.000Z" })), outcome)])
+}
 
 pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static str)>> {
     let s = |text: &str| json!({ "S": text });
@@ -21,9 +54,7 @@ pub(super) fn meanings(does: &str, sk: &str, role: Role, clause: &str) -> Option
         ("profile" | "card", "#unclaimed_ecopay >= :amount") => {
             vec![(Old::With("unclaimed_ecopay", n("0")), "rejected insufficient")]
         }
-        // The balance item of a wallet that is closed is removed.
-        ("payer", EXISTS) if does == "removal" => vec![(Old::Absent, stale)],
-        ("payer", "#balance = :seen") if matches!(does, "approval" | "removal" | "closing") => {
+        ("payer", "#balance = :seen") if matches!(does, "approval" | "closing") => {
             vec![(Old::With("balance", n("987654")), stale)]
         }
         ("payer", "#exposure = :seen") if of_balance => vec![(Old::With("exposure", n("987654")), stale)],

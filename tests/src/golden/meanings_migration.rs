@@ -102,6 +102,9 @@ fn in_legacy(sk: &str, role: Role, clause: &str) -> Option<Rows> {
         (_, "attribute_not_exists(#point_frozen)") => {
             vec![(at("point_frozen", someone()), "rejected account_frozen by points")]
         }
+        (_, "attribute_not_exists(#point_closed_at)") => {
+            vec![(at("point_closed_at", json!({ "S": "2026-11-20T12:00:00.000Z" })), "rejected wrong_state by points")]
+        }
         (_, "#point >= :point_amount") => vec![(at("point", number("0")), "rejected insufficient by points")],
         // Guards of a freeze.
         (_, "attribute_exists(#jcredit)") => vec![(lacks("jcredit"), missing)],

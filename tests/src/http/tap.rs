@@ -103,7 +103,7 @@ impl Seen {
     #[must_use]
     pub fn keys(&self) -> Vec<(String, String)> {
         let key = |item: &Value| {
-            let of_key = ["Update", "Delete", "ConditionCheck"].map(|action| &item[action]["Key"]);
+            let of_key = ["Update", "ConditionCheck"].map(|action| &item[action]["Key"]);
             let key = of_key.into_iter().chain([&item["Put"]["Item"]]).find(|key| key.is_object());
             key_of(key.expect("an action has a key"))
         };

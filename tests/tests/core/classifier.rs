@@ -2,7 +2,6 @@
 //! The oracle is a table of the precedence of DESIGN section 5.
 
 use ledger_core::account::Account;
-use ledger_core::aggregates::MetricsChange;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::failure::Failure;
 use ledger_core::forms;
@@ -11,7 +10,7 @@ use ledger_core::idempotency::{
 };
 use ledger_core::ids::{Actor, CardId, CustomerId, Principal, Tenant, TopupId};
 use ledger_core::keys::{self, Key, Shards};
-use ledger_core::money::{Amount, AssetSpec, Rate};
+use ledger_core::money::{Amount, AssetSpec};
 use ledger_core::operation::Operation;
 use ledger_core::plan::PlanRefusal;
 use ledger_core::psp::{EventId, PspRequest, Step};
@@ -299,12 +298,9 @@ fn wrong_number_of_reasons_is_broken() {
 
 #[test]
 fn condition_failure_of_unguarded_action_is_broken() {
-    let amount = Amount::parse(&AssetSpec::ECOPAY, "1").unwrap();
-    let co2 = Rate::ZERO.co2(&amount).unwrap();
-    let item = forms::metrics(&tenant(), customer(), MetricsChange::Paid(amount, co2), now());
-    let transaction = Transaction::unkeyed(vec![item]).unwrap();
+    let transaction = Transaction::unkeyed(vec![forms::end_code(slot("3"), now())]).unwrap();
     let reasons = [Reason { code: ReasonCode::ConditionalCheckFailed, item: None }];
-    assert_eq!(transaction.classify(&reasons), Verdict::Broken(Broken::Unexplained(Role::Metrics)));
+    assert_eq!(transaction.classify(&reasons), Verdict::Broken(Broken::Unexplained(Role::Code)));
 }
 
 /// An action whose failed guard means `failure`, and an item on which it fails.

@@ -240,22 +240,22 @@ async fn dispute_reinstated_after_the_close_is_unclaimed_and_one_withdrawn_after
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn claim_for_a_closed_or_an_absent_customer_is_not_found() {
+async fn claim_for_a_closed_customer_is_refused_and_for_an_absent_one_is_not_found() {
     let world = world("closing-claim-opens").await;
     let (account, gone) = (world.unclaimed("300").await, world.unclaimed("1").await);
     let gone = gone.trim_start_matches("customer:").to_owned();
     let refused = world.executes(&world.claims(&account, &gone, "100")).await;
-    assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (404, "not_found"), "{refused:?}");
+    assert_eq!((refused.status, refused.code().unwrap_or_default().as_str()), (400, "wrong_state"), "{refused:?}");
     let own = world.executes(&world.claims(&account, account.trim_start_matches("customer:"), "100")).await;
-    assert_eq!(own.code().unwrap_or_default(), "not_found", "{own:?}");
+    assert_eq!(own.code().unwrap_or_default(), "wrong_state", "{own:?}");
     let nothing = world.executes(&world.claims(&account, &new_id(), "100")).await;
     assert_eq!(nothing.code().unwrap_or_default(), "not_found", "{nothing:?}");
     let _ = world.check_books().await;
 }
 
-/// A closed customer's requests are refused as those of a frozen or an absent one, and a sender sees an absent one.
+/// A closed customer's requests are refused as those of a frozen one, and a sender sees one that does not exist.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_customer_is_refused_as_one_that_does_not_exist() {
+async fn closed_customer_is_refused_as_a_frozen_one_and_a_sender_sees_none() {
     let world = world("closing-own-requests").await;
     let (shop, sender) = (world.merchant().await, world.customer_with("300").await);
     let customer = world.customer_with("300").await;
@@ -266,14 +266,68 @@ async fn closed_customer_is_refused_as_one_that_does_not_exist() {
     let none = world.api.settle(&sender.sends(&absent, "50")).await;
     assert_eq!(closed.code().unwrap_or_default(), "recipient_unavailable", "{closed:?}");
     assert_eq!((closed.status, closed.code()), (none.status, none.code()), "a sender does not see that it is closed");
-    let charged = world.api.settle(&shop.charges(&code, "50")).await;
-    assert!(!is_good(&charged), "{charged:?}");
-    for call in
-        [customer.pays(&shop, "50"), customer.sends(&sender, "50"), customer.tops_up("1000"), customer.requests_code()]
-    {
+    for (call, code) in [
+        (shop.charges(&code, "50"), "account_frozen"),
+        (customer.pays(&shop, "50"), "account_frozen"),
+        (customer.sends(&sender, "50"), "account_frozen"),
+        (customer.requests_code(), "account_frozen"),
+        (customer.tops_up("1000"), "wrong_state"),
+    ] {
         let answer = world.api.settle(&call).await;
-        let code = answer.code().unwrap_or_default();
-        assert!(["not_found", "account_frozen"].contains(&code.as_str()), "{answer:?}");
+        assert_eq!(answer.code().unwrap_or_default(), code, "{answer:?}");
+    }
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closed_customer_keeps_balances_of_zero_and_figures_and_is_given_nothing() {
+    let world = world("closing-keeps").await;
+    let (shop, customer) = (world.merchant().await, world.customer_with("300").await);
+    let paid = world.api.settle(&customer.pays(&shop, "200")).await.good().text("/payment_id");
+    let own = Call::get("/v1/me/balances", &customer.who);
+    let before = world.api.send(&own).await.good().json();
+    let _ = world.executes(&world.closes(&customer.id, true)).await.good();
+    let after = world.api.send(&own).await.good().json();
+    assert_eq!(after["metrics"], before["metrics"]);
+    let path = format!("/v1/admin/customers/{}", customer.id);
+    let staff = world.api.send(&Call::get(&path, &world.operator.who)).await.good().json();
+    for (list, known) in [(&after["balances"], &before["balances"]), (&staff["balances"], &before["balances"])] {
+        let list = list.as_array().expect("balances");
+        assert_eq!(list.len(), known.as_array().expect("balances").len(), "{list:?}");
+        let is_closed = |of: &Value| of["balance"] == "0" && of["held"] == "0" && of["frozen"] == true;
+        assert!(list.iter().all(is_closed), "{list:?}");
+    }
+    let _ = world.api.settle(&refund(&paid, &shop, "200")).await.good();
+    assert_eq!(world.api.send(&own).await.good().json()["metrics"]["refunds"], "1", "counted beside the balance");
+    let given = world.approval(&json!({"customer_id": customer.id}), "credit", "10").await;
+    assert_eq!(world.api.settle(&given).await.code().unwrap_or_default(), "wrong_state");
+    let points = json!({"customer_id": customer.id, "asset": "POINT", "amount": "10", "reason": "spring campaign"});
+    let points = world.executes(&Call::post("/v1/admin/grants", &world.operator.who, &points).key(new_key())).await;
+    assert_eq!(points.code().unwrap_or_default(), "wrong_state", "{points:?}");
+    let _ = world.check_books().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn close_raced_against_grants_and_topups_leaves_nothing_in_the_wallet() {
+    let world = world("closing-grant-races").await;
+    for _ in 0..4 {
+        let customer = world.customer_with("300").await;
+        let grant = |_| {
+            let body =
+                json!({"customer_id": customer.id, "asset": "POINT", "amount": "10", "reason": "spring campaign"});
+            Call::post("/v1/admin/grants", &world.operator.who, &body).key(new_key())
+        };
+        let calls: Vec<Call> = (0..3).map(grant).chain([customer.tops_up("1000")]).collect();
+        let close = world.approving(&world.closes(&customer.id, true)).await;
+        let both = join(join_all(calls.iter().map(|call| world.executes(call))), world.api.settle(&close)).await;
+        let (answers, closed) = both;
+        let refused = ["approval_stale", "wrong_state"];
+        assert!(is_good(&closed) || refused.contains(&closed.code().unwrap_or_default().as_str()), "{closed:?}");
+        if is_good(&closed) && is_closed(&world, &customer).await {
+            let late = world.executes(&grant(0)).await;
+            assert!(!is_good(&late), "{late:?} after {answers:?}");
+            assert_eq!(world.balance(&customer, "ECOPAY").await, "0");
+        }
     }
     let _ = world.check_books().await;
 }

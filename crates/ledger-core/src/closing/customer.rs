@@ -1,15 +1,16 @@
-//! The operator closes a customer's wallet. Its balance items are removed, so that no form debits or credits it again; the
-//! profile and the history stay.
+//! The operator closes a customer's wallet. Its balance items are frozen and have `closed_at`, so that no form debits or credits
+//! it again; the profile and the history stay.
 
 use crate::account::Account;
-use crate::aggregates::{Aggregate, CustomerMetrics};
+use crate::aggregates::Aggregate;
 use crate::audit::Act;
 use crate::cards::listing;
 use crate::customer_state::{ACCOUNTS, CLOSED, STATUS, is_closed_wallet};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
+use crate::forms;
 use crate::ids::{Actor, CustomerId, Tenant, TransactionId};
-use crate::keys::{self, Key, Partition, attr, sk};
+use crate::keys::{Key, Partition, attr, sk};
 use crate::money::{Amount, Asset, Balance};
 use crate::operation::Operation;
 use crate::personal::FreeText;
@@ -99,9 +100,9 @@ impl CustomerClosing {
     }
 }
 
-/// Builds the closing's transaction: the profile, the balance items, which are removed, the aggregates that were beside them,
-/// the journal entry if the customer had something, and the audit record. `items` are those of [`CustomerClosing::keys`], as
-/// read, in their order. If one of them has changed since, the plan is stale.
+/// Builds the closing's transaction: the profile, the balance items, the journal entry if the customer had something, and the
+/// audit record. `items` are those of [`CustomerClosing::keys`], as read, in their order. If one of them has changed since, the
+/// plan is stale.
 ///
 /// # Errors
 /// `WrongState` if it is closed; [`PlanRefusal::StillOpen`] with what is not zero.
@@ -141,10 +142,10 @@ pub fn plan(
         (Account::Customer(of.customer), of.rest(), Partition::customer(tenant, of.customer));
     let mut changed = vec![closed_profile(command, profile, accounts, &rest, cx)?];
     for ((asset, seen), item) in of.seen.iter().zip(&balances) {
-        let removed = TransactItem::close_balance(Role::Payer, partition.balance(asset), account, seen);
-        changed.push(removed.guarded_also(vec![as_read(item, Aggregate::Payments), as_read(item, Aggregate::Refunds)]));
+        let closed = forms::close(Role::Payer, partition.balance(asset), account, seen, cx.now);
+        let closed = closed.ok_or(PlanRefusal::Refused(Failure::StalePlan))?;
+        changed.push(closed.guarded_also(vec![as_read(item, Aggregate::Payments), as_read(item, Aggregate::Refunds)]));
     }
-    changed.extend(kept_aggregates(keys::metrics(tenant, of.customer), &balances, cx.now)?);
     let mut act = Act::new(*actor, Operation::CustomerClose, account).because(*reason);
     for amount in &rest {
         act = act.with(&amount.asset().to_string(), amount.text());
@@ -196,20 +197,6 @@ fn closed_profile(
     ];
     let key = Partition::customer(command.tenant, command.of.customer).profile();
     Ok(TransactItem::update(Role::Profile, key, update, guards))
-}
-
-/// Adds the aggregates beside the balances that are removed to `METRICS`; `None` if there are none.
-fn kept_aggregates(key: Key, balances: &[&Item], now: Timestamp) -> Result<Option<TransactItem>, PlanRefusal> {
-    let balances: Vec<Item> = balances.iter().map(|item| (*item).clone()).collect();
-    let sums = CustomerMetrics::read(None, &balances)?;
-    let kept = Aggregate::ALL.map(|aggregate| (aggregate.in_metrics(), sums.text(aggregate)));
-    let kept: Vec<_> = kept.into_iter().filter(|(_, sum)| sum != "0").collect();
-    if kept.is_empty() {
-        return Ok(None);
-    }
-    let update = Update::new().set(attr::UPDATED_AT, "ua", Value::s(now));
-    let update = kept.into_iter().fold(update, |update, (name, sum)| update.add(name, name, Value::N(sum)));
-    Ok(Some(TransactItem::update(Role::Metrics, key, update, Vec::new())))
 }
 
 /// Requires that a count beside a balance is as it was read. Each payment and refund changes one.

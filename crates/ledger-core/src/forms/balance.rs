@@ -2,13 +2,16 @@
 
 use crate::account::Account;
 use crate::card_state::CardState;
-use crate::dynamo::{Cmp, Condition, Value};
+use crate::dynamo::{Cmp, Condition, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys::{self, Key, Partition, attr};
-use crate::money::{Amount, Asset, Delta};
+use crate::money::{Amount, Asset, Balance, Delta};
 use crate::time::Timestamp;
-use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists};
+use crate::transaction::{BalanceChange, Clause, Role, TransactItem, exists, open_wallet};
+
+/// What `frozen` of a closed account says in the place of who froze it.
+const CLOSED: &str = "closed";
 
 /// The key of an account's balance of an asset, or `None` for accounts without a balance item.
 pub(super) fn balance_key(tenant: &Tenant, account: Account, asset: &Asset) -> Option<Key> {
@@ -28,10 +31,37 @@ pub fn debit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now
     change(tenant, role, (account, amount.debit()), now, clauses)
 }
 
-/// Credits: `ADD balance :delta` if the account exists, even if it is frozen.
+/// Credits: `ADD balance :delta` if the account exists and is not closed, even if it is frozen.
 #[must_use]
 pub fn credit(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
-    change(tenant, role, (account, amount.credit()), now, vec![exists()])
+    change(tenant, role, (account, amount.credit()), now, open(account, Failure::WrongState))
+}
+
+/// Credits what comes from outside or is returned. If the wallet is closed, the plan is stale: the next one posts it to
+/// `unclaimed`.
+#[must_use]
+pub fn return_credit(
+    tenant: &Tenant,
+    role: Role,
+    account: Account,
+    amount: &Amount,
+    now: Timestamp,
+) -> Option<TransactItem> {
+    change(tenant, role, (account, amount.credit()), now, open(account, Failure::StalePlan))
+}
+
+/// Requires that the account exists, and that the wallet of a customer is not closed; `failure` is the meaning if it is. A card
+/// has its own state.
+pub(crate) fn open(account: Account, failure: Failure) -> Vec<Clause> {
+    std::iter::once(exists()).chain(not_closed(account, failure)).collect()
+}
+
+/// Requires that the wallet of a customer is not closed.
+pub(super) fn not_closed(account: Account, failure: Failure) -> Option<Clause> {
+    match account {
+        Account::Customer(_) => Some(open_wallet(failure)),
+        Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => None,
+    }
 }
 
 /// Credits under a cap: `ADD balance :delta` if the amount that the cap limits is at most `:max_allowed`.
@@ -57,7 +87,7 @@ pub fn top_up(
         Account::Customer(_) => attr::EXPOSURE,
         Account::Card(_) | Account::Merchant(_) | Account::Tenant(_) => attr::BALANCE,
     };
-    let mut clauses = vec![exists()];
+    let mut clauses = open(account, Failure::WrongState);
     if let Account::Card(_) = account {
         clauses.push(card_active());
     }
@@ -84,7 +114,7 @@ pub(super) fn under_cap(counted: &'static str, max_allowed: String) -> Clause {
 /// Debits and credits one item in one action: `out` is subtracted and `in_` is added.
 ///
 /// Guarded on `out`: `short` is the failure if the balance is below it, and `frozen_too` says whether a freeze stops
-/// it. If both are equal, only the guard remains.
+/// it. A closed wallet stops it too. If both are equal, only the guards remain.
 #[must_use]
 pub fn settle(
     tenant: &Tenant,
@@ -102,12 +132,11 @@ pub fn settle(
         (None, None) => return None,
     };
     let mut clauses = vec![exists()];
-    if let Some(out) = out {
-        if frozen_too {
-            clauses.extend(spendable(account));
-        }
-        clauses.push(holds(out, short));
+    if frozen_too && out.is_some() {
+        clauses.extend(spendable(account));
     }
+    clauses.extend(not_closed(account, Failure::WrongState));
+    clauses.extend(out.map(|out| holds(out, short)));
     match delta {
         Some(delta) => change(tenant, role, (account, delta), now, clauses),
         None => {
@@ -117,16 +146,31 @@ pub fn settle(
     }
 }
 
-/// Applies the same delta to another item, unguarded; empty if there is no delta.
-#[must_use]
-pub fn mirror(
-    tenant: &Tenant,
-    role: Role,
-    account: Account,
-    delta: Option<&Delta>,
-    now: Timestamp,
-) -> Vec<TransactItem> {
-    delta.and_then(|delta| change(tenant, role, (account, delta.clone()), now, Vec::new())).into_iter().collect()
+/// Closes a customer's balance. What was seen as available is posted from it, and a change of any sum since then makes the plan
+/// stale. It freezes too, so that every debit is refused.
+// INVARIANT: the item has nothing afterwards, because every sum is guarded: `held`, `reserved` and the debt are zero, and
+// `balance` and `exposure` are what is posted.
+pub(crate) fn close(role: Role, key: Key, account: Account, seen: &Balance, now: Timestamp) -> Option<TransactItem> {
+    let stale = |condition| Clause { condition, failure: Failure::StalePlan };
+    let as_seen = |sum| stale(Condition::compare(sum, Cmp::Eq, "seen", Value::N(seen.text())));
+    let zero = |sum| {
+        let zero = Condition::compare(sum, Cmp::Eq, "nothing", Value::int(0));
+        stale(Condition::absent(sum).or(zero))
+    };
+    let mut clauses = vec![stale(exists().condition), as_seen(attr::BALANCE), as_seen(attr::EXPOSURE)];
+    clauses.extend([attr::HELD, attr::RESERVED, attr::OWED].map(zero));
+    let closed =
+        |update: Update| update.set(attr::CLOSED_AT, "ua", Value::s(now)).set(attr::FROZEN, "closed", Value::s(CLOSED));
+    match seen.as_amount() {
+        Some(amount) => {
+            let change = BalanceChange::of(account).available("delta", amount.debit()).exposure("delta");
+            Some(TransactItem::balance(role, key, change, clauses, now)?.changing(closed))
+        }
+        None => {
+            let update = Update::new().set(attr::UPDATED_AT, "ua", Value::s(now));
+            Some(TransactItem::update(role, key, closed(update), clauses))
+        }
+    }
 }
 
 /// Checks a balance without changing it. The caller adds the guards.

@@ -2,7 +2,7 @@
 //!
 //! Both are taken before the PSP is called, and given back only on proof.
 
-use super::balance::{balance_key, holds, max_allowed, spendable, under_cap};
+use super::balance::{balance_key, holds, max_allowed, not_closed, open, spendable, under_cap};
 use crate::account::Account;
 use crate::dynamo::{Cmp, Condition, Value};
 use crate::failure::Failure;
@@ -23,7 +23,7 @@ pub fn reserve(
     cap: Option<&Amount>,
     now: Timestamp,
 ) -> Option<TransactItem> {
-    let mut clauses = vec![exists()];
+    let mut clauses = open(account, Failure::WrongState);
     if let Some(cap) = cap {
         clauses.push(under_cap(attr::EXPOSURE, max_allowed(charge, cap)?));
     }
@@ -35,21 +35,24 @@ pub fn reserve(
 #[must_use]
 pub fn release(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).exposure("back").reserved("back", charge.debit());
-    item(tenant, Role::Payee, (account, charge), change, vec![exists(), at_least_held(attr::RESERVED, charge)], now)
+    let clauses = set_aside(account, Failure::WrongState, attr::RESERVED, charge);
+    item(tenant, Role::Payee, (account, charge), change, clauses, now)
 }
 
-/// Credits an inflow to its reserved headroom: `ADD balance :x, reserved :-x`, even if the account is frozen.
+/// Credits an inflow to its reserved headroom: `ADD balance :x, reserved :-x`, even if the account is frozen. If the wallet is
+/// closed, the plan is stale.
 ///
 /// The amount that the cap limits does not change.
 #[must_use]
 pub fn receive(tenant: &Tenant, account: Account, charge: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).available("delta", charge.credit()).reserved("back", charge.debit());
-    item(tenant, Role::Payee, (account, charge), change, vec![exists(), at_least_held(attr::RESERVED, charge)], now)
+    let clauses = set_aside(account, Failure::StalePlan, attr::RESERVED, charge);
+    item(tenant, Role::Payee, (account, charge), change, clauses, now)
 }
 
 /// Credits an inflow that differs from the reservation: `ADD balance :received, reserved :-x`.
 ///
-/// It may exceed the cap. A freeze does not stop it.
+/// It may exceed the cap. A freeze does not stop it. If the wallet is closed, the plan is stale.
 #[must_use]
 pub fn receive_instead(
     tenant: &Tenant,
@@ -62,7 +65,8 @@ pub fn receive_instead(
         .available("delta", received.credit())
         .reserved("back", reserved.debit())
         .exposure("difference");
-    item(tenant, Role::Payee, (account, reserved), change, vec![exists(), at_least_held(attr::RESERVED, reserved)], now)
+    let clauses = set_aside(account, Failure::StalePlan, attr::RESERVED, reserved);
+    item(tenant, Role::Payee, (account, reserved), change, clauses, now)
 }
 
 /// Holds money: `ADD balance :-x, held :x` if the account has it.
@@ -81,6 +85,7 @@ pub fn hold(
     if spend {
         clauses.extend(spendable(account));
     }
+    clauses.extend(not_closed(account, Failure::WrongState));
     clauses.push(holds(amount, Failure::Insufficient));
     let change = BalanceChange::of(account).available("out", amount.debit()).held("in", amount.credit());
     item(tenant, role, (account, amount), change, clauses, now)
@@ -90,7 +95,7 @@ pub fn hold(
 #[must_use]
 pub fn pay_out(tenant: &Tenant, role: Role, account: Account, amount: &Amount, now: Timestamp) -> Option<TransactItem> {
     let change = BalanceChange::of(account).held("out", amount.debit()).exposure("out");
-    item(tenant, role, (account, amount), change, vec![exists(), at_least_held(attr::HELD, amount)], now)
+    item(tenant, role, (account, amount), change, set_aside(account, Failure::WrongState, attr::HELD, amount), now)
 }
 
 /// Releases held money: `ADD held :-x, balance :x`, less `kept`, which pays a debt and leaves the account.
@@ -131,14 +136,8 @@ pub fn capture_hold(
         Some(returned) => change.available("in", returned.credit()),
         None => change,
     };
-    item(
-        tenant,
-        role,
-        (account, amount),
-        change.exposure("kept"),
-        vec![exists(), at_least_held(attr::HELD, amount)],
-        now,
-    )
+    let clauses = set_aside(account, Failure::WrongState, attr::HELD, amount);
+    item(tenant, role, (account, amount), change.exposure("kept"), clauses, now)
 }
 
 fn item(
@@ -152,10 +151,12 @@ fn item(
     TransactItem::balance(role, balance_key(tenant, account, amount.asset())?, change, clauses, now)
 }
 
-/// Requires that the amount is still set aside; the transition of its record ensures it.
-fn at_least_held(attribute: &'static str, amount: &Amount) -> Clause {
-    Clause {
+/// Requires that the account is not closed, and that the amount is still set aside; the transition of its record ensures that.
+fn set_aside(account: Account, closed: Failure, attribute: &'static str, amount: &Amount) -> Vec<Clause> {
+    let mut clauses = open(account, closed);
+    clauses.push(Clause {
         condition: Condition::compare(attribute, Cmp::Ge, "set_aside", Value::N(amount.text())),
         failure: Failure::WrongState,
-    }
+    });
+    clauses
 }

@@ -62,6 +62,8 @@ const BALANCE: &[(&str, Nature)] = &[
     (attr::OWED, Sum),
     (attr::EXPOSURE, Sum),
     (attr::FROZEN, Field),
+    // No customer is closed while a tenant migrates, so neither model ever has it.
+    (attr::CLOSED_AT, Field),
     ("corrected_at", Field),
     ("corrections", Sum),
     (attr::CREATED_AT, Stamp),

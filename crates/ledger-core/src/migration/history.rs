@@ -33,7 +33,7 @@ pub(super) fn in_both(item: &TransactItem, stage: Stage) -> (TransactItem, Optio
             entry.insert(LEGACY_SK.to_owned(), Value::s(legacy.key().sk()));
             (TransactItem::put(item.role(), item.key().clone(), entry, item.clauses().to_vec()), Some(legacy))
         }
-        Action::Put(_) | Action::Update(_) | Action::Check | Action::Delete => (item.clone(), None),
+        Action::Put(_) | Action::Update(_) | Action::Check => (item.clone(), None),
     }
 }
 

@@ -188,7 +188,7 @@ impl Placing<'_> {
                 }
             }
             Action::Check if stage.reads_split() => self.guarded(position, item.clone(), None, item)?,
-            Action::Check | Action::Delete => self.guarded(position, legacy()?, Some(counterpart.clone()), item)?,
+            Action::Check => self.guarded(position, legacy()?, Some(counterpart.clone()), item)?,
             Action::Update(_) if stage.reads_split() => {
                 self.guarded(position, item.clone(), None, item)?;
                 if stage.writes_legacy() {
@@ -217,7 +217,7 @@ impl Placing<'_> {
         // A customer who exists has a God Record in any case, so creating one is guarded on its absence.
         match &item.action {
             Action::Put(_) => self.guarded(position, own.clone(), Some(of.clone()), item)?,
-            Action::Update(_) | Action::Check | Action::Delete => self.written(position, own.clone())?,
+            Action::Update(_) | Action::Check => self.written(position, own.clone())?,
         }
         if let Some(draft) = self.at.get(own.key()).and_then(|at| self.actions.get_mut(*at)) {
             draft.origins.record = match draft.origins.record.take() {
@@ -287,8 +287,6 @@ fn legacy(counterpart: &Counterpart, migration: &Migration, item: &TransactItem)
     let clauses: Vec<Clause> = item.clauses().iter().map(clause).collect::<Result<_, _>>()?;
     Ok(match &item.action {
         Action::Check => TransactItem::check(Role::GodRecord, key, clauses),
-        // No customer of a legacy model is closed.
-        Action::Delete => return Err(unnamed("uuid".to_owned())),
         Action::Update(update) => {
             TransactItem::update(Role::GodRecord, key, update.renamed(name, &word).map_err(unnamed)?, clauses)
         }

@@ -150,7 +150,7 @@ pub(super) fn action(
             let absent = Clause { condition: Condition::absent(attr::PK), failure: Failure::AlreadyExists };
             TransactItem::put(Role::GodRecord, key, record, vec![absent])
         }
-        Action::Check | Action::Update(_) | Action::Delete => {
+        Action::Check | Action::Update(_) => {
             let not = BalanceLocation::excluded_by(stage);
             needs.not.push((concern, not));
             let elsewhere = Condition::is_not(attribute(concern), format!("not_{}", concern.name()), not.value());
@@ -160,7 +160,7 @@ pub(super) fn action(
                 Action::Update(update) if !migration.contracting => {
                     TransactItem::update(Role::GodRecord, key, stamped(update, fence, concern, stage), clauses)
                 }
-                Action::Put(_) | Action::Update(_) | Action::Check | Action::Delete => {
+                Action::Put(_) | Action::Update(_) | Action::Check => {
                     TransactItem::check(Role::GodRecord, key, clauses)
                 }
             }

@@ -111,7 +111,6 @@ fn plain(item: &TransactItem) -> String {
         }
         RenderedAction::Update(_, update) => of(update),
         RenderedAction::ConditionCheck(_) => "CHECK".to_owned(),
-        RenderedAction::Delete(_) => "DELETE".to_owned(),
     };
     let condition = rendered.condition.as_deref().map(|condition| format!(" IF {}", of(condition)));
     format!("{}: {action}{}", item.key().sk(), condition.unwrap_or_default())

@@ -211,7 +211,7 @@ impl Transaction {
         let made = self.items().iter().filter(|item| item.role() == Role::Payment);
         let put = |item: &TransactItem| match &item.action {
             Action::Put(item) => Some(PaymentRecord::read(item).ok()?.refused()),
-            Action::Update(_) | Action::Check | Action::Delete => None,
+            Action::Update(_) | Action::Check => None,
         };
         made.filter_map(put).next()
     }

@@ -284,7 +284,7 @@ fn balances(
 }
 
 /// The points item. If the payer's points cover what is taken back, the guard is that they still do. If not, the
-/// shortfall was computed from the read, and the guard is the exact balance.
+/// shortfall was computed from the read, and the guard is the exact balance. If the wallet is closed, the plan is stale.
 fn points_item(
     command: &Refund<'_>,
     (out, returned): (Option<&Amount>, Option<&ReturningAmount>),
@@ -312,7 +312,9 @@ fn points_item(
                 forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
             }
         };
-        return Ok(item.map(|item| repaying(item.guarded_by(guard_at_least(needed.as_ref())))));
+        let mut guards = forms::open(payer, Failure::StalePlan);
+        guards.extend(needed.map(|needed| forms::holds(&needed, Failure::StalePlan)));
+        return Ok(item.map(|item| repaying(item.guarded_by(guards))));
     }
     let seen = command.points.cloned().unwrap_or_else(|| Balance::zero(Asset::Point));
     let guard = Clause {
@@ -325,13 +327,8 @@ fn points_item(
             forms::settle(command.tenant, Role::Points, payer, (out, in_), Failure::StalePlan, false, now)
         }
     };
-    Ok(item.map(|item| repaying(item.guarded_by(vec![exists(), guard]))))
-}
-
-fn guard_at_least(needed: Option<&Amount>) -> Vec<Clause> {
-    let mut clauses = vec![exists()];
-    clauses.extend(needed.map(|needed| forms::holds(needed, Failure::StalePlan)));
-    clauses
+    let guards = forms::open(payer, Failure::StalePlan).into_iter().chain([guard]).collect();
+    Ok(item.map(|item| repaying(item.guarded_by(guards))))
 }
 
 /// The payment's remainders, guarded on exactly what was read, because DynamoDB's conditions cannot add.

@@ -114,10 +114,7 @@ fn postings(transaction: &Transaction) -> Vec<String> {
         RenderedAction::Put(put) if item.role() == Role::Journal => {
             crate::journal::expand_under(item.key(), &put).unwrap().get("postings").cloned()
         }
-        RenderedAction::Put(_)
-        | RenderedAction::Update(..)
-        | RenderedAction::ConditionCheck(_)
-        | RenderedAction::Delete(_) => None,
+        RenderedAction::Put(_) | RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
     });
     let Some(Value::L(list)) = entry else { return Vec::new() };
     let text = |item: &Item, name: &str| item.opt_text(name).unwrap().unwrap_or_default().to_owned();

@@ -19,7 +19,7 @@ use crate::plan::PlanRefusal;
 use crate::psp::PspId;
 use crate::terms::EntryTerms;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Draft, Entry, Role, TransactItem, exists};
+use crate::transaction::{Clause, Draft, Entry, Role, TransactItem};
 use crate::wallets::earned::TakenBack;
 use crate::wallets::{SeenBalance, debt};
 
@@ -181,7 +181,7 @@ impl Division {
         Ok(Self { given, owed })
     }
 
-    /// The wallet's item, with its postings and those of `disputes`.
+    /// The wallet's item, with its postings and those of `disputes`. If the wallet is closed, the plan is stale.
     fn item(
         &self,
         view: &View<'_>,
@@ -194,6 +194,7 @@ impl Division {
             Some(given) => forms::debit(tenant, role, wallet, given, now),
             None => forms::check_balance(tenant, role, wallet, asset),
         }?;
+        let guards = forms::open(wallet, Failure::StalePlan).into_iter().chain(guards).collect();
         let mut item = item.guarded_by(guards);
         let mut postings: Vec<Posting> = self.given.iter().map(|given| Posting::new(wallet, given.debit())).collect();
         if let Some(owed) = &self.owed {
@@ -265,7 +266,7 @@ fn money_taken(
         None => forms::holds(&money, Failure::StalePlan),
         Some(_) => seen(attr::BALANCE, "seen", Value::N(available.text())),
     };
-    Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![exists(), guard], now))
+    Ok(division.item(view, (Role::Payer, &Asset::Ecopay), vec![guard], now))
 }
 
 /// If the available points cover what is taken, the guard is that they still do. If not, the guard is the exact
@@ -279,10 +280,10 @@ fn points_taken(view: &View<'_>, for_points: &ForPoints, now: Timestamp) -> Resu
         None => Division { given: None, owed: None },
     };
     let guards = if division.given.as_ref() == Some(settled) {
-        vec![exists(), forms::holds(settled, Failure::StalePlan)]
+        vec![forms::holds(settled, Failure::StalePlan)]
     } else {
         let seen_available = seen(attr::BALANCE, "seen", Value::N(seen_points.available.text()));
-        vec![exists(), seen_available, seen(attr::HELD, "seen_held", Value::N(seen_points.held.text()))]
+        vec![seen_available, seen(attr::HELD, "seen_held", Value::N(seen_points.held.text()))]
     };
     Ok(division.item(view, (Role::Points, &Asset::Point), guards, now))
 }

@@ -78,7 +78,7 @@ pub(super) struct Effect {
 pub(super) fn of(basis: &Basis<'_>, way: DecisionKind, cx: &Context) -> Result<Effect, PlanRefusal> {
     let effect = decided(basis, way, cx)?;
     let view = basis.view;
-    if !view.is_closed {
+    if !view.wallet.is_closed() {
         return Ok(effect);
     }
     let draft = Draft { entry: effect.entry, items: effect.items };
@@ -143,9 +143,10 @@ fn book_topup(view: &View<'_>, intent: &PaymentIntent, cx: &Context) -> Result<E
     let mut items = vec![topup_item(tenant, topup, update, now)];
     items.extend(match reserved {
         true => forms::receive_instead(tenant, topup.wallet(), &topup.charge, &received, now),
-        false => forms::credit(tenant, Role::Payee, topup.wallet(), &received, now),
+        false => forms::return_credit(tenant, Role::Payee, topup.wallet(), &received, now),
     });
-    items.extend(points.as_ref().and_then(|points| forms::credit(tenant, Role::Points, topup.wallet(), points, now)));
+    let credited = |points| forms::return_credit(tenant, Role::Points, topup.wallet(), points, now);
+    items.extend(points.as_ref().and_then(credited));
     let credited = TopupRecord { charge: received, points, ..topup.clone() };
     let mut entry = route::credit(&credited, &intent.id);
     entry.details.insert(DECIDED.to_owned(), Value::s(DecisionKind::Book.name()));

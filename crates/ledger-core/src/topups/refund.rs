@@ -163,7 +163,8 @@ fn holds(
         Some(points) => {
             let guard = if covered { forms::holds(points, Failure::StalePlan) } else { as_read() };
             let held = forms::hold(tenant, Role::Points, wallet, points, false, cx.now);
-            items.extend(held.map(|item| item.guarded_by(vec![exists(), guard])));
+            let guards = forms::open(wallet, Failure::WrongState).into_iter().chain([guard]).collect();
+            items.extend(held.map(|item| item.guarded_by(guards)));
         }
         None if !covered => {
             let check = forms::check_balance(tenant, Role::Points, wallet, &Asset::Point);

@@ -37,14 +37,12 @@ pub struct View<'a> {
     pub refund: Option<&'a TopupRefund>,
     /// The clawback that the fact is about.
     pub clawback: Option<&'a Clawback>,
-    /// The wallet's balance items.
+    /// The wallet's balance items. If they are closed, what is returned is unclaimed.
     pub wallet: &'a SeenWallet,
     /// The tenant's policy for points that were spent before they are taken back.
     pub spent_points: SpentPoints,
     /// The version of the terms that the policy is of.
     pub terms_version: TermsVersion,
-    /// Whether the wallet is closed: what is returned to it is unclaimed.
-    pub is_closed: bool,
 }
 
 /// What a fact means for our records.
@@ -125,7 +123,7 @@ impl Effect {
 /// [`PlanRefusal`] if the sums do not fit, or a balance that is needed was not read.
 pub fn route(fact: &Fact, view: &View<'_>, now: Timestamp) -> Result<Routed, PlanRefusal> {
     Ok(match of_fact(fact, view, now)? {
-        Routed::Apply(effect) if view.is_closed => {
+        Routed::Apply(effect) if view.wallet.is_closed() => {
             let draft = unclaimed::divert(view.tenant, view.topup.wallet(), effect.draft, now)?;
             Routed::Apply(Box::new(Effect { draft, ..*effect }))
         }
@@ -205,7 +203,7 @@ fn of_intent(intent: &PaymentIntent, view: &View<'_>, now: Timestamp) -> Result<
                 .set("succeeded_at", "ua", Value::s(now));
             let mut items = Vec::from_iter(forms::receive(tenant, topup.wallet(), &topup.charge, now));
             if let Some(points) = &topup.points {
-                items.extend(forms::credit(tenant, Role::Points, topup.wallet(), points, now));
+                items.extend(forms::return_credit(tenant, Role::Points, topup.wallet(), points, now));
             }
             apply(update, Some(credit(topup, &intent.id)), items)
         }
@@ -404,7 +402,7 @@ fn of_clawback(
     };
     let moved = Moved { id, amount: &amount, round: round_of(is_return, movements) };
     let is_known = view.clawback.is_some_and(|clawback| clawback.round >= moved.round);
-    let effect = match (is_return, view.is_closed) {
+    let effect = match (is_return, view.wallet.is_closed()) {
         (true, _) => clawback::return_clawback(view, &moved, now)?,
         // There is no wallet to take from.
         (false, true) if !is_known => return Ok(Routed::Contradiction(ContradictionKind::State)),

@@ -92,7 +92,7 @@ fn written(items: &[TransactItem], role: Role) -> Item {
     let item = items.iter().find(|item| item.role() == role).unwrap();
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => {
             panic!("the action is not a put")
         }
     }

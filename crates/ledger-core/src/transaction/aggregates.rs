@@ -66,10 +66,10 @@ impl TransactItem {
     pub(super) fn has_unstated_aggregates(&self) -> bool {
         let beside = |name: &str| name.starts_with(BESIDE_BALANCE);
         match (self.aggregates(), &self.action) {
-            (None, Action::Check | Action::Delete) => false,
+            (None, Action::Check) => false,
             (None, Action::Put(item)) => item.keys().any(|name| beside(name)),
             (None, Action::Update(update)) => update.attributes().any(beside),
-            (Some(_), Action::Check | Action::Put(_) | Action::Delete) => true,
+            (Some(_), Action::Check | Action::Put(_)) => true,
             (Some(change), Action::Update(update)) => {
                 let is_of_metrics = self.role() == Role::Metrics;
                 let additions = change.additions();

@@ -1,11 +1,11 @@
 //! Changes of a balance item: postings, and reservations of headroom. Nothing else changes one.
 
-use super::{Clause, Role, TransactItem};
+use super::{Action, Clause, Role, TransactItem};
 use crate::account::{Account, Bucket, Posting};
-use crate::dynamo::{Cmp, Condition, Update, Value};
+use crate::dynamo::{Condition, Update, Value};
 use crate::failure::Failure;
-use crate::keys::{Key, attr};
-use crate::money::{Balance, Delta};
+use crate::keys::{Key, attr, sk};
+use crate::money::Delta;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 
@@ -72,6 +72,18 @@ impl BalanceChange {
         })
     }
 
+    /// Whether it changes more than the available part, or credits that.
+    fn is_more_than_debit(&self) -> bool {
+        self.parts.iter().any(|(part, _)| match part {
+            Part::Posted(posting) => match posting.bucket {
+                Bucket::Available => !posting.delta.is_debit(),
+                Bucket::Held => true,
+            },
+            Part::Reserved(_) => true,
+            Part::Exposure => false,
+        })
+    }
+
     /// The change of each sum; `None` if that of `exposure` is out of range.
     pub(super) fn sums(&self) -> Option<BTreeMap<&'static str, Delta>> {
         let (mut sums, mut exposure) = (BTreeMap::new(), None::<Delta>);
@@ -114,6 +126,13 @@ impl BalanceChange {
     }
 }
 
+/// Requires that the wallet of a customer's balance is not closed.
+// INVARIANT: a transaction that credits, reserves on or settles a customer's balance without this is not built:
+// `BuildError::OpenWalletNotRequired`.
+pub(crate) fn open_wallet(failure: Failure) -> Clause {
+    Clause { condition: Condition::absent(attr::CLOSED_AT), failure }
+}
+
 fn sum_of(bucket: Bucket) -> &'static str {
     match bucket {
         Bucket::Available => attr::BALANCE,
@@ -134,23 +153,18 @@ impl TransactItem {
         Some(Self::update(role, key, update, clauses).carrying_out(change))
     }
 
-    /// Removes the balance item of an account that is closed. What was seen as available is posted from it, and a change of any
-    /// sum since then makes the plan stale.
-    // INVARIANT: what the removed item had is what is posted, because every sum is guarded: `held`, `reserved` and the debt
-    // are zero, and `balance` and `exposure` are what is posted.
-    pub(crate) fn close_balance(role: Role, key: Key, account: Account, seen: &Balance) -> Self {
-        let stale = |condition| Clause { condition, failure: Failure::StalePlan };
-        let as_seen = |sum| stale(Condition::compare(sum, Cmp::Eq, "seen", Value::N(seen.text())));
-        let zero = |sum| {
-            let zero = Condition::compare(sum, Cmp::Eq, "nothing", Value::int(0));
-            stale(Condition::absent(sum).or(zero))
-        };
-        let mut clauses = vec![stale(Condition::exists(attr::PK)), as_seen(attr::BALANCE), as_seen(attr::EXPOSURE)];
-        clauses.extend([attr::HELD, attr::RESERVED, attr::OWED].map(zero));
-        let removed = Self::delete(role, key, clauses);
-        match seen.as_amount() {
-            Some(amount) => removed.carrying_out(BalanceChange::of(account).available("delta", amount.debit())),
-            None => removed,
-        }
+    /// Whether it must require that the wallet is not closed: it credits, reserves on, or settles a balance of a customer that
+    /// exists, or adds to its debt. A debit is stopped by the freeze of a closed wallet, and a close by its own guards.
+    pub(super) fn needs_open_wallet(&self) -> bool {
+        let Action::Update(update) = &self.action else { return false };
+        let is_customers = self.key().customer().is_some() && self.key().sk().starts_with(sk::BALANCE);
+        is_customers
+            && (self.changes().iter().any(BalanceChange::is_more_than_debit) || update.added(attr::OWED).0.is_some())
+    }
+
+    /// Whether it requires that the wallet is not closed.
+    pub(super) fn requires_open_wallet(&self) -> bool {
+        let open = Condition::absent(attr::CLOSED_AT);
+        self.clauses().iter().any(|clause| clause.condition == open)
     }
 }

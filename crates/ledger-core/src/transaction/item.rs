@@ -24,8 +24,6 @@ pub(crate) enum Action {
     Put(Item),
     Update(Update),
     Check,
-    /// Removes a balance item. Only [`TransactItem::close_balance`] makes one.
-    Delete,
 }
 
 /// One action on one item.
@@ -61,8 +59,6 @@ pub enum RenderedAction {
     Update(Item, String),
     /// The key of an item that is only checked.
     ConditionCheck(Item),
-    /// The key of an item that is removed.
-    Delete(Item),
 }
 
 /// Requires that the item exists. Every update of an account or record has this guard, because DynamoDB would create a
@@ -93,9 +89,8 @@ impl TransactItem {
         Self { role, key, action: Action::Check, clauses, changes: Vec::new(), aggregates: None }
     }
 
-    /// Removes an item. The caller guards every sum of it.
-    pub(super) fn delete(role: Role, key: Key, clauses: Vec<Clause>) -> Self {
-        Self { role, key, action: Action::Delete, clauses, changes: Vec::new(), aggregates: None }
+    pub(super) fn changes(&self) -> &[BalanceChange] {
+        &self.changes
     }
 
     pub(super) fn carrying_out(mut self, change: BalanceChange) -> Self {
@@ -127,12 +122,12 @@ impl TransactItem {
         self
     }
 
-    /// Adds a change. A check becomes an update; a put and a removal stay as they are.
+    /// Adds a change. A check becomes an update; a put stays as it is.
     pub(crate) fn changing(mut self, change: impl FnOnce(Update) -> Update) -> Self {
         self.action = match self.action {
             Action::Update(update) => Action::Update(change(update)),
             Action::Check => Action::Update(change(Update::new())),
-            whole @ (Action::Put(_) | Action::Delete) => whole,
+            whole @ Action::Put(_) => whole,
         };
         self
     }
@@ -163,10 +158,7 @@ impl TransactItem {
             (Action::Check, action) | (action, Action::Check) => action,
             (Action::Update(this), Action::Update(that)) => Action::Update(this.and(that)?),
             (Action::Put(this), Action::Put(that)) => Action::Put(merged(this, that)?),
-            (Action::Put(_), Action::Update(_))
-            | (Action::Update(_), Action::Put(_))
-            | (Action::Delete, Action::Put(_) | Action::Update(_) | Action::Delete)
-            | (Action::Put(_) | Action::Update(_), Action::Delete) => return None,
+            (Action::Put(_), Action::Update(_)) | (Action::Update(_), Action::Put(_)) => return None,
         };
         let mut clauses = self.clauses;
         clauses.extend(other.clauses.into_iter().filter(|clause| !clauses.contains(clause)).collect::<Vec<_>>());
@@ -211,7 +203,7 @@ impl TransactItem {
     pub(crate) fn is_update(&self) -> bool {
         match self.action {
             Action::Update(_) => true,
-            Action::Put(_) | Action::Check | Action::Delete => false,
+            Action::Put(_) | Action::Check => false,
         }
     }
 
@@ -234,8 +226,7 @@ impl TransactItem {
         match &self.action {
             Action::Put(item) => item.iter().any(|(name, value)| is_counted(name) && *value != Value::int(0)),
             Action::Update(update) => update.attributes().any(is_counted),
-            // Nothing is left to be counted.
-            Action::Check | Action::Delete => false,
+            Action::Check => false,
         }
     }
 
@@ -247,8 +238,7 @@ impl TransactItem {
         });
         let wanted = |sum| posted.as_ref().and_then(|posted| posted.get(sum)).map(|delta| Value::N(delta.text()));
         match &self.action {
-            // A removal is guarded on each sum: see [`TransactItem::close_balance`].
-            Action::Check | Action::Delete => None,
+            Action::Check => None,
             // Other items have attributes of these names, and an empty balance has them at zero.
             Action::Put(item) if self.changes.is_empty() => [attr::BALANCE, attr::HELD]
                 .into_iter()
@@ -269,7 +259,7 @@ impl TransactItem {
         let written = match &self.action {
             Action::Put(item) => item.get(attribute),
             Action::Update(update) => update.set_to(attribute),
-            Action::Check | Action::Delete => None,
+            Action::Check => None,
         };
         match written {
             Some(Value::S(text)) => Some(text),
@@ -295,7 +285,6 @@ impl TransactItem {
                 RenderedAction::Update(Item::from(key), text)
             }
             Action::Check => RenderedAction::ConditionCheck(Item::from(key)),
-            Action::Delete => RenderedAction::Delete(Item::from(key)),
         };
         let mut condition = String::new();
         self.write_condition(&mut condition, &mut placeholders);

@@ -13,7 +13,7 @@ mod request;
 mod sums_moved;
 
 pub use crate::role::Role;
-pub(crate) use balance::BalanceChange;
+pub(crate) use balance::{BalanceChange, open_wallet};
 pub use classify::{Broken, FailedGuard, Reason, ReasonCode, Rejection, Verdict};
 pub use disclose::Disclosure;
 pub(crate) use entry::changes;
@@ -66,6 +66,7 @@ impl<R> Planned<R> {
 // matched by a posting of an entry that sums to zero per asset, or is the sum of a period that the same transaction
 // closes. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum.
 // Headroom under a cap changes under a marker only. A balance item that is put whole has what it posts as its first value.
+// A customer's balance is credited, reserved on and settled only while its wallet is not closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
     items: Vec<TransactItem>,
@@ -110,6 +111,9 @@ pub enum BuildError {
     /// Value moves without a marker and a journal entry.
     #[error("value moves without a marker and a journal entry ({0:?})")]
     EffectWithoutJournal(Role),
+    /// A customer's balance is credited, reserved on or settled, whether the wallet is closed or not.
+    #[error("a balance changes without requiring that its wallet is not closed ({0:?})")]
+    OpenWalletNotRequired(Role),
     /// An update that changes nothing, which DynamoDB rejects.
     #[error("an update changes nothing ({0:?})")]
     EmptyUpdate(Role),
@@ -226,6 +230,9 @@ impl Transaction {
             }
             if item.has_clash() {
                 return Err(BuildError::Placeholder(item.role()));
+            }
+            if item.needs_open_wallet() && !item.requires_open_wallet() {
+                return Err(BuildError::OpenWalletNotRequired(item.role()));
             }
             if matches!(&item.action, Action::Update(update) if update.is_empty()) {
                 return Err(BuildError::EmptyUpdate(item.role()));

@@ -35,7 +35,6 @@ impl TransactItem {
             Action::Put(_) => "{\"Put\":{\"Item\":{",
             Action::Update(_) => "{\"Update\":{\"Key\":{",
             Action::Check => "{\"ConditionCheck\":{\"Key\":{",
-            Action::Delete => "{\"Delete\":{\"Key\":{",
         });
         key_attribute(text, attr::PK, self.key().pk());
         text.push(',');
@@ -217,7 +216,6 @@ mod tests {
                 ("Update", json!({ "Key": item_json(&key), "UpdateExpression": update }))
             }
             RenderedAction::ConditionCheck(key) => ("ConditionCheck", json!({ "Key": item_json(&key) })),
-            RenderedAction::Delete(key) => ("Delete", json!({ "Key": item_json(&key) })),
         };
         let others = [
             ("ConditionExpression", condition.map(Json::from)),

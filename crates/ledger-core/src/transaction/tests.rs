@@ -1,6 +1,8 @@
 //! Invalid drafts are rejected when they are assembled, each with its own error. The drafts are made by hand, because no
 //! builder makes one.
 
+mod open_wallet;
+
 use super::*;
 use crate::account::{Posting, TenantAccount};
 use crate::aggregates::{Aggregate, MetricsChange};

@@ -11,7 +11,7 @@ use crate::keys::{Key, Partition, attr};
 use crate::money::{Amount, Asset, Balance};
 use crate::plan::PlanRefusal;
 use crate::time::Timestamp;
-use crate::transaction::{Clause, Role, TransactItem, exists};
+use crate::transaction::{Clause, Role, TransactItem};
 use std::collections::BTreeMap;
 
 /// A balance item as it was read.
@@ -23,6 +23,8 @@ pub struct SeenBalance {
     pub held: Balance,
     /// The debt.
     pub owed: Balance,
+    /// Whether the wallet is closed.
+    pub is_closed: bool,
 }
 
 /// A wallet's balance items as they were read. An asset that was not read is planned as having no debt. The plan is
@@ -45,6 +47,7 @@ impl SeenBalance {
             available: item.balance(attr::BALANCE, asset.clone())?,
             held: item.balance_or_zero(attr::HELD, asset.clone())?,
             owed: item.balance_or_zero(attr::OWED, asset.clone())?,
+            is_closed: item.contains_key(attr::CLOSED_AT),
         })
     }
 }
@@ -77,6 +80,12 @@ impl SeenWallet {
     #[must_use]
     pub fn get(&self, asset: &Asset) -> Option<&SeenBalance> {
         self.0.get(asset)
+    }
+
+    /// Whether the wallet is closed.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.0.values().any(|seen| seen.is_closed)
     }
 
     fn owed(&self, asset: &Asset) -> Balance {
@@ -116,7 +125,8 @@ impl SeenWallet {
         item.guarded_also(vec![as_seen(&self.owed(asset))])
     }
 
-    /// Credits value returned to an account, less its debt. A freeze does not stop it.
+    /// Credits value returned to an account, less its debt. A freeze does not stop it. If the wallet is closed, the plan is
+    /// stale.
     pub(crate) fn return_amount(
         &self,
         tenant: &Tenant,
@@ -127,10 +137,9 @@ impl SeenWallet {
     ) -> Result<Option<TransactItem>, PlanRefusal> {
         let division = self.divide(account, amount)?;
         let item = match &division.credited {
-            Some(credited) => forms::credit(tenant, role, account, credited, now),
-            None => {
-                forms::check_balance(tenant, role, account, amount.asset()).map(|item| item.guarded_by(vec![exists()]))
-            }
+            Some(credited) => forms::return_credit(tenant, role, account, credited, now),
+            None => forms::check_balance(tenant, role, account, amount.asset())
+                .map(|item| item.guarded_by(forms::open(account, Failure::StalePlan))),
         };
         Ok(item.map(|item| self.repaying(item, account, (amount.asset(), division.repaid.as_ref()), now)))
     }

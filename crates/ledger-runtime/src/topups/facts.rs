@@ -47,7 +47,7 @@ impl PspExecutor {
     ) -> Result<Applied, Problem> {
         let tags = &self.with_refund(tenant, tags, fact).await?;
         let wanted = TopupRecordIds::by(fact, tags);
-        for attempt in 0..=retry::REPLANS {
+        for _ in 0..=retry::REPLANS {
             let now = self.ledger.clock().now();
             let Some(records) = self.records(tenant, &wanted).await? else { return Ok(Applied::NoRecord) };
             let effect = match route::route(fact, &records.view(tenant), now)? {
@@ -68,8 +68,6 @@ impl PspExecutor {
                 }
                 WriteOutcome::MarkerExists(_) => return Ok(Applied::Repeated),
                 WriteOutcome::Rejected(rejection) if rejection.failure == Failure::StalePlan => {}
-                // The wallet may have been closed meanwhile.
-                WriteOutcome::Rejected(rejection) if rejection.failure == Failure::AccountMissing && attempt == 0 => {}
                 WriteOutcome::Rejected(rejection) => {
                     return Err(self.ledger.broken(tenant, Operation::StripeEvent, rejection.failure.code()));
                 }

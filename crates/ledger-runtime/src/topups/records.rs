@@ -4,7 +4,6 @@ use super::PspExecutor;
 use crate::problem::Problem;
 use ledger_core::idempotency::{Flight, Marker, MarkerState};
 use ledger_core::ids::{RefundId, Tenant, TopupId};
-use ledger_core::money::Asset;
 use ledger_core::operation::Operation;
 use ledger_core::psp::{Fact, PspId, Tags};
 use ledger_core::terms::{SpentPoints, TenantTerms, TermsVersion};
@@ -27,7 +26,6 @@ pub(super) struct Records {
     pub(super) wallet: SeenWallet,
     spent_points: SpentPoints,
     terms_version: TermsVersion,
-    is_closed: bool,
     /// The operation that makes the refund, or else the top-up, if it is in flight.
     pub(super) flight: Option<Flight>,
 }
@@ -73,7 +71,6 @@ impl Records {
             wallet: &self.wallet,
             spent_points: self.spent_points,
             terms_version: self.terms_version,
-            is_closed: self.is_closed,
         }
     }
 }
@@ -124,10 +121,7 @@ impl PspExecutor {
             }
             None => (SpentPoints::Deduct, TermsVersion::FIRST),
         };
-        // A top-up has an account in yen, which only a close removes.
-        let is_closed =
-            wallet.get(&Asset::Ecopay).is_none() && self.ledger.dynamo().is_closed(tenant, topup.customer).await?;
-        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, is_closed, flight }))
+        Ok(Some(Records { topup, refund, clawback, wallet, spent_points, terms_version, flight }))
     }
 
     async fn own(&self, tenant: &Tenant, wanted: &TopupRecordIds) -> Result<Option<Own>, Problem> {

@@ -40,17 +40,14 @@ const PATTERNS: [(&str, &str, &str); 22] = [
 
 const READS: [&str; 3] = ["dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"];
 const WRITES: [&str; 2] = ["dynamodb:PutItem", "dynamodb:UpdateItem"];
-/// Removes an item, in a transaction like a write.
-const DELETE: &str = "dynamodb:DeleteItem";
-/// The only policies that may allow deletions: the roles of the functions that close accounts, and the boundary.
-const DELETES: [&str; 3] = ["AdminRole", "JobsRole", BOUNDARY];
 /// Exists only in transactions, and AWS has no condition key for the enclosing operation on it.
 const CHECK: &str = "dynamodb:ConditionCheckItem";
 const STREAM: [&str; 3] = ["dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"];
 const STREAMS: &str = "dynamodb:ListStreams";
 /// Actions that no function may ever do, whatever a role allows.
-const NEVER: [&str; 5] = [
+const NEVER: [&str; 6] = [
     "dynamodb:BatchWriteItem",
+    "dynamodb:DeleteItem",
     "dynamodb:PartiQLDelete",
     "dynamodb:PartiQLInsert",
     "dynamodb:PartiQLSelect",
@@ -117,16 +114,13 @@ fn wrong_in(policy: &str, statement: &Statement) -> Vec<String> {
         let is_named = (action == "dynamodb:Scan" && SCANS.contains(&policy))
             || (is(&EXPORTS) && policy == EXPORTER)
             || (action == STREAMS && named);
-        let is_write = is(&WRITES) || action == DELETE;
-        if is_write && statement.conditions != [within] {
+        if is(&WRITES) && statement.conditions != [within] {
             found.push(format!("{action} outside of a transaction"));
-        } else if action == DELETE && !DELETES.contains(&policy) {
-            found.push(action.clone());
         } else if is_named {
             continue;
         } else if action == CHECK && !statement.conditions.is_empty() {
             found.push(format!("{action} under a condition key that AWS does not support for it"));
-        } else if !is(&READS) && !is_write && !is(&STREAM) && action != CHECK {
+        } else if !is(&READS) && !is(&WRITES) && !is(&STREAM) && action != CHECK {
             found.push(action.clone());
         }
         let resources = statement.resources.iter();
@@ -182,11 +176,10 @@ fn violations_of_the_rules_are_found() {
         ),
         ("a scan", json!({"Action": ["dynamodb:Scan"], "Resource": arn})),
         ("an export", json!({"Action": ["dynamodb:ExportTableToPointInTime"], "Resource": arn})),
-        ("a deletion", json!({"Action": [DELETE], "Resource": arn})),
         (
-            "a deletion by a function that closes nothing",
+            "a deletion",
             json!({
-                "Action": [DELETE], "Resource": arn,
+                "Action": ["dynamodb:DeleteItem"], "Resource": arn,
                 "Condition": {"ForAnyValue:StringEquals": {"dynamodb:EnclosingOperation": [TRANSACTION]}},
             }),
         ),
@@ -217,7 +210,7 @@ fn request_for(action: &str, enclosing: Option<&str>) -> Request {
     }
 }
 
-/// However much a role allows, its boundary limits writes and deletions to transactions.
+/// However much a role allows, its boundary limits writes to transactions, and allows no deletion.
 #[test]
 fn boundary_denies_writes_outside_transactions() {
     let template = Template::read();
@@ -232,14 +225,14 @@ fn boundary_denies_writes_outside_transactions() {
         }],
     };
     let decides = |action: &str, within: Option<&str>| authorise(&everything, &boundary, &request_for(action, within));
-    for action in WRITES.into_iter().chain([DELETE]) {
+    for action in WRITES {
         assert_eq!(decides(action, Some(TRANSACTION)), Ok(()), "{action}");
         for outside in [None, Some("TransactGetItems"), Some("BatchWriteItem")] {
             assert!(decides(action, outside).is_err(), "{action} within {outside:?}");
         }
     }
     assert_eq!(decides(CHECK, Some(TRANSACTION)), Ok(()));
-    for action in WRITES.into_iter().chain([DELETE]) {
+    for action in WRITES {
         assert_eq!(decides(action, None), Err(Denied::By("NoWriteOutsideATransaction".to_owned())));
     }
     for action in NEVER {
@@ -252,13 +245,13 @@ fn boundary_denies_writes_outside_transactions() {
     }
 }
 
-/// No role relies on its boundary for that. In a transaction, only the roles of the functions that close accounts delete.
+/// No role relies on its boundary for that.
 #[test]
 fn no_role_allows_writes_outside_transactions() {
     let template = Template::read();
     for function in template.functions() {
         let role = template.role(&function.role).expect("a policy");
-        for action in WRITES.into_iter().chain([DELETE]).chain(NEVER) {
+        for action in WRITES.into_iter().chain(NEVER) {
             for within in [None, Some("TransactGetItems")] {
                 assert_eq!(
                     role.decide(&request_for(action, within)),
@@ -268,9 +261,6 @@ fn no_role_allows_writes_outside_transactions() {
                 );
             }
         }
-        let closes = DELETES.contains(&function.role.as_str());
-        let deletion = if closes { Decision::Allowed } else { Decision::ImplicitDeny };
-        assert_eq!(role.decide(&request_for(DELETE, Some(TRANSACTION))), Ok(deletion), "{}", function.role);
         for action in NEVER {
             assert_eq!(
                 role.decide(&request_for(action, Some(TRANSACTION))),

@@ -295,7 +295,6 @@ impl Request {
             wallet,
             spent_points,
             terms_version: TermsVersion::FIRST,
-            is_closed: false,
         };
         let mut effect = match route::route(&fact, &view, now).unwrap() {
             Routed::Apply(effect) => *effect,

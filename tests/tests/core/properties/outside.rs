@@ -194,7 +194,6 @@ impl TopupScene {
             wallet: &wallet,
             spent_points: self.terms.spent_points,
             terms_version: self.terms.version,
-            is_closed: false,
         };
         let mut effect = match route::route(fact, &view, at).unwrap() {
             Routed::Apply(effect) => *effect,
@@ -370,7 +369,6 @@ proptest! {
             wallet: &scene.wallet(),
             spent_points: terms.spent_points,
             terms_version: terms.version,
-            is_closed: false,
         };
         let Ok(Routed::Apply(effect)) = route::route(&intent(IntentStatus::Succeeded), &view, now()) else {
             panic!("it applies")

@@ -186,7 +186,7 @@ pub(crate) fn assemble(draft: &Draft, claim: &Claim) -> Transaction {
 pub(crate) fn put(item: &TransactItem) -> Option<Item> {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => Some(item),
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => None,
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => None,
     }
 }
 

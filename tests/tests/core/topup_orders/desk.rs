@@ -258,7 +258,6 @@ impl Handler {
             wallet: &wallet,
             spent_points: self.terms.spent_points,
             terms_version: self.terms.version,
-            is_closed: false,
         };
         let effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Apply(effect) => Some(*effect),
@@ -318,7 +317,6 @@ impl Handler {
             wallet: &wallet,
             spent_points: self.terms.spent_points,
             terms_version: self.terms.version,
-            is_closed: false,
         };
         let mut effect = match route::route(fact, &view, self.now).unwrap() {
             Routed::Behind => return Plan::Nothing(FactOutcome::Behind),

@@ -155,7 +155,7 @@ fn right_pin_takes_all_attempts_back_and_raises_its_key() {
     assert_eq!(Some(version.as_str()), record.version());
     let expression = |transaction: &Transaction| match transaction.items().first().unwrap().render().unwrap().action {
         RenderedAction::Update(_, expression) => expression,
-        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => {
             panic!("{other:?}")
         }
     };

@@ -61,7 +61,7 @@ fn stored(flight: &Flight) -> Item {
 fn put(item: &TransactItem) -> Item {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => {
             panic!("the action is not a put")
         }
     }

@@ -56,7 +56,7 @@ fn written(claim: &Claim, keys: &MarkerKeys) -> Item {
 fn stored(claim: &Claim, answer: NewAnswer<'_>, keys: &MarkerKeys) -> Item {
     match claim.marker(answer, keys, None).unwrap().render().unwrap().action {
         RenderedAction::Put(item) => item,
-        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+        RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) => {
             panic!("the action is not a put")
         }
     }

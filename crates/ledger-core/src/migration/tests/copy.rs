@@ -72,7 +72,8 @@ fn difference_of_sums_is_added_whatever_writers_have_added() {
         (god(), adopted(3, &[], &[&own[..], &companions].concat()))
     };
     let record = "customer: SET truth_points = 'both' IF fence_phase = 3 AND truth_points = 'legacy' \
-         AND attribute_not_exists(point_frozen) AND attribute_not_exists(point_corrected_at)";
+         AND attribute_not_exists(point_frozen) AND attribute_not_exists(point_closed_at) \
+         AND attribute_not_exists(point_corrected_at)";
     let stamps = "SET created_at = if_not_exists(created_at, '2024-05-06T07:08:09.000Z'), \
          updated_at = if_not_exists(updated_at, 'then')";
     let first = format!("BALANCE#POINT: ADD balance 500.5, held 0, exposure 500.5 {stamps}");
@@ -113,7 +114,8 @@ fn balance_is_copied_back_into_the_god_record() {
          regional_aoba_updated_at = if_not_exists(regional_aoba_updated_at, 'then'), \
          regional.aoba = if_not_exists(regional.aoba, 0) + -0.04 REMOVE regional_aoba_corrected_at \
          IF fence_phase = 3 AND truth_regional = 'split'";
-    let guard = "BALANCE#REGIONAL#aoba: CHECK IF frozen = 'by_staff' AND attribute_not_exists(corrected_at)";
+    let guard = "BALANCE#REGIONAL#aoba: CHECK IF frozen = 'by_staff' AND attribute_not_exists(closed_at) \
+         AND attribute_not_exists(corrected_at)";
     assert_eq!(texts, [to_legacy, guard]);
 }
 
@@ -180,7 +182,8 @@ fn half_way_model_copies_points_from_aggregates() {
     let Ok(Copying::Copy(change)) = copy(&migration, &customer_ref(), Points, &seen(&items), now()) else { panic!() };
     let want = [
         "customer: SET truth_points = 'both' IF fence_phase = 3 AND truth_points = 'legacy'",
-        "METRICS: CHECK IF attribute_not_exists(point_frozen) AND attribute_not_exists(point_corrected_at)",
+        "METRICS: CHECK IF attribute_not_exists(point_frozen) AND attribute_not_exists(point_closed_at) \
+         AND attribute_not_exists(point_corrected_at)",
         "BALANCE#POINT: ADD balance 5, held 0, exposure 5 SET \
          created_at = if_not_exists(created_at, '1970-01-01T00:00:00.000Z'), \
          updated_at = if_not_exists(updated_at, '1970-01-01T00:00:00.000Z')",

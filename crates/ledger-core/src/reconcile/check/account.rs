@@ -130,9 +130,8 @@ impl Sums {
             findings.push(finding(BreakKind::BalanceDiffers).expected("one balance").found("two different ones"));
         }
         let Some(stored) = stored else {
-            // A closed wallet has no items, and postings whose sums are zero.
-            let sums = [self.available, self.held, self.owed, self.holding, self.reserving];
-            let nothing = sums.iter().all(|sum| sum.is_zero());
+            let nothing =
+                !self.has_postings && [self.owed, self.holding, self.reserving].iter().all(|sum| sum.is_zero());
             let open = self.later.is_empty() || scope.at_one_moment;
             if !nothing && open {
                 findings.push(finding(BreakKind::BalanceDiffers).expected(self.available).found("no balance item"));

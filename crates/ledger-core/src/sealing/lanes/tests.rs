@@ -78,7 +78,7 @@ fn apply(rows: &mut Rows, transaction: &Transaction) {
                     row.remove(&rendered.names[name]);
                 }
             }
-            RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_) => {
+            RenderedAction::ConditionCheck(_) => {
                 panic!("sealing has no lone condition checks")
             }
         }

@@ -23,7 +23,7 @@ fn open_period() -> LaneCredit {
 fn put(item: &TransactItem) -> Item {
     match item.render().unwrap().action {
         RenderedAction::Put(item) => item,
-        other @ (RenderedAction::Update(..) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+        other @ (RenderedAction::Update(..) | RenderedAction::ConditionCheck(_)) => {
             panic!("{other:?}")
         }
     }
@@ -32,7 +32,7 @@ fn put(item: &TransactItem) -> Item {
 fn update(item: &TransactItem) -> String {
     match item.render().unwrap().action {
         RenderedAction::Update(_, text) => text,
-        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_) | RenderedAction::Delete(_)) => {
+        other @ (RenderedAction::Put(_) | RenderedAction::ConditionCheck(_)) => {
             panic!("{other:?}")
         }
     }
