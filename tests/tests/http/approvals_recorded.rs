@@ -4,7 +4,6 @@
 
 use futures::future::join_all;
 use ledger_core::ids::{Employer, MerchantId};
-use ledger_core::keys;
 use ledger_core::personal::FreeText;
 use ledger_core::settlements::Task;
 use ledger_core::settlements::saga::STEPS;

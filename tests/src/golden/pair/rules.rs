@@ -124,7 +124,7 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule {
-        name: "of two clauses that fail, the new one is the first of its failure",
+        name: "of two clauses that fail, that of an open wallet comes first among those of its failure",
         lines: &[
             "row added: customer BALANCE absent, customer BALANCE given but closed_at: *",
             "row added: customer BALANCE given but balance, customer BALANCE given but closed_at: *",
