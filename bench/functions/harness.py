@@ -139,13 +139,13 @@ def create_tables(dynamodb, table: str, items: list[dict]) -> None:
         "KeySchema": [key(f"{mark}_pk", "HASH"), key(f"{mark}_sk", "RANGE")],
         "Projection": {"ProjectionType": projection},
     }
-    names = ("uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk")
+    names = ("uuid", "type", "owner_pk", "owner_sk", "_due_pk", "_due_sk")
     dynamodb.create_table(
         TableName=table,
         BillingMode="PAY_PER_REQUEST",
         AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in names],
         KeySchema=[key("uuid", "HASH"), key("type", "RANGE")],
-        GlobalSecondaryIndexes=[index("by_owner", "owner", "KEYS_ONLY"), index("due", "due", "ALL")],
+        GlobalSecondaryIndexes=[index("by_owner", "owner", "KEYS_ONLY"), index("due", "_due", "ALL")],
         StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
     )
     for item in items:

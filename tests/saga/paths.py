@@ -85,8 +85,9 @@ class Stack:
         """What the worker that seals the entry does; nothing works for this tenant."""
         entry = {"uuid": {"S": f"{TENANT}#customer#{customer}"}, "type": {"S": f"TXN#{paid['transaction_id']}"}}
         stamp = {
-            "TableName": "ecopay", "Key": entry, "UpdateExpression": "SET credited_at = :at, lane_period = :period",
-            "ConditionExpression": "credited_by = :seal AND attribute_not_exists(credited_at)",
+            "TableName": "ecopay", "Key": entry, "UpdateExpression": "SET #_credited_at = :at, #_period = :period",
+            "ConditionExpression": "credited_by = :seal AND attribute_not_exists(#_credited_at)",
+            "ExpressionAttributeNames": {"#_credited_at": "_credited_at", "#_period": "_period"},
             "ExpressionAttributeValues": {
                 ":at": {"S": "2026-11-21T00:00:00.000Z"}, ":period": {"S": "L0/1"}, ":seal": {"S": "seal"},
             },

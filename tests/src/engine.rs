@@ -245,8 +245,8 @@ impl Table {
 pub fn create_request() -> Json {
     let key = |pk: &str, sk: &str| json!([{ "AttributeName": pk, "KeyType": "HASH" }, { "AttributeName": sk, "KeyType": "RANGE" }]);
     let index = |name: &str, [pk, sk]: [&str; 2], projection: &str| json!({ "IndexName": name, "KeySchema": key(pk, sk), "Projection": { "ProjectionType": projection } });
-    let (owner, due) = (["owner_pk", "owner_sk"], ["due_pk", "due_sk"]);
-    let attributes = ["uuid", "type", "owner_pk", "owner_sk", "due_pk", "due_sk"];
+    let (owner, due) = (["owner_pk", "owner_sk"], ["_due_pk", "_due_sk"]);
+    let attributes = ["uuid", "type", "owner_pk", "owner_sk", "_due_pk", "_due_sk"];
     json!({
         "TableName": TABLE,
         "BillingMode": "PAY_PER_REQUEST",

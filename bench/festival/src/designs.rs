@@ -228,7 +228,7 @@ mod tests {
         let vector: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(vector).unwrap()).unwrap();
         let actions = vector["request"].as_array().unwrap();
         let set = |attribute| actions.iter().filter(|action| !action["Put"]["Item"][attribute].is_null()).count();
-        assert_eq!((actions.len(), set("owner_pk"), set("due_pk")), (5, 1, 1));
+        assert_eq!((actions.len(), set("owner_pk"), set("_due_pk")), (5, 1, 1));
         let ours = PAYMENT.transaction(Design::Credited);
         let of = |index| ours.actions.iter().flat_map(|it| &it.entries).filter(|entry| entry.index == index).count();
         assert_eq!((ours.actions.len(), of(Index::ByOwner), of(Index::Due)), (5, 1, 1));

@@ -67,7 +67,7 @@ impl<'a> Act<'a> {
 
 /// The index keys of an act about a customer; none of any other act. That staff has read a customer's data changes nothing
 /// of the customer, so it is on the audit trail alone.
-pub(crate) fn listing(tenant: &Tenant, id: AuditId, (action, subject): (&str, &str)) -> Item {
+fn listing(tenant: &Tenant, id: AuditId, (action, subject): (&str, &str)) -> Item {
     if action == Operation::CustomerRead.name() {
         return Item::new();
     }

@@ -87,6 +87,8 @@ pub mod attr {
     pub const OWED: &str = "owed";
     /// `balance` + `held` + `reserved`: the amount that a cap limits.
     pub const EXPOSURE: &str = "exposure";
+    /// Begins the name of each attribute that a seal does not cover: of a sealed record, only such attributes change.
+    pub const OUTSIDE_SEAL: char = '_';
     /// Present while an account may not be debited. Its value says who froze it.
     pub const FROZEN: &str = "frozen";
     /// When an account was closed. Absent while it is open.
@@ -105,9 +107,9 @@ pub mod attr {
     /// Sort key of the index by owner. Never changes.
     pub const OWNER_SK: &str = "owner_sk";
     /// Partition key of the sparse index `due`.
-    pub const DUE_PK: &str = "due_pk";
+    pub const DUE_PK: &str = "_due_pk";
     /// Sort key of the sparse index `due`.
-    pub const DUE_SK: &str = "due_sk";
+    pub const DUE_SK: &str = "_due_sk";
 }
 
 /// The sparse index of work still to be done.

@@ -18,20 +18,18 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Attributes that are not shown as details: those with a field of their own, technical ones, and personal ones.
-const NO_DETAIL: [&str; 18] = [
+/// Attributes that are not shown as details: those with a field of their own, technical ones, and personal ones. Nor are
+/// those outside the seal.
+const NO_DETAIL: [&str; 15] = [
     "actor",
     "attempt",
     "created_at",
-    "due_pk",
-    "due_sk",
     "heard",
     "idempotency_key",
     "memo",
     "operation",
     "postings",
     "principal",
-    "sealed",
     "states",
     "transaction_id",
     "type",
@@ -231,7 +229,7 @@ impl AuditView {
     fn of_resource(item: &Item) -> Result<Self, ItemError> {
         let (operation, what) = (item.text("operation")?, item.opt_string("what")?);
         let mut details = texts(item);
-        details.retain(|name, _| !NO_DETAIL.contains(&name.as_str()));
+        details.retain(|name, _| !name.starts_with(attr::OUTSIDE_SEAL) && !NO_DETAIL.contains(&name.as_str()));
         let heard = item.list("heard")?.iter().map(|heard| match heard {
             Value::M(map) => Ok(texts(map)),
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::B(_) | Value::L(_) => {

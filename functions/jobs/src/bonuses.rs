@@ -154,7 +154,7 @@ async fn period_of(app: &App, tenant: &Tenant, listed: &Item) -> Result<Option<(
     let bonus = CashBonus::read(listed)?;
     let home = Partition::account(tenant, Account::Card(bonus.card)).ok_or_else(Problem::internal)?;
     let entry = app.dynamo().get(&home.entry(bonus.entry)).await?.ok_or_else(Problem::internal)?;
-    Ok(PeriodId::read(&entry)?.map(|period| (bonus, period)))
+    Ok(PeriodId::of_entry(&entry)?.map(|period| (bonus, period)))
 }
 
 /// The bonus, if its period is covered: as was read in this pass, or is read.

@@ -34,7 +34,7 @@ pub(super) struct Credit<'a> {
 impl<'a> Credit<'a> {
     /// The lane and the number of the segment in its stamp; `None` before it is sealed.
     pub(super) fn segment(&self) -> Result<Option<(&'a str, u64)>, String> {
-        let Some(stamp) = self.row.opt_text("sealed") else { return Ok(None) };
+        let Some(stamp) = self.row.opt_text("_sealed") else { return Ok(None) };
         let parts = stamp.strip_prefix('L').and_then(|place| place.split_once('/'));
         let place = parts.and_then(|(lane, number)| Some((lane, number.parse().ok()?)));
         place.map(Some).ok_or_else(|| format!("{} is credited and sealed in no lane: {stamp}", self.row))
@@ -157,24 +157,24 @@ pub(super) fn merchants_are_credited_by_seals(audit: &Audit<'_>) -> Checked {
 pub(super) fn entries_are_credited_when_sealed(audit: &Audit<'_>) -> Checked {
     for credit in credits_by_seals(audit)? {
         let row = credit.row;
-        let parts = [row.has("sealed"), row.has("credited_at"), row.has("lane_period")];
+        let parts = [row.has("_sealed"), row.has("_credited_at"), row.has("_period")];
         if let Some((lane, _)) = credit.segment()? {
             ensure_eq!(parts, [true; 3], "{row}: whether it is sealed, credited and in a period");
-            let own = row.text("lane_period")?.strip_prefix('L').and_then(|period| period.split_once('/'));
+            let own = row.text("_period")?.strip_prefix('L').and_then(|period| period.split_once('/'));
             ensure_eq!(own.map(|(lane, _)| lane), Some(lane), "{row}: the lane of its period");
             continue;
         }
         ensure_eq!(parts, [false; 3], "{row}: whether it is sealed, credited and in a period");
-        let due = row.opt_text("due_pk").unwrap_or_default();
+        let due = row.opt_text("_due_pk").unwrap_or_default();
         let [publish, seal] = ["publish#", "seal#"].map(|work| format!("{}#due#{work}", audit.tenant));
-        ensure!(due.starts_with(&publish) || due.starts_with(&seal), "{row} is not credited: `due_pk` is {due:?}");
+        ensure!(due.starts_with(&publish) || due.starts_with(&seal), "{row} is not credited: `_due_pk` is {due:?}");
     }
     for entry in audit.entries.iter().filter(|entry| !entry.row.has("credited_by")) {
-        let is_credited = entry.row.has("credited_at") || entry.row.has("lane_period");
+        let is_credited = entry.row.has("_credited_at") || entry.row.has("_period");
         ensure!(!is_credited, "{} is credited, and not by its seal", entry.row);
     }
     for record in records(audit) {
-        for name in ["merchant_delta", "credited_at", "period", "lane_period", "settlement_id", "due_pk"] {
+        for name in ["merchant_delta", "_credited_at", "period", "_period", "settlement_id", "_due_pk"] {
             ensure!(!record.has(name), "{record} credits nothing and has `{name}`");
         }
     }

@@ -39,7 +39,7 @@ const STEPS: [&str; 12] = [
 
 /// Attributes that a marker in flight has.
 const IN_FLIGHT: [&str; 8] =
-    ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body", "due_pk", "due_sk"];
+    ["fence", "lease_until", "taken_at", "epoch", "first_sent_at", "psp_body", "_due_pk", "_due_sk"];
 
 /// Whether a marker is claimed and has no stored response.
 pub(super) fn is_in_flight(marker: &Item) -> bool {
@@ -159,7 +159,7 @@ pub(super) fn markers_are_in_one_state(audit: &Audit<'_>) -> Checked {
                 (true, false) => &["status", body, "fp", "fp_key"],
                 (false, _) => &[],
             };
-            (absent(response), present(&["due_pk", "due_sk", "lease_until", "parked"]))
+            (absent(response), present(&["_due_pk", "_due_sk", "lease_until", "parked"]))
         };
         if let Some(name) = missing {
             return Err(format!("{marker} is {state} without `{name}`"));
@@ -177,7 +177,7 @@ pub(super) fn events_markers_expire(audit: &Audit<'_>) -> Checked {
         ensure!(marker.has("ttl") && marker.has("processed_at"), "{marker} has no `ttl` or `processed_at`");
     }
     for kept in audit.under("kept") {
-        let (is_due, is_dismissed) = (kept.has("due_pk"), kept.has("dismissed_at"));
+        let (is_due, is_dismissed) = (kept.has("_due_pk"), kept.has("dismissed_at"));
         ensure!(is_due != is_dismissed, "{kept}: due is {is_due}, dismissed is {is_dismissed}");
     }
     Ok(())

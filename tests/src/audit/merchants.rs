@@ -64,7 +64,7 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
             }
         }
     }
-    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| !credit.row.has("credited_at")) {
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| !credit.row.has("_credited_at")) {
         let merchant = credit.merchant_pk.replacen(&format!("{}#merchant#", audit.tenant), "merchant:", 1);
         for (asset, delta) in credit.owed {
             *available.entry((merchant.clone(), asset.to_owned())).or_default() += delta;
@@ -78,13 +78,13 @@ pub(super) fn balances_equal_postings(audit: &Audit<'_>) -> Checked {
 pub(super) fn returned_payouts_are_due_until_settled(audit: &Audit<'_>) -> Checked {
     for record in audit.under("RETURNED#") {
         ensure!(record.has("credited_at"), "{record} is not credited");
-        let due = record.opt_text("due_pk").unwrap_or_default();
+        let due = record.opt_text("_due_pk").unwrap_or_default();
         if record.has("settlement_id") {
-            ensure_eq!(due, "", "{record} is in a settlement: `due_pk`");
+            ensure_eq!(due, "", "{record} is in a settlement: `_due_pk`");
             continue;
         }
         let expected = format!("{}#due#settle#{}#", audit.tenant, record.text("merchant_id")?);
-        ensure!(due.starts_with(&expected), "{record}: `due_pk` is {due:?}, expected {expected}..");
+        ensure!(due.starts_with(&expected), "{record}: `_due_pk` is {due:?}, expected {expected}..");
     }
     Ok(())
 }

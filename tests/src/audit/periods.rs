@@ -17,10 +17,10 @@ pub(super) fn settlement_of<'a>(
     entry: Row<'a>,
     merchant_pk: &str,
 ) -> Result<Option<&'a str>, String> {
-    if !entry.has("lane_period") {
+    if !entry.has("_period") {
         return Ok(None);
     }
-    let closed = audit.row(merchant_pk, &Period::of(entry)?.sort_key());
+    let closed = audit.row(merchant_pk, &Period::of(entry, "_period")?.sort_key());
     Ok(closed.and_then(|closed| closed.opt_text("settlement_id")))
 }
 
@@ -32,14 +32,9 @@ struct Period {
 }
 
 impl Period {
-    /// The period that a row names.
-    fn of(row: Row<'_>) -> Result<Self, String> {
-        Self::named(row.item).ok_or_else(|| format!("{row} names no period"))
-    }
-
-    /// The period that an item names: `L0/7` in `lane_period`.
-    fn named(item: &Item) -> Option<Self> {
-        item.get("lane_period").and_then(Self::read)
+    /// The period that a row names in an attribute: `L0/7`.
+    fn of(row: Row<'_>, attribute: &str) -> Result<Self, String> {
+        row.item.get(attribute).and_then(Self::read).ok_or_else(|| format!("{row} names no period"))
     }
 
     fn read(value: &Value) -> Option<Self> {
@@ -113,10 +108,10 @@ pub(super) const REFUND_ROOM: &str = "refund_room_ecopay";
 /// is closed, or due for the next one; and that the sums of a lane name their last segment.
 pub(super) fn periods_equal_entries(audit: &Audit<'_>) -> Checked {
     let mut credited = BTreeMap::<(String, Period), Credited>::new();
-    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| credit.row.has("lane_period")) {
+    for credit in credits_by_seals(audit)?.into_iter().filter(|credit| credit.row.has("_period")) {
         let row = credit.row;
         let (lane, segment) = credit.segment()?.ok_or_else(|| format!("{row} is in a period and was never sealed"))?;
-        let period = Period::of(row)?;
+        let period = Period::of(row, "_period")?;
         ensure_eq!(period.lane.to_string(), lane, "{row}: the lane of its period");
         let of_period = credited.entry((credit.merchant_pk.clone(), period)).or_default();
         of_period.add(credit.kind, credit.owed);
@@ -126,7 +121,7 @@ pub(super) fn periods_equal_entries(audit: &Audit<'_>) -> Checked {
     }
     let mut next = BTreeMap::<(&str, u32), u32>::new();
     for closed in audit.under("PERIOD#") {
-        let period = Period::of(closed)?;
+        let period = Period::of(closed, "period_id")?;
         ensure_eq!(closed.sk, period.sort_key(), "{closed}: the sort key");
         ensure_eq!(closed.text("merchant_id")?, closed.id(), "{closed}: its merchant");
         let last = next.entry((closed.pk, period.lane)).or_default();
@@ -165,19 +160,19 @@ fn is_in_one_settlement(audit: &Audit<'_>, closed: Row<'_>, period: Period, reco
     }
     for list in audit.within(closed.pk, "SETTLED#").filter(|list| !list.has("given_back_at")) {
         for entry in maps(list)? {
-            if Period::named(entry) == Some(period) {
+            if entry.get("period_id").and_then(Period::read) == Some(period) {
                 ensure_eq!(sums(entry), *records, "{list}: the sums of {closed}");
                 named.push(list.text("settlement_id")?);
             }
         }
     }
     ensure_eq!(named, Vec::from_iter(owner), "{closed}: the settlements that have it");
-    let due = closed.opt_text("due_pk").unwrap_or_default();
+    let due = closed.opt_text("_due_pk").unwrap_or_default();
     let expected = match owner {
         Some(_) => String::new(),
         None => format!("{}#due#settle_period#{}#0", audit.tenant, closed.id()),
     };
-    ensure_eq!(due, expected, "{closed}: `due_pk`");
+    ensure_eq!(due, expected, "{closed}: `_due_pk`");
     Ok(())
 }
 

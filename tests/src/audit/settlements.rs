@@ -25,7 +25,7 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
     for record in audit.under("RETURNED#") {
         let merchant_pk = format!("{}#merchant#{}", audit.tenant, record.text("merchant_id")?);
         if let Some(id) = record.opt_text("settlement_id") {
-            ensure!(!record.has("due_pk"), "{record} is in a settlement and due");
+            ensure!(!record.has("_due_pk"), "{record} is in a settlement and due");
             let owed = record.numbers("merchant_delta")?;
             settled.entry(id).or_default().push(Settled { row: record, merchant_pk, kind: Kind::Trade, owed });
         }
@@ -40,7 +40,9 @@ pub(super) fn settlements_equal_records(audit: &Audit<'_>) -> Checked {
         let of_it = settled.remove(settlement.text("settlement_id")?).unwrap_or_default();
         let mut sums = BTreeMap::<String, Decimal>::new();
         for Settled { row: record, merchant_pk, kind, owed } in &of_it {
-            ensure!(record.has("credited_at"), "{record} is in {settlement} and was never credited");
+            let is_credited =
+                record.has("_credited_at") || (record.sk.starts_with("RETURNED#") && record.has("credited_at"));
+            ensure!(is_credited, "{record} is in {settlement} and was never credited");
             ensure_eq!(merchant_pk, settlement.pk, "{record} is in {settlement}: its merchant");
             if record.sk.starts_with("TXN#") {
                 *sums.entry(REFUND_ROOM.to_owned()).or_default() += record.opt_number("refund_room")?;
@@ -96,7 +98,7 @@ pub(super) fn one_settlement_is_open(audit: &Audit<'_>) -> Checked {
 /// Checks that a settlement that is over is due only to send its file again, which only a paid one does.
 pub(super) fn over_settlements_are_not_due(audit: &Audit<'_>) -> Checked {
     for settlement in audit.under("SETTLEMENT#") {
-        let (is_due, resends) = (settlement.has("due_pk"), settlement.has("resend_id"));
+        let (is_due, resends) = (settlement.has("_due_pk"), settlement.has("resend_id"));
         ensure!(!is_over(settlement) || !is_due || resends, "{settlement} is over and due");
         ensure!(!resends || settlement.text("state")? == "paid", "{settlement} sends its file again and is not paid");
     }

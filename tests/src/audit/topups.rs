@@ -61,7 +61,7 @@ pub(super) fn open_records_are_due(audit: &Audit<'_>) -> Checked {
     let refunds = audit.under("REFUND#").filter(|refund| refund.kind() == "topup");
     let refunds = refunds.map(|refund| (refund, "topup_refund"));
     for (record, operation) in audit.named("TOPUP").map(|topup| (topup, "topup")).chain(refunds) {
-        let (state, is_due) = (record.text("state")?, record.has("due_pk"));
+        let (state, is_due) = (record.text("state")?, record.has("_due_pk"));
         ensure!(is_open(record) || !is_due, "{record} is {state} and due");
         // The marker of a requested refund is due, and the refund itself is not.
         let waits = is_open(record) && (operation == "topup" || state == "pending");

@@ -128,7 +128,7 @@ pub(super) fn make(world: &World, does: &TrailDoes, given: (Option<&Claim>, Opti
             let due = |item: &Item| mark(item).is_some_and(|mark| keys::publish_mark(tenant, mark));
             events::published(tenant, &world.keys_of(due), Shards::new(2).unwrap())
         }
-        TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("sealed"))),
+        TrailDoes::Unmark {} => unmark(&world.keys_of(|item| mark(item).is_some() && item.contains_key("_sealed"))),
     };
     Ok(Made::Whole(recorded.unwrap()))
 }

@@ -204,10 +204,10 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
             vec![(Old::With("points_taken_back", n("987654")), stale)]
         }
         ("refund", "#state = :seen_state") => vec![(Old::Absent, stale), (Old::With("state", s("else")), stale)],
-        ("sealed", "attribute_not_exists(#sealed)") => {
-            vec![(Old::With("sealed", s("L0/1")), "rejected already_exists")]
+        ("sealed", "attribute_not_exists(#_sealed)") => {
+            vec![(Old::With("_sealed", s("L0/1")), "rejected already_exists")]
         }
-        ("sealed", "attribute_exists(#sealed)") => vec![(Old::Absent, stale), (Old::Without("sealed"), stale)],
+        ("sealed", "attribute_exists(#_sealed)") => vec![(Old::Absent, stale), (Old::Without("_sealed"), stale)],
         ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
         ("sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
         ("journal", EXISTS) => vec![(Old::Absent, stale)],

@@ -10,4 +10,5 @@ mod migration;
 mod periods;
 mod properties;
 mod rules;
+mod sealed_attributes;
 mod topup_orders;

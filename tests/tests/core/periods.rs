@@ -102,8 +102,8 @@ impl World {
             "transaction_id": { "S": id }, "operation": { "S": operation }, "principal": { "S": payer },
             "actor": { "S": payer }, "idempotency_key": { "S": id }, "created_at": { "S": self.now.to_string() },
             "postings": { "L": [posting(&payer, -delta), posting(&format!("merchant:{MERCHANT}"), delta)] },
-            "credited_by": { "S": "seal" }, "due_sk": { "S": id },
-            "due_pk": { "S": format!("{TENANT}#due#publish#0") },
+            "credited_by": { "S": "seal" }, "_due_sk": { "S": id },
+            "_due_pk": { "S": format!("{TENANT}#due#publish#0") },
         });
         self.put("customer", CUSTOMER, &format!("TXN#{id}"), &entry);
     }
@@ -143,7 +143,11 @@ impl World {
     /// What an index lists: periods with a due index entry of this work, as they are there.
     fn due(&self, work: &str) -> Vec<Item> {
         let mark = format!("{TENANT}#due#{work}#{MERCHANT}#0");
-        self.index.iter().map(|(_, item)| item.clone()).filter(|item| opt_text(item, "due_pk") == Some(&mark)).collect()
+        self.index
+            .iter()
+            .map(|(_, item)| item.clone())
+            .filter(|item| opt_text(item, "_due_pk") == Some(&mark))
+            .collect()
     }
 
     fn head(&self) -> LaneHead {

@@ -89,7 +89,7 @@ fn due_read_from_an_empty_bound_is_refused() {
     assert_eq!(
         refusal.message,
         "One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty \
-         string value. Key: due_sk"
+         string value. Key: _due_sk"
     );
     // The embedded engine accepts it.
     assert!(Table::new().request(read.operation, &read.body).is_ok());
@@ -98,12 +98,13 @@ fn due_read_from_an_empty_bound_is_refused() {
 #[test]
 fn filter_may_name_keys_in_a_scan_and_other_keys_in_a_query() {
     let of_due = schema::INDEXES.into_iter().find(|(name, _)| *name == "due").expect("the index").1;
-    assert_eq!(of_due.both(), ["due_pk", "due_sk"]);
+    assert_eq!(of_due.both(), ["_due_pk", "_due_sk"]);
     let mut read = cases::due_from_an_empty_bound();
-    read.body["KeyConditionExpression"] = "due_pk = :pk AND due_sk >= :low".into();
+    read.body["KeyConditionExpression"] = "#pk = :pk AND #sk >= :low".into();
     read.body["ExpressionAttributeValues"][":low"]["S"] = "a".into();
-    for (attribute, rule) in [("due_pk", true), ("due_sk", true), ("owner_sk", false), ("balance", false)] {
-        read.body["FilterExpression"] = format!("{attribute} > :high").into();
+    for (attribute, rule) in [("_due_pk", true), ("_due_sk", true), ("owner_sk", false), ("balance", false)] {
+        read.body["FilterExpression"] = "#f > :high".into();
+        read.body["ExpressionAttributeNames"]["#f"] = attribute.into();
         assert_eq!(check("Query", &read.body).is_err(), rule, "{attribute}");
     }
 }
@@ -118,7 +119,7 @@ fn reserved_word_list_has_the_573_words_of_the_documentation() {
     for word in ["type", "Uuid", "ttl", "STATE", "role"] {
         assert!(is_reserved(word), "{word}");
     }
-    for word in ["balance", "owner_pk", "due_sk"] {
+    for word in ["balance", "owner_pk", "_due_sk"] {
         assert!(!is_reserved(word), "{word}");
     }
 }

@@ -198,11 +198,11 @@ async fn each_rule_finds_its_disorders() {
         ),
         ("authorized payments have holds", "no hold", without("HOLD", &any)),
         ("authorized payments have holds", "no payment", without("PAYMENT", &is_in("authorized"))),
-        ("authorized payments have holds", "not due", unset("HOLD", &is_in("authorized"), "due_pk")),
+        ("authorized payments have holds", "not due", unset("HOLD", &is_in("authorized"), "_due_pk")),
         (
             "authorized payments have holds",
             "due after its end",
-            set("HOLD", &is_in("captured"), "due_pk", s("audit#due#hold#0")),
+            set("HOLD", &is_in("captured"), "_due_pk", s("audit#due#hold#0")),
         ),
         (
             "authorized payments have holds",
@@ -228,8 +228,8 @@ async fn each_rule_finds_its_disorders() {
             set("TOPUP", &is_in("pending"), "refundable", n("700")),
         ),
         ("top-ups' refundable equals charge less taken", "no clawback", without("CLAWBACK#", &any)),
-        ("open records are due", "a top-up is not due", unset("TOPUP", &is_in("pending"), "due_pk")),
-        ("open records are due", "a refund is not due", unset("REFUND#", &of_topup("pending"), "due_pk")),
+        ("open records are due", "a top-up is not due", unset("TOPUP", &is_in("pending"), "_due_pk")),
+        ("open records are due", "a refund is not due", unset("REFUND#", &of_topup("pending"), "_due_pk")),
         ("open records are due", "answered and requested", set("TOPUP", &is_in("pending"), "state", s("requested"))),
         ("entries have records", "no top-up", without("TOPUP", &succeeded)),
         ("refunds have entries", "failed, not returned", set("REFUND#", &of_topup("succeeded"), "state", s("failed"))),
@@ -246,7 +246,7 @@ async fn each_rule_finds_its_disorders() {
         ("markers have entries", "an event's", set("event", &is_event_of("topup"), "entry_id", s("x"))),
         ("events' markers expire", "never", unset("event", &any, "ttl")),
         ("markers are in one state", "answered for ever", unset(topup_marker, &any, "ttl")),
-        ("markers are in one state", "answered and due", set(topup_marker, &any, "due_pk", s("x"))),
+        ("markers are in one state", "answered and due", set(topup_marker, &any, "_due_pk", s("x"))),
         ("markers are in one state", "answered and leased", set(topup_marker, &any, "lease_until", s("x"))),
         ("markers are in one state", "no response", unset("card_op_idem#topup_refund#", &any, "body")),
         ("markers are in one state", "in flight and answered", set(topup_marker, &any, "state", s("IN_FLIGHT"))),
@@ -254,7 +254,7 @@ async fn each_rule_finds_its_disorders() {
         ("markers are in one state", "in flight and expires", in_flight(&good, &[("ttl", n("1"))], &[])),
         ("markers are in one state", "no fencing token", in_flight(&good, &[], &["fence"])),
         ("markers are in one state", "no lease", in_flight(&good, &[], &["lease_until"])),
-        ("markers are in one state", "in flight and not due", in_flight(&good, &[], &["due_pk"])),
+        ("markers are in one state", "in flight and not due", in_flight(&good, &[], &["_due_pk"])),
         ("counts equal what was counted", "uncounted", set("BALANCE#ECOPAY", &any, "use_pay_20261123", n("5"))),
         ("staff counters equal members", "an owner more", set("STAFF_COUNTS", &any, "owners", n("9"))),
         ("staff counters equal members", "no decider", unset("STAFF_COUNTS", &decides, "deciders")),
@@ -300,8 +300,8 @@ fn in_flight(good: &Books, more: &[(&str, Value)], less: &[&str]) -> Books {
     let flight = [
         ("state", "IN_FLIGHT"),
         ("lease_until", "2026-11-21T03:00:30.000Z"),
-        ("due_pk", "audit#due#flight#0"),
-        ("due_sk", "2026-11-21T03:00:30.000Z#x"),
+        ("_due_pk", "audit#due#flight#0"),
+        ("_due_sk", "2026-11-21T03:00:30.000Z#x"),
     ];
     marker.extend(flight.map(|(name, text)| (name.to_owned(), s(text))));
     marker.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));

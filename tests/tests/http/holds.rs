@@ -418,6 +418,6 @@ async fn plant(table: &Client, world: &World, due: &str, (name, value): (&str, &
     let text = |text: &str| AttributeValue::S(text.to_owned());
     let row = table.put_item().table_name(world.table_name());
     let row = row.item("uuid", text(&format!("{}#rogue#1", world.tenant))).item("type", text(due));
-    let row = row.item("due_pk", text(&format!("{}#due#{due}#0", world.tenant))).item("due_sk", text("2026"));
+    let row = row.item("_due_pk", text(&format!("{}#due#{due}#0", world.tenant))).item("_due_sk", text("2026"));
     let _ = row.item(name, text(value)).send().await.expect("a row");
 }

@@ -184,7 +184,7 @@ async fn workers_process_queue_and_stream_events() {
     }
     let books = rig.world.check_books().await;
     books.check_credited();
-    assert_eq!(books.under("TXN#").filter(|(_, _, entry)| entry.contains_key("credited_at")).count(), 1);
+    assert_eq!(books.under("TXN#").filter(|(_, _, entry)| entry.contains_key("_credited_at")).count(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

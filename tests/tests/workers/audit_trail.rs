@@ -67,7 +67,7 @@ pub(crate) async fn assert_all_sealed(world: &World, name: &str) {
     assert_eq!(found.records, all.len() as u64, "{name}");
     for (pk, sk) in all {
         let row = books.row(&pk, &sk).expect("a row");
-        assert!(opt_text(row, "sealed").is_some() && !row.contains_key("due_pk"), "{name}: {pk} {sk} {row:?}");
+        assert!(opt_text(row, "_sealed").is_some() && !row.contains_key("_due_pk"), "{name}: {pk} {sk} {row:?}");
     }
 }
 
@@ -194,7 +194,7 @@ async fn planted_edits_and_deletions_are_found() {
         (first("AUDIT#"), "reason", s("another")),
         (first("AUDIT#"), "more", null()),
         (first("TRAIL#"), "created_at", s("2026-11-21T03:00:00.000Z")),
-        (first("TRAIL#"), "sealed", s("L0/9")),
+        (first("TRAIL#"), "_sealed", s("L0/9")),
         (first("SEAL#lane#"), "records", dynamo::Value::B(vec![4])),
         (first("SEAL#lane#"), "sealed_at", s("2026-11-21T03:00:00.000Z")),
         (first("SEAL#bind#"), "day_records", n("77")),

@@ -47,7 +47,7 @@ async fn bonuses(world: &World) -> Vec<Item> {
 async fn is_due(shop: &Settling) -> bool {
     let pk = format!("{}#merchant#{}", shop.world.tenant, shop.merchant.id);
     let books = shop.world.books().await;
-    books.row(&pk, "SETTLING").is_some_and(|row| opt_text(row, "due_pk").is_some())
+    books.row(&pk, "SETTLING").is_some_and(|row| opt_text(row, "_due_pk").is_some())
 }
 
 async fn is_clean(world: &World) {

@@ -99,7 +99,7 @@ async fn balances_equal_journal_after_many_payments_with_worker_crashes() {
     }
     let mut journal = BTreeMap::<String, Vec<String>>::new();
     for (pk, sk, row) in books.under("TXN#") {
-        assert!(!row.contains_key("due_pk") && row.contains_key("sealed"), "{pk} {sk} is still to be published");
+        assert!(!row.contains_key("_due_pk") && row.contains_key("_sealed"), "{pk} {sk} is still to be published");
         let account = pk.split_once('#').expect("a tenant").1.replacen('#', ":", 1);
         journal.entry(format!("crowd#{account}")).or_default().push(sk.trim_start_matches("TXN#").to_owned());
     }

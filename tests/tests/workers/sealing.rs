@@ -78,7 +78,7 @@ async fn concurrent_sealing_seals_each_record_once() {
     let row = books.stored(pk, sk).expect("an entry");
     let mark = s(format!("{}#due#seal#0", world.tenant));
     let id = s(sk.trim_start_matches("TXN#"));
-    world.plant(with(&with(row, "due_pk", mark), "due_sk", id)).await;
+    world.plant(with(&with(row, "_due_pk", mark), "_due_sk", id)).await;
     assert_eq!(seal(&one, &world.tenant).await.expect("the run succeeds").records, 0);
     assert_all_sealed(&world, "a late due index entry").await;
 }
@@ -126,8 +126,8 @@ async fn due_entries(world: &World, count: u32) -> Vec<Item> {
     let due = |number| {
         let id = format!("019aa000-0000-7000-8000-{number:012}");
         let row = with(&entry, "type", s(format!("TXN#{id}")));
-        let row = with(&row, "due_pk", s(format!("{}#due#seal#0", world.tenant)));
-        with(&with(&row, "transaction_id", s(&id)), "due_sk", s(&id))
+        let row = with(&row, "_due_pk", s(format!("{}#due#seal#0", world.tenant)));
+        with(&with(&row, "transaction_id", s(&id)), "_due_sk", s(&id))
     };
     (0..count).map(due).collect()
 }
@@ -148,7 +148,7 @@ async fn bad_record_does_not_stop_the_others_and_segments_are_full() {
     assert!(seal(&worker, &world.tenant).await.is_err(), "one record cannot be sealed");
     let books = world.books().await;
     let sealed =
-        records(&books).iter().filter(|(pk, sk)| books.row(pk, sk).expect("a row").contains_key("sealed")).count();
+        records(&books).iter().filter(|(pk, sk)| books.row(pk, sk).expect("a row").contains_key("_sealed")).count();
     assert_eq!(sealed, due - 1);
     // Segments are full but for the last.
     assert_eq!(books.under("SEAL#lane#").count(), sealed.div_ceil(98));

@@ -120,8 +120,8 @@ def plan(tenant: str, customer: str, key: str, request: dict, now: int) -> dict:
         "cv": terms["co2_version"],
         **memo,
         "credited_by": {"S": "seal"},
-        "due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
-        "due_sk": {"S": transaction_id},
+        "_due_pk": {"S": f"{tenant}#due#publish#{shard_of(transaction_id, int(terms['due_shards']['N']))}"},
+        "_due_sk": {"S": transaction_id},
     }
     items += [put_new(payment), put_new(entry)]
     view = {

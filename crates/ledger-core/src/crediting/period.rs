@@ -18,10 +18,12 @@ use std::fmt;
 pub const FIRST_PERIOD: u32 = 1;
 /// The attribute of `CREDITED#<lane>` with the number of the open period.
 pub(crate) const PERIOD: &str = "period";
-/// The attribute with the name of a period: of an entry, and of a closed period.
-pub(crate) const LANE_PERIOD: &str = "lane_period";
+/// The attribute of an entry with the name of the period in which it was credited.
+pub(crate) const PERIOD_OF_ENTRY: &str = "_period";
+/// The attribute of a closed period with its name.
+pub(crate) const PERIOD_ID: &str = "period_id";
 /// The attribute with the time at which an entry was credited.
-pub(crate) const CREDITED_AT: &str = "credited_at";
+pub(crate) const CREDITED_AT: &str = "_credited_at";
 /// The attribute with the number of a period's entries.
 const RECORDS: &str = "period_records";
 
@@ -42,13 +44,20 @@ impl PeriodId {
         Some(Self { lane: parse_canonical(lane)?, number: parse_canonical(number)? })
     }
 
-    /// Reads the period that an item names.
+    /// Reads the period in which an entry was credited; `None` if it is not credited.
     ///
     /// # Errors
     /// [`ItemError`] if the attribute is malformed.
-    pub fn read(item: &Item) -> Result<Option<Self>, ItemError> {
-        let text = item.opt_text(LANE_PERIOD)?;
-        text.map(|text| Self::parse(text).ok_or_else(|| ItemError::invalid(LANE_PERIOD))).transpose()
+    pub fn of_entry(item: &Item) -> Result<Option<Self>, ItemError> {
+        item.opt_parsed(PERIOD_OF_ENTRY, |text| Self::parse(text).ok_or(()))
+    }
+
+    /// Reads the name of a closed period, from its item or from the list of a settlement.
+    ///
+    /// # Errors
+    /// [`ItemError`] if the attribute is missing or malformed.
+    pub(crate) fn of_closed(item: &Item) -> Result<Self, ItemError> {
+        item.parsed(PERIOD_ID, |text| Self::parse(text).ok_or(()))
     }
 
     /// The key of the closed period.
@@ -57,9 +66,9 @@ impl PeriodId {
         keys::period(tenant, merchant, &self.sort_key())
     }
 
-    /// The attribute that names the period.
+    /// The attribute of the closed period that names it.
     pub(crate) fn attribute(self) -> (String, Value) {
-        (LANE_PERIOD.to_owned(), Value::s(self))
+        (PERIOD_ID.to_owned(), Value::s(self))
     }
 
     /// Its part of a sort key.

@@ -40,8 +40,8 @@ fn entry() -> Item {
         ("memo", "for Hanako, 090-1234-5678".to_owned()),
         ("psp_id", "pi_123".to_owned()),
         ("requested_by", "019a0000-0000-7000-8000-000000000052".to_owned()),
-        ("due_pk", "demo#due#publish#1".to_owned()),
-        ("due_sk", ENTRY.to_owned()),
+        ("_due_pk", "demo#due#publish#1".to_owned()),
+        ("_due_sk", ENTRY.to_owned()),
     ];
     let mut item: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), V::S(text))).collect();
     item.insert("postings".to_owned(), V::L(postings));
@@ -128,8 +128,8 @@ fn publishing_moves_due_entries_and_changes_nothing_else() {
         let RenderedAction::Update(_, update) = rendered.action else { panic!("an update") };
         (update, rendered.values.get(":due_pk").cloned())
     });
-    let moved = ("SET #due_pk = :due_pk, #due_sk = :due_sk".to_owned(), Some(V::s("demo#due#seal#0")));
-    assert_eq!(updates.collect::<Vec<_>>(), [moved, ("REMOVE #due_pk, #due_sk".to_owned(), None)]);
+    let moved = ("SET #_due_pk = :due_pk, #_due_sk = :due_sk".to_owned(), Some(V::s("demo#due#seal#0")));
+    assert_eq!(updates.collect::<Vec<_>>(), [moved, ("REMOVE #_due_pk, #_due_sk".to_owned(), None)]);
     assert!(published(&tenant(), &[], Shards::ONE).is_err());
     assert!(published(&tenant(), &[key(), key()], Shards::ONE).is_err());
 }

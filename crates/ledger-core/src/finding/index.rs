@@ -1,12 +1,11 @@
 //! Writing what lists and searches find records by, where it is missing or was made with an earlier key.
 
 use super::{card, customer, customer_lookup, listed, merchant_lookup, terminal, terminal_lookup};
-use crate::audit;
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update};
 use crate::failure::Failure;
 use crate::idempotency::MarkerKeys;
-use crate::ids::{AuditId, CardId, CustomerId, MerchantId, Tenant, TerminalId, TopupId};
-use crate::keys::{self, Key, Lookup, Partition, attr, sk};
+use crate::ids::{CardId, CustomerId, MerchantId, Tenant, TerminalId, TopupId};
+use crate::keys::{self, Key, Lookup, Partition, attr};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction, exists};
 
 /// A kind of record that is listed or searched.
@@ -73,15 +72,6 @@ pub const KINDS: &[IndexKind] = &[
         lookups: &[],
         fields: &[],
         wanted: of_topup,
-    },
-    IndexKind {
-        name: "acts",
-        partition: "tenant",
-        is_record: |sort_key| sort_key.starts_with(sk::AUDIT),
-        role: Role::Audit,
-        lookups: &[],
-        fields: &[],
-        wanted: of_act,
     },
 ];
 
@@ -229,12 +219,4 @@ fn of_topup(tenant: &Tenant, _: &Partition, topup: &Item, _: &MarkerKeys) -> Res
     let (id, customer) = (topup.parsed("topup_id", TopupId::parse)?, topup.parsed("customer_id", CustomerId::parse)?);
     let record = listed(keys::topups_partition(tenant, customer), id.to_string());
     Ok(Wanted { record, lookups: Vec::new() })
-}
-
-fn of_act(tenant: &Tenant, _: &Partition, record: &Item, _: &MarkerKeys) -> Result<Wanted, ItemError> {
-    let id = record.parsed("audit_id", AuditId::parse)?;
-    Ok(Wanted {
-        record: audit::listing(tenant, id, (record.text("action")?, record.text("subject")?)),
-        lookups: Vec::new(),
-    })
 }

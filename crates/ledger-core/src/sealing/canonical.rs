@@ -3,10 +3,9 @@
 //! A value is a letter, a length as eight bytes, and its content. `S` is text in UTF-8, `N` a number's canonical
 //! decimal text, `B` bytes; `T` and `F` are true and false, without content. `L` is a count and that many values. `M`
 //! is a count and that many pairs of a name (a length and UTF-8) and a value, sorted by the bytes of their names. A
-//! record is the `M` of all its attributes, keys included, without those that change after it was written. The hash
-//! is SHA-256 over the name of this encoding, a zero byte and those bytes.
+//! record is the `M` of all its attributes, keys included, whose names do not begin with `_`. The hash is SHA-256 over the
+//! name of this encoding, a zero byte and those bytes.
 
-use crate::crediting::{CREDITED_AT, LANE_PERIOD};
 use crate::dynamo::{Item, Value};
 use crate::keys::attr;
 use crate::money::stored_text;
@@ -15,10 +14,6 @@ use std::fmt;
 
 /// The name and version of the encoding. A changed encoding gets another name, and segments record theirs.
 const ENCODING: &[u8] = b"ecopay.ledger.seal.v1";
-/// The attributes of a record that may change: its index entries, its stamp, and when and in which period its seal has
-/// credited its merchant. An entry of the index by owner follows from the act that has it, and may be added later.
-const CHANGING: [&str; 7] =
-    [attr::DUE_PK, attr::DUE_SK, attr::OWNER_PK, attr::OWNER_SK, super::sealable::STAMP, CREDITED_AT, LANE_PERIOD];
 
 /// A SHA-256 hash, shown as 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,18 +48,19 @@ impl fmt::Display for SealHash {
     }
 }
 
-/// The hash of a stored record. It covers every attribute but those that change after it was written.
+/// The hash of a stored record. It covers every attribute whose name does not begin with `_`.
 #[must_use]
 pub fn digest(item: &Item) -> SealHash {
-    without(item, &CHANGING)
+    without(item, &[])
 }
 
-/// The hash of an item without some of its attributes.
+/// The hash of an item, also without some attributes whose names do not begin with `_`.
 pub(super) fn without(item: &Item, left_out: &[&str]) -> SealHash {
     let mut hash = Sha256::new();
     hash.update(ENCODING);
     hash.update([0]);
-    let kept: Vec<(&String, &Value)> = item.iter().filter(|(name, _)| !left_out.contains(&name.as_str())).collect();
+    let is_covered = |name: &str| !name.starts_with(attr::OUTSIDE_SEAL) && !left_out.contains(&name);
+    let kept: Vec<(&String, &Value)> = item.iter().filter(|(name, _)| is_covered(name)).collect();
     map(&mut hash, &kept);
     SealHash(hash.finalize().into())
 }

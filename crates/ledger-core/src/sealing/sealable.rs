@@ -3,7 +3,7 @@
 use super::canonical::{self, SealHash};
 use super::lanes::LaneLink;
 use crate::crediting::EntryCredit;
-use crate::crediting::{CREDITED_AT, LANE_PERIOD, PeriodId};
+use crate::crediting::{CREDITED_AT, PERIOD_OF_ENTRY, PeriodId};
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -12,7 +12,7 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
 /// The attribute for the segment of a record: `L0/12`.
-pub(super) const STAMP: &str = "sealed";
+pub(super) const STAMP: &str = "_sealed";
 
 /// A record of the audit trail that is not sealed, as it was read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,9 @@ pub(super) fn stamped(
     ];
     let update = Update::new().set(STAMP, "stamp", Value::s(stamp));
     let update = match credited {
-        Some((period, at)) => update.set(CREDITED_AT, "now", Value::s(at)).set(LANE_PERIOD, "period", Value::s(period)),
+        Some((period, at)) => {
+            update.set(CREDITED_AT, "now", Value::s(at)).set(PERIOD_OF_ENTRY, "period", Value::s(period))
+        }
         None => update,
     };
     let update = match mark {

@@ -6,7 +6,7 @@ use super::period::{self, PeriodBatch};
 use super::record::Settlement;
 use super::returned::{self, RETURNED_ID};
 use super::totals::came_back_attribute;
-use crate::crediting::{LANE_PERIOD, PeriodId, PeriodSide, PeriodSums};
+use crate::crediting::{PeriodId, PeriodSide, PeriodSums};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
@@ -35,8 +35,7 @@ impl Settleable {
     /// [`ItemError`] if it is no such record.
     pub fn read(item: &Item) -> Result<Self, ItemError> {
         if PeriodSums::are_in(item) {
-            let id = PeriodId::read(item)?.ok_or_else(|| ItemError::missing(LANE_PERIOD))?;
-            return Ok(Self::Period(id, PeriodSums::read(item)?));
+            return Ok(Self::Period(PeriodId::of_closed(item)?, PeriodSums::read(item)?));
         }
         Ok(Self::Returned(item.parsed(RETURNED_ID, SettlementId::parse)?, returned::owed(item)?))
     }

@@ -9,7 +9,7 @@ use super::record::Settlement;
 use crate::account::Account;
 use crate::canonical::parse_canonical;
 use crate::crediting::LaneCredit;
-use crate::crediting::{LANE_PERIOD, PeriodId, PeriodSums};
+use crate::crediting::{PeriodId, PeriodSums};
 use crate::dynamo::{Attributes, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::{MerchantId, SettlementId, Tenant};
@@ -81,7 +81,7 @@ impl ClosedPeriod {
         }
         Ok(Self {
             merchant: item.parsed("merchant_id", MerchantId::parse)?,
-            id: PeriodId::read(item)?.ok_or_else(|| ItemError::missing(LANE_PERIOD))?,
+            id: PeriodId::of_closed(item)?,
             sums: PeriodSums::read(item)?,
             settlement: item.opt_parsed("settlement_id", SettlementId::parse)?,
         })

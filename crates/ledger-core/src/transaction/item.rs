@@ -317,6 +317,12 @@ impl TransactItem {
         }
         placeholders.has_clash()
     }
+
+    /// Whether it changes an attribute of a record of the audit trail that the record's seal covers.
+    pub(crate) fn changes_sealed_attribute(&self) -> bool {
+        let Action::Update(update) = &self.action else { return false };
+        update.attributes().any(|name| !name.starts_with(attr::OUTSIDE_SEAL)) && self.key.recorded().is_some()
+    }
 }
 
 /// Merges two items, including their maps; `None` if an attribute differs.

@@ -117,6 +117,9 @@ pub enum BuildError {
     /// An update that changes nothing, which DynamoDB rejects.
     #[error("an update changes nothing ({0:?})")]
     EmptyUpdate(Role),
+    /// An update changes an attribute of a record of the audit trail that the record's seal covers.
+    #[error("an update changes what a seal covers ({0:?})")]
+    SealedAttribute(Role),
     /// Aggregates are written otherwise than by the action's own change of them.
     #[error("aggregates are not written by their change ({0:?})")]
     Aggregates(Role),
@@ -236,6 +239,9 @@ impl Transaction {
             }
             if matches!(&item.action, Action::Update(update) if update.is_empty()) {
                 return Err(BuildError::EmptyUpdate(item.role()));
+            }
+            if item.changes_sealed_attribute() {
+                return Err(BuildError::SealedAttribute(item.role()));
             }
         }
         Ok(Self { items })

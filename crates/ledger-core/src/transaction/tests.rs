@@ -329,6 +329,17 @@ fn update_without_change_is_rejected() {
 }
 
 #[test]
+fn update_of_a_sealed_attribute_of_a_record_is_rejected() {
+    let record = keys::audit(&tenant(), AuditId::new(Uuid::from_u128(7)));
+    let update = |update| TransactItem::update(Role::Sealed, record.clone(), update, Vec::new());
+    let stamp = Update::new().set("_sealed", "stamp", Value::s("L0/1"));
+    assert!(Transaction::unkeyed(vec![update(stamp.clone())]).is_ok());
+    for changed in [stamp.clone().set("reason", "reason", Value::s("x")), stamp.remove(attr::OWNER_PK)] {
+        assert_eq!(Transaction::unkeyed(vec![update(changed)]), Err(BuildError::SealedAttribute(Role::Sealed)));
+    }
+}
+
+#[test]
 fn two_values_for_one_placeholder_are_rejected() {
     let clause = |name: &'static str, value: i64| Clause {
         condition: Condition::compare("n", Cmp::Ge, name, Value::int(value)),

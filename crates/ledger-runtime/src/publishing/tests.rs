@@ -44,8 +44,8 @@ fn row(id: Uuid, due: bool) -> Value {
         "postings": {"L": [side(&format!("customer:{CUSTOMER}"), "1"), side("points_issued", "-1")]},
     });
     if due {
-        row["due_pk"] = json!({"S": "demo#due#publish#0"});
-        row["due_sk"] = json!({"S": id.to_string()});
+        row["_due_pk"] = json!({"S": "demo#due#publish#0"});
+        row["_due_sk"] = json!({"S": id.to_string()});
     }
     row
 }

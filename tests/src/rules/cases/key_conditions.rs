@@ -116,8 +116,8 @@ fn bounds() -> Vec<Case> {
     };
     let due_until = query(json!({
         "IndexName": "due",
-        "KeyConditionExpression": "due_pk = :pk AND due_sk <= :high",
-        "ExpressionAttributeNames": null,
+        "KeyConditionExpression": "#pk = :pk AND #sk <= :high",
+        "ExpressionAttributeNames": {"#pk": "_due_pk", "#sk": "_due_sk"},
         "ExpressionAttributeValues": {":high": {"S": "2026-11-22T00:00:00.000Z"}},
     }));
     let partition = |bytes: usize| query(json!({"ExpressionAttributeValues": {":pk": {"S": "x".repeat(bytes)}}}));

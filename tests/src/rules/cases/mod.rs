@@ -54,8 +54,8 @@ pub fn all() -> Vec<Case> {
 pub fn due_from_an_empty_bound() -> Request {
     query(json!({
         "IndexName": "due",
-        "KeyConditionExpression": "due_pk = :pk AND due_sk BETWEEN :low AND :high",
-        "ExpressionAttributeNames": null,
+        "KeyConditionExpression": "#pk = :pk AND #sk BETWEEN :low AND :high",
+        "ExpressionAttributeNames": {"#pk": "_due_pk", "#sk": "_due_sk"},
         "ExpressionAttributeValues": {":low": {"S": ""}, ":high": {"S": "2026-11-22T00:00:00.000Z"}},
     }))
 }

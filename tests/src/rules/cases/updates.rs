@@ -13,6 +13,7 @@ pub(super) fn cases() -> Vec<Case> {
         request.body["ExpressionAttributeNames"] = json!({"#n": name});
         request
     };
+    let due = |value: &str| named("SET #n = :v", "_due_sk", text(value));
     // The item of this key is not used by other cases, because it is close to the size limit.
     let large = |bytes: usize| {
         let mut request = update("SET kept = :v", text(&"x".repeat(bytes)));
@@ -22,13 +23,9 @@ pub(super) fn cases() -> Vec<Case> {
     vec![
         case(Rule::UpdateOfKey, named("SET #n = :v", "type", text("a")), named("SET #n = :v", "state", text("a"))),
         case(Rule::UpdateOfKey, named("REMOVE #n", "uuid", json!({})), named("REMOVE #n", "state", json!({}))),
-        case(Rule::UpdateOfIndexKeyEmpty, update("SET due_sk = :v", text("")), update("SET due_sk = :v", text("a"))),
+        case(Rule::UpdateOfIndexKeyEmpty, due(""), due("a")),
         case(Rule::UpdateOfIndexKeyType, update("SET owner_pk = :v", one()), update("SET owner_pk = :v", text("a"))),
-        case(
-            Rule::IndexKeyTooLong,
-            update("SET due_sk = :v", text(&"x".repeat(1025))),
-            update("SET due_sk = :v", text(&"x".repeat(1024))),
-        ),
+        case(Rule::IndexKeyTooLong, due(&"x".repeat(1025)), due(&"x".repeat(1024))),
         case(Rule::UpdateTooLarge, large(400 * 1024), large(399 * 1024)),
         case(
             Rule::SectionTwice,

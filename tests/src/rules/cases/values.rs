@@ -42,7 +42,7 @@ fn keys() -> Vec<Case> {
 }
 
 fn index_keys() -> Vec<Case> {
-    let due = |value: Json| with(json!({"due_pk": {"S": "demo#due#0"}, "due_sk": value}));
+    let due = |value: Json| with(json!({"_due_pk": {"S": "demo#due#0"}, "_due_sk": value}));
     let owner = |bytes: usize| with(json!({"owner_pk": {"S": "x".repeat(bytes)}, "owner_sk": {"S": "a"}}));
     vec![
         case(Rule::IndexKeyType, due(json!({"N": "1"})), due(json!({"S": "1"}))),

@@ -17,10 +17,10 @@ pub(crate) fn lines(model: &Model) -> Lines {
     for ((pk, sk), item) in model.iter() {
         let names: &[&str] = match sk.as_str() {
             "BALANCE#ECOPAY" | "BALANCE#POINT" => &["balance", "held", "reserved", "exposure", "owed"],
-            "TOPUP" => &["state", "payment_intent", "refundable", "points_taken_back", "due_pk"],
-            _ if sk.starts_with("REFUND#") => &["state", "psp_refund", "amount", "paid", "points", "due_pk"],
+            "TOPUP" => &["state", "payment_intent", "refundable", "points_taken_back", "_due_pk"],
+            _ if sk.starts_with("REFUND#") => &["state", "psp_refund", "amount", "paid", "points", "_due_pk"],
             _ if sk.starts_with("CLAWBACK#") => &["state", "amount", "round"],
-            _ if sk.starts_with("card_op_idem#topup") => &["state", "due_pk"],
+            _ if sk.starts_with("card_op_idem#topup") => &["state", "_due_pk"],
             _ => &[],
         };
         for name in names {

@@ -56,9 +56,9 @@ async fn plant(world: &World, rows: &[Item]) {
 
 /// The number of entries that are sealed and not published.
 fn late(books: &Books) -> usize {
-    let is_late = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish_late#"));
+    let is_late = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#publish_late#"));
     let late = || books.under("TXN#").filter(|(_, _, row)| is_late(row));
-    assert!(late().all(|(_, _, row)| row.contains_key("sealed") && row.contains_key("due_sk")));
+    assert!(late().all(|(_, _, row)| row.contains_key("_sealed") && row.contains_key("_due_sk")));
     late().count()
 }
 
@@ -131,7 +131,7 @@ async fn published_entry_that_cannot_be_sealed_is_not_published_again() {
     let _ = world.publish(&tap, Vec::new()).await;
     assert_eq!(ids(&tap).len(), 2);
     let books = world.books().await;
-    let is_to_seal = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
+    let is_to_seal = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#seal#"));
     assert_eq!(books.under("TXN#").filter(|(_, _, row)| is_to_seal(row)).count(), 2);
     assert_eq!(due(&books), 0);
 }

@@ -43,10 +43,10 @@ async fn reset(world: &World, journal_rows: &[Item]) {
 
 /// How many entries are still to be published, or to be sealed once they are.
 fn due(books: &Books) -> usize {
-    let is_due = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#publish"));
+    let is_due = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#publish"));
     // A published entry that could not be sealed is due for that.
-    let is_published = |row: &Item| opt_text(row, "due_pk").is_some_and(|mark| mark.contains("#due#seal"));
-    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("due_pk")));
+    let is_published = |row: &Item| opt_text(row, "_due_pk").is_some_and(|mark| mark.contains("#due#seal"));
+    assert!(books.under("TXN#").all(|(_, _, row)| is_due(row) || is_published(row) || !row.contains_key("_due_pk")));
     books.under("TXN#").filter(|(_, _, row)| is_due(row)).count()
 }
 
@@ -100,8 +100,8 @@ fn entry(world: &World, customer: &str, id: Uuid, shard: u32) -> Item {
         ("idempotency_key", "k-secret".to_owned()),
         ("memo", "for Hanako".to_owned()),
         ("created_at", world.app.now().rfc3339()),
-        ("due_pk", format!("{}#due#publish#{shard}", world.tenant)),
-        ("due_sk", id.to_string()),
+        ("_due_pk", format!("{}#due#publish#{shard}", world.tenant)),
+        ("_due_sk", id.to_string()),
     ];
     let mut row: Item = texts.into_iter().map(|(name, text)| (name.to_owned(), s(text))).collect();
     row.insert("postings".to_owned(), Value::L(postings));

@@ -58,7 +58,7 @@ async fn unpublishable_entries_are_put_aside_and_others_are_published() {
     // Due index entries on items that are no journal entries.
     let stray = |pk: &str, sk: &str| {
         let mut row = entry(&world, &new_id(), minted(Duration::ZERO, &world), 0);
-        row.extend([("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk)), ("due_sk".to_owned(), s("!"))]);
+        row.extend([("uuid".to_owned(), s(pk)), ("type".to_owned(), s(sk)), ("_due_sk".to_owned(), s("!"))]);
         row
     };
     rows.push(stray("poison#tenant#root", "STRAY"));
@@ -80,10 +80,10 @@ async fn unpublishable_entries_are_put_aside_and_others_are_published() {
     let books = world.books().await;
     // Every entry that can be read is sealed, whatever it holds; a stray due index entry is removed. The others are due to
     // be sealed, and are not published again.
-    let due_keys = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "due_pk")?)));
+    let due_keys = books.rows.iter().filter_map(|((_, sk), row)| Some((sk, opt_text(row, "_due_pk")?)));
     assert!(due_keys.clone().all(|(sk, due_pk)| sk.starts_with("TXN#") && due_pk.contains("#due#seal#")));
     assert_eq!((due_keys.count(), due(&books)), (2, 0));
-    assert_eq!(books.under("TXN#").filter(|(_, _, row)| row.contains_key("sealed")).count(), rows.len() - 4);
+    assert_eq!(books.under("TXN#").filter(|(_, _, row)| row.contains_key("_sealed")).count(), rows.len() - 4);
     for (at, why) in [(1, "sum to zero"), (2, "`odd`"), (3, "`created_at`"), (7, "InvalidMessageContents")] {
         let entry = json!({"pk": text(&rows[at], "uuid"), "sk": text(&rows[at], "type")});
         let letter = letters.iter().find(|letter| letter["entry"] == entry).expect("a letter");
@@ -110,7 +110,7 @@ async fn entry_put_aside_is_published_on_request() {
     assert_eq!((once_more.dead_letters, tap.letters().len(), ids(&tap).len()), (1, 2, 0));
     // In place of a new version that can read the entry, the entry is repaired.
     let mut repaired = row.clone();
-    for attribute in ["due_pk", "due_sk"] {
+    for attribute in ["_due_pk", "_due_sk"] {
         let _ = repaired.remove(attribute);
     }
     world.plant(repaired).await;

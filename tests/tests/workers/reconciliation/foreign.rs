@@ -270,7 +270,7 @@ async fn settlement_with_foreign_facts_is_a_break() {
     let _ = given_back.remove("settlement_id");
     let another = new_id();
     let of_another = changed(closed, "uuid", &format!("{}#merchant#{another}", world.tenant));
-    let beside = changed(&changed(closed, "type", "PERIOD#L00#00000009"), "lane_period", "L0/9");
+    let beside = changed(&changed(closed, "type", "PERIOD#L00#00000009"), "period_id", "L0/9");
     let of = || subject(settlement, "settlement");
     let plants = vec![
         Plant::unreadable("state", settlement, "state", "sent"),

@@ -51,7 +51,7 @@ async fn each_break_planted_in_periods_is_found_and_named() {
     let refund = row(&books, "payment", "REFUND#", any);
     let payment = || subject(paid, "payment");
     let transaction = |row: &Item| format!("transaction:{}", text(row, "transaction_id"));
-    let named = text(closed, "lane_period");
+    let named = text(closed, "period_id");
     let (of_lane, _) = named.split_once('/').expect("a period of a lane");
     let period = |number: u32| format!("period:{merchant}:{of_lane}/{number}");
     let differs = |why: &'static str, of: String| Plant::new(why, "period_differs", of);
@@ -65,7 +65,7 @@ async fn each_break_planted_in_periods_is_found_and_named() {
     // A list of another settlement that has the period.
     let another = {
         let (id, mut list) = (new_id(), closed.clone());
-        let sums = |name: &String| name == "period_records" || name.contains("_ecopay") || name == "lane_period";
+        let sums = |name: &String| name == "period_records" || name.contains("_ecopay") || name == "period_id";
         let entry: Item =
             list.iter().filter(|(name, _)| sums(name)).map(|(name, sum)| (name.clone(), sum.clone())).collect();
         list.retain(|name, _| ["uuid", "created_at"].contains(&name.as_str()));
@@ -100,21 +100,20 @@ async fn each_break_planted_in_periods_is_found_and_named() {
         differs("its settlement does not name it", period(1)).write(without(settlement, closing)),
         differs("in another settlement", period(1)).write(changed(closed, "settlement_id", &new_id())),
         differs("in no settlement", period(1)).write(without(closed, "settlement_id")),
-        differs("an entry is missing", period(1)).write(without(sold, "lane_period")),
-        differs("a refund is missing", period(1)).write(without(returned, "lane_period")),
-        differs("a period that does not exist", period(9)).write(changed(open, "lane_period", &format!("{of_lane}/9"))),
-        differs("of another lane", transaction(open)).write(changed(open, "lane_period", "L15/2")),
-        differs("sealed and not credited", transaction(open))
-            .write(without(&without(open, "lane_period"), "credited_at")),
-        differs("credited and not sealed", transaction(open)).write(without(open, "sealed")),
+        differs("an entry is missing", period(1)).write(without(sold, "_period")),
+        differs("a refund is missing", period(1)).write(without(returned, "_period")),
+        differs("a period that does not exist", period(9)).write(changed(open, "_period", &format!("{of_lane}/9"))),
+        differs("of another lane", transaction(open)).write(changed(open, "_period", "L15/2")),
+        differs("sealed and not credited", transaction(open)).write(without(&without(open, "_period"), "_credited_at")),
+        differs("credited and not sealed", transaction(open)).write(without(open, "_sealed")),
         differs("credited by nothing", transaction(sold)).write(without(sold, "credited_by")),
         credit("its payment is credited by nothing").write(without(sold, "credited_by")),
         credit("other parts").write(part(refund, "parts", -99)),
         credit("captured another amount").write(with(paid, "captured_ecopay", 3001)),
         Plant::unreadable("credited by another", sold, "credited_by", "worker"),
-        outstanding("not due", waiting).write(without(waiting, "due_pk")),
-        outstanding("due for another work", waiting).write(changed(waiting, "due_pk", "planted-lanes#due#job#0")),
-        outstanding("not due any more", waiting).write(changed(waiting, "due_pk", "planted-lanes#due#publish_late#0")),
+        outstanding("not due", waiting).write(without(waiting, "_due_pk")),
+        outstanding("due for another work", waiting).write(changed(waiting, "_due_pk", "planted-lanes#due#job#0")),
+        outstanding("not due any more", waiting).write(changed(waiting, "_due_pk", "planted-lanes#due#publish_late#0")),
         Plant::new("late", "credit_outstanding", transaction(waiting)).write(changed(
             waiting,
             "created_at",
@@ -122,7 +121,7 @@ async fn each_break_planted_in_periods_is_found_and_named() {
         )),
         Plant::unreadable("open sum", lane, "taken_ecopay", "700"),
         Plant::unreadable("segment", lane, "segment", "2"),
-        Plant::unreadable("number", closed, "lane_period", "L0/x"),
+        Plant::unreadable("number", closed, "period_id", "L0/x"),
     ];
     assert_found(world, &books, plants).await;
 }

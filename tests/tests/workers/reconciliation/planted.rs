@@ -169,7 +169,7 @@ async fn each_planted_break_is_found_and_named() {
     let stuck = {
         let mut stuck = marker.clone();
         stuck.insert("state".to_owned(), s("IN_FLIGHT"));
-        stuck.insert("due_sk".to_owned(), s(format!("2020-01-01T00:00:00.000Z#{}", new_id())));
+        stuck.insert("_due_sk".to_owned(), s(format!("2020-01-01T00:00:00.000Z#{}", new_id())));
         stuck
     };
     world.plant(stuck).await;

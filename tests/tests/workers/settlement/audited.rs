@@ -45,7 +45,7 @@ async fn each_error_planted_in_settlements_is_found() {
     let open = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("collecting"));
     let settling = find(&good, "SETTLING", |_| true);
     let owed_again = find(&good, "RETURNED#", |row| row.contains_key("settlement_id"));
-    let settled = find(&good, "TXN#", |row| opt_text(row, "lane_period") == Some("L0/1"));
+    let settled = find(&good, "TXN#", |row| opt_text(row, "_period") == Some("L0/1"));
     let payment = find(&good, "PAYMENT", |_| true);
     let more = |name: &'static str| {
         changed(&good, &returned, |row| {
@@ -64,20 +64,24 @@ async fn each_error_planted_in_settlements_is_found() {
         ("settlements equal records", &returned, more("records")),
         ("settlements equal records", &returned, more("taken_ecopay")),
         ("settlements equal records", &returned, with(&returned, "refunded_ecopay", n(1))),
-        ("settlements equal records", &returned, without(&settled, "lane_period")),
-        ("settlements equal records", &settled, without(&settled, "credited_at")),
+        ("settlements equal records", &returned, without(&settled, "_period")),
+        ("settlements equal records", &settled, without(&settled, "_credited_at")),
         ("settlements equal records", &open, without(&owed_again, "settlement_id")),
         ("settlements equal records", &owed_again, without(&owed_again, "credited_at")),
-        ("settlements equal records", &owed_again, with(&owed_again, "due_pk", s("audited#due#settle#0"))),
+        ("settlements equal records", &owed_again, with(&owed_again, "_due_pk", s("audited#due#settle#0"))),
         ("settlements equal records", &owed_again, with(&owed_again, "merchant_id", s("another"))),
         ("returned payouts are due until settled", &owed_again, without(&owed_again, "credited_at")),
         ("returned payouts are due until settled", &owed_again, without(&owed_again, "settlement_id")),
-        ("returned payouts are due until settled", &owed_again, with(&owed_again, "due_pk", s("audited#due#settle#0"))),
+        (
+            "returned payouts are due until settled",
+            &owed_again,
+            with(&owed_again, "_due_pk", s("audited#due#settle#0")),
+        ),
         ("settlements divide into parts", &returned, more("fee")),
         ("settlements divide into parts", &returned, more("net")),
         ("one settlement is open", &settling, without(&settling, "open")),
         ("one settlement is open", &settling, with(&returned, "state", s("paying"))),
-        ("over settlements are not due", &returned, with(&returned, "due_pk", s("audited#due#settlement#0"))),
+        ("over settlements are not due", &returned, with(&returned, "_due_pk", s("audited#due#settlement#0"))),
         ("over settlements are not due", &returned, with(&returned, "resend_id", s("another"))),
         ("returned settlements are owed again", &returned, none_owed),
         ("returned settlements are owed again", &returned, more("payable")),
@@ -124,11 +128,11 @@ async fn each_error_planted_in_periods_is_found() {
     let undone = find(&good, "SETTLEMENT#", |row| opt_text(row, "state") == Some("undone"));
     let lane = find(&good, "CREDITED#", |_| true);
     let closed = find(&good, "PERIOD#L", |row| row.contains_key("settlement_id"));
-    let due = find(&good, "PERIOD#L", |row| row.contains_key("due_pk"));
+    let due = find(&good, "PERIOD#L", |row| row.contains_key("_due_pk"));
     let balance = find(&good, "BALANCE#ECOPAY", |row| !row.contains_key("exposure"));
     let [sealed, waiting] = [true, false]
-        .map(|is_sealed| find(&good, "TXN#", |row| is_sale(row) && row.contains_key("sealed") == is_sealed));
-    let other = find(&good, "TXN#", |row| !is_sale(row) && row.contains_key("sealed"));
+        .map(|is_sealed| find(&good, "TXN#", |row| is_sale(row) && row.contains_key("_sealed") == is_sealed));
+    let other = find(&good, "TXN#", |row| !is_sale(row) && row.contains_key("_sealed"));
     let refund = find(&good, "REFUND#", |row| row.contains_key("parts"));
     let payment = find(&good, "PAYMENT", |_| true);
     let with = |key: &PrimaryKey, name: &str, value: Value| {
@@ -149,9 +153,9 @@ async fn each_error_planted_in_periods_is_found() {
     let (balances, by_seals) = ("merchants' balances equal postings", "merchants are credited by seals");
     let (settlements, segments) = ("settlements equal records", "merchants are credited until a segment");
     let plants = [
-        (periods, with(&sealed, "lane_period", s("L0/9"))),
-        (periods, with(&sealed, "lane_period", s("L5/1"))),
-        (periods, without(&sealed, "sealed")),
+        (periods, with(&sealed, "_period", s("L0/9"))),
+        (periods, with(&sealed, "_period", s("L5/1"))),
+        (periods, without(&sealed, "_sealed")),
         (periods, with(&lane, "taken_ecopay", n(1001))),
         (periods, with(&lane, "period_records", n(2))),
         (periods, with(&lane, "period", n(4))),
@@ -160,24 +164,24 @@ async fn each_error_planted_in_periods_is_found() {
         (periods, deleted(&lane)),
         (periods, with(&closed, "refunded_ecopay", n(99))),
         (periods, with(&closed, "merchant_id", s("another"))),
-        (periods, with(&closed, "lane_period", s("L0/2"))),
+        (periods, with(&closed, "period_id", s("L0/2"))),
         (periods, deleted(&closed)),
         (periods, without(&paid, &closing)),
         (periods, without(&closed, "settlement_id")),
         (periods, with(&due, "settlement_id", s("another"))),
-        (periods, without(&due, "due_pk")),
+        (periods, without(&due, "_due_pk")),
         (periods, named_twice),
-        (credited, without(&sealed, "lane_period")),
-        (credited, without(&sealed, "credited_at")),
-        (credited, without(&sealed, "sealed")),
+        (credited, without(&sealed, "_period")),
+        (credited, without(&sealed, "_credited_at")),
+        (credited, without(&sealed, "_sealed")),
         (credited, without(&sealed, "credited_by")),
-        (credited, with(&sealed, "lane_period", s("L5/1"))),
-        (credited, with(&other, "lane_period", s("L0/1"))),
-        (credited, without(&waiting, "due_pk")),
-        (credited, with(&waiting, "due_pk", s("audited-lanes#due#publish_late#0"))),
-        (credited, with(&waiting, "lane_period", s("L0/1"))),
-        (credited, with(&refund, "credited_at", s("2026-11-21T03:00:00.000Z"))),
-        (credited, with(&payment, "due_pk", s("audited-lanes#due#credit#0"))),
+        (credited, with(&sealed, "_period", s("L5/1"))),
+        (credited, with(&other, "_period", s("L0/1"))),
+        (credited, without(&waiting, "_due_pk")),
+        (credited, with(&waiting, "_due_pk", s("audited-lanes#due#publish_late#0"))),
+        (credited, with(&waiting, "_period", s("L0/1"))),
+        (credited, with(&refund, "_credited_at", s("2026-11-21T03:00:00.000Z"))),
+        (credited, with(&payment, "_due_pk", s("audited-lanes#due#credit#0"))),
         (by_seals, without(&sealed, "credited_by")),
         (by_seals, with(&other, "credited_by", s("seal"))),
         (credited, with(&payment, "merchant_delta", part("3000"))),
@@ -187,8 +191,8 @@ async fn each_error_planted_in_periods_is_found() {
         (balances, with(&lane, "taken_ecopay", n(1001))),
         (balances, deleted(&lane)),
         (balances, without(&waiting, "credited_by")),
-        (balances, without(&sealed, "credited_at")),
-        (settlements, without(&sealed, "lane_period")),
+        (balances, without(&sealed, "_credited_at")),
+        (settlements, without(&sealed, "_period")),
         (settlements, without(&closed, "settlement_id")),
         (settlements, with(&paid, "records", n(4))),
         (segments, with(&lane, "segment", n(99))),

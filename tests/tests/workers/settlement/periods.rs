@@ -21,7 +21,7 @@ async fn settled(shop: &Settling) -> Value {
 /// The closed periods, each with whether a settlement has it.
 fn periods(books: &Books) -> Vec<(String, bool)> {
     let periods = books.under("PERIOD#").map(|(_, _, row)| row);
-    periods.map(|row| (text(row, "lane_period").to_owned(), row.contains_key("settlement_id"))).collect()
+    periods.map(|row| (text(row, "period_id").to_owned(), row.contains_key("settlement_id"))).collect()
 }
 
 #[tokio::test]

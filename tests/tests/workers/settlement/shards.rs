@@ -120,20 +120,20 @@ async fn shards_raised_under_load_lose_no_work_and_do_none_twice() {
     collect(&new_worker, &first).await;
     let books = world.check_books().await;
     for mark in ["#due#publish#", "#due#seal#"] {
-        assert_eq!(shards(&books, "due_pk", mark), BTreeSet::new(), "{mark} is left");
+        assert_eq!(shards(&books, "_due_pk", mark), BTreeSet::new(), "{mark} is left");
     }
     // Every entry was published, in the order of its account, and is sealed.
     let published: BTreeSet<String> = events.delivered().into_iter().map(|delivery| delivery.id).collect();
     for (pk, sk, row) in books.under("TXN#") {
-        assert!(published.contains(text(row, "transaction_id")) && row.contains_key("sealed"), "{pk} {sk}");
+        assert!(published.contains(text(row, "transaction_id")) && row.contains_key("_sealed"), "{pk} {sk}");
     }
     for (group, ids) in events.first_deliveries() {
         assert!(ids.is_sorted(), "{group}: {ids:?}");
     }
     // The entries that the first settlement has not taken are in open periods.
-    let closed: BTreeSet<&str> = books.under("PERIOD#").map(|(_, _, row)| text(row, "lane_period")).collect();
+    let closed: BTreeSet<&str> = books.under("PERIOD#").map(|(_, _, row)| text(row, "period_id")).collect();
     let credited = books.under("TXN#").map(|(_, _, row)| row).filter(|row| row.contains_key("credited_by"));
-    let (taken, waiting): (Vec<_>, Vec<_>) = credited.partition(|row| closed.contains(text(row, "lane_period")));
+    let (taken, waiting): (Vec<_>, Vec<_>) = credited.partition(|row| closed.contains(text(row, "_period")));
     assert_eq!(taken.len() + waiting.len(), CUSTOMERS * PAYMENTS * 3);
     assert!(!taken.is_empty() && !waiting.is_empty(), "{} {}", taken.len(), waiting.len());
 }

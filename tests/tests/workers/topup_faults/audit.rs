@@ -87,7 +87,7 @@ pub(crate) fn assert_nothing_in_flight(books: &Books) {
         assert!(lease.is_none(), "{pk} {sk} is {}", text(marker, "state"));
     }
     for ((pk, sk), row) in &books.rows {
-        let due = opt_text(row, "due_pk").unwrap_or_default();
+        let due = opt_text(row, "_due_pk").unwrap_or_default();
         assert!(!due.contains("#due#flight#") && !due.contains("#due#attention#"), "{pk} {sk} is due under {due}");
     }
 }

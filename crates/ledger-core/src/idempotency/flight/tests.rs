@@ -348,7 +348,7 @@ fn landing_stores_the_response_and_removes_the_due_entry() {
             assert_eq!(rendered.values.get(":landed"), Some(&Value::s(state)));
             assert_eq!(rendered.values.get(":ttl"), Some(&Value::int(Window::PSP.ttl(at, None))));
             let RenderedAction::Update(_, update) = rendered.action else { panic!("not an update") };
-            assert!(update.ends_with("REMOVE #due_pk, #due_sk, #lease_until, #parked"), "{update}");
+            assert!(update.ends_with("REMOVE #_due_pk, #_due_sk, #lease_until, #parked"), "{update}");
             assert!(update.contains("#location = :location"), "{update}");
         }
     }

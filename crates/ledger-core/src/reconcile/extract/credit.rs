@@ -28,7 +28,7 @@ pub(super) fn credit_by_seal(at: &StoredItem<'_>, entry: &JournalEntry) -> Obser
     let sealed = Sealed {
         stamp: segment_of(at.item)?,
         credited_at: at.item.opt_timestamp(CREDITED_AT)?,
-        period: PeriodId::read(at.item)?,
+        period: PeriodId::of_entry(at.item)?,
     };
     let subject = format!("transaction:{}", entry.id);
     let Some(credit) = EntryCredit::read(at.item)? else {

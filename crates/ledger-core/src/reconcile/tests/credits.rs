@@ -41,16 +41,16 @@ fn entry() -> Item {
         ("payment_id", Value::s(OTHER)),
         ("postings", Value::L(postings)),
         ("credited_by", Value::s("seal")),
-        ("due_pk", Value::s("demo#due#publish#3")),
-        ("due_sk", Value::s(ID)),
+        ("_due_pk", Value::s("demo#due#publish#3")),
+        ("_due_sk", Value::s(ID)),
     ];
     item(&format!("customer#{PAYER}"), &format!("TXN#{ID}"), &more)
 }
 
 /// The same, sealed.
 fn sealed() -> Item {
-    let more = [("sealed", Value::s("L3/9")), ("credited_at", Value::s(AT)), ("lane_period", Value::s("L3/2"))];
-    with(without(entry(), &["due_pk", "due_sk"]), &more)
+    let more = [("_sealed", Value::s("L3/9")), ("_credited_at", Value::s(AT)), ("_period", Value::s("L3/2"))];
+    with(without(entry(), &["_due_pk", "_due_sk"]), &more)
 }
 
 fn observed(item: &Item) -> Vec<Observation> {
@@ -109,31 +109,26 @@ fn sealed_entry_is_credited_in_a_period_of_its_lane() {
     assert!(of_merchants(&sealed()).is_empty(), "its period has it");
     assert_eq!((by_seal(&entry()), by_seal(&sealed())), (vec![true], vec![true]));
     // Once it is sealed, an entry whose event was not taken is due to be published late.
-    let late = [("due_pk", Value::s("demo#due#publish_late#3")), ("due_sk", Value::s(ID))];
+    let late = [("_due_pk", Value::s("demo#due#publish_late#3")), ("_due_sk", Value::s(ID))];
     assert!(broken(&with(sealed(), &late)).is_empty());
-    let before = without(sealed(), &["credited_by", "credited_at", "lane_period"]);
+    let before = without(sealed(), &["credited_by", "_credited_at", "_period"]);
     assert!(broken(&before).is_empty(), "a break of its payment");
     assert_eq!(by_seal(&before), [false]);
 }
 
 #[test]
 fn entry_that_is_sealed_and_not_credited_is_a_break() {
-    for missing in [
-        &["sealed"][..],
-        &["credited_at"],
-        &["lane_period"],
-        &["credited_at", "lane_period"],
-        &["sealed", "lane_period"],
-    ] {
+    for missing in
+        [&["_sealed"][..], &["_credited_at"], &["_period"], &["_credited_at", "_period"], &["_sealed", "_period"]]
+    {
         assert_eq!(broken(&without(sealed(), missing)), ["period_differs"], "without {missing:?}");
     }
     assert_eq!(broken(&without(sealed(), &["credited_by"])), ["period_differs"], "credited by nothing");
     for (stamp, period) in [("L2/9", "L3/2"), ("L3/9", "L2/2"), ("2026-01-01/9", "L3/2"), ("L3/09", "L3/2")] {
-        let changed = with(sealed(), &[("sealed", Value::s(stamp)), ("lane_period", Value::s(period))]);
+        let changed = with(sealed(), &[("_sealed", Value::s(stamp)), ("_period", Value::s(period))]);
         assert_eq!(broken(&changed), ["period_differs"], "{stamp} {period}");
     }
-    for (name, value) in
-        [("lane_period", "L3"), ("lane_period", "2"), ("credited_by", "worker"), ("credited_at", "yesterday")]
+    for (name, value) in [("_period", "L3"), ("_period", "2"), ("credited_by", "worker"), ("_credited_at", "yesterday")]
     {
         assert_eq!(broken(&with(sealed(), &[(name, Value::s(value))])), ["unreadable_item"], "{name}");
     }
@@ -141,14 +136,14 @@ fn entry_that_is_sealed_and_not_credited_is_a_break() {
 
 #[test]
 fn entry_that_is_not_sealed_is_due_for_its_credit() {
-    let with_mark = |mark: &str| broken(&with(entry(), &[("due_pk", Value::s(mark))]));
+    let with_mark = |mark: &str| broken(&with(entry(), &[("_due_pk", Value::s(mark))]));
     for due in ["demo#due#publish#3", "demo#due#seal#3"] {
         assert!(with_mark(due).is_empty(), "{due}");
     }
     for other in ["demo#due#publish_late#3", "demo#due#job#3", "other#due#publish#3"] {
         assert_eq!(with_mark(other), ["credit_outstanding"], "{other}");
     }
-    assert_eq!(broken(&without(entry(), &["due_pk", "due_sk"])), ["credit_outstanding"]);
+    assert_eq!(broken(&without(entry(), &["_due_pk", "_due_sk"])), ["credit_outstanding"]);
     let early = [("created_at", Value::s("2026-01-01T00:40:00Z"))];
     assert_eq!(broken(&with(entry(), &early)), ["credit_outstanding", "event_unsent"], "15 minutes");
 }
@@ -187,13 +182,13 @@ fn closed_period_of_a_lane_moves_its_sums_to_the_balances() {
         let more = [("merchant_id", Value::s(ID)), ("settlement_id", Value::s(OTHER)), period];
         item(&format!("merchant#{ID}"), sk, &[&sums[..], &more].concat())
     };
-    let of_lane = closed("PERIOD#L03#00000002", ("lane_period", Value::s("L3/2")));
+    let of_lane = closed("PERIOD#L03#00000002", ("period_id", Value::s("L3/2")));
     let at = Timestamp::parse(AT).unwrap().millis();
     assert_eq!(of_merchants(&of_lane), [posted(false, "-40", at), posted(false, "5", at)]);
     assert_eq!(of_periods(&of_lane)[0].0, format!("{ID}/L3/2"));
     for (sk, period) in [("PERIOD#L03#00000003", "L3/2"), ("PERIOD#L02#00000002", "L3/2"), ("PERIOD#00000002", "L3/2")]
     {
-        assert_eq!(broken(&closed(sk, ("lane_period", Value::s(period)))), ["unreadable_item"], "{sk}");
+        assert_eq!(broken(&closed(sk, ("period_id", Value::s(period)))), ["unreadable_item"], "{sk}");
     }
 }
 

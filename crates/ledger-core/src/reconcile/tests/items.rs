@@ -38,7 +38,7 @@ fn marker_is_stuck_or_unreadable_by_its_state() {
     let key = "card_op_idem#topup#tanaka@example.com";
     let flight = |state: &str, due: &str| {
         let due = Value::S(format!("{due}#{ID}"));
-        customer(key, &[("state", Value::s(state)), ("operation", Value::s("topup")), ("due_sk", due)])
+        customer(key, &[("state", Value::s(state)), ("operation", Value::s("topup")), ("_due_sk", due)])
     };
     let mut foreign = flight("COMPLETED", "2026-01-01T00:10:00Z");
     foreign.insert("operation".to_owned(), Value::s("pay"));
@@ -198,12 +198,12 @@ fn attributes() -> impl Strategy<Value = Vec<(&'static str, Value)>> {
         "entry_id",
         "entry_home",
         "created_at",
-        "credited_at",
+        "_credited_at",
         "period",
-        "lane_period",
+        "_period",
         "period_records",
         "segment",
-        "sealed",
+        "_sealed",
         "credited_by",
         "parts",
         "balance",

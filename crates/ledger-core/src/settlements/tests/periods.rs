@@ -91,7 +91,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
         assert_eq!(values[name], Value::N(number.to_owned()), "{name}");
     }
     assert_eq!(period.key(), &key);
-    assert_eq!(update(period), "SET #due_pk = :due_pk, #due_sk = :due_sk REMOVE #settlement_id");
+    assert_eq!(update(period), "SET #_due_pk = :due_pk, #_due_sk = :due_sk REMOVE #settlement_id");
     let due = format!("aoba#due#settle_period#{}#0", collecting.merchant);
     assert_eq!(period.render().unwrap().values[":due_pk"], Value::s(due));
     // The batch before it has a list.
@@ -102,7 +102,7 @@ fn closed_period_is_given_back_as_a_batch_and_taken_again() {
     let waiting = Settleable::read(&stored).unwrap();
     let again = collect(&tenant(), &collecting, &[waiting], now()).unwrap();
     let [_, list, period] = again.items() else { panic!("{again:?}") };
-    assert_eq!(update(period), "SET #settlement_id = :settlement REMOVE #due_pk, #due_sk");
+    assert_eq!(update(period), "SET #settlement_id = :settlement REMOVE #_due_pk, #_due_sk");
     assert!(period.failure_on(Some(&stored)).is_none());
     stored.insert("settlement_id".to_owned(), Value::s("another"));
     assert_eq!(period.failure_on(Some(&stored)).map(|clause| clause.failure), Some(Failure::WrongState));

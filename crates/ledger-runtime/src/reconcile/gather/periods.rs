@@ -33,8 +33,8 @@ impl Gather<'_> {
         // The index may list the records of the last entries in the sums only a moment later.
         tokio::time::sleep(self.of.settings.index_lag).await;
         self.settlements_of_period(merchant).await?;
-        let names = |entry: &Item| PeriodId::read(entry).ok().flatten() == Some(id);
-        let is_in_sums = |entry: &Item| match (until, opt_text(entry, "sealed").and_then(LaneLink::read_stamp)) {
+        let names = |entry: &Item| PeriodId::of_entry(entry).ok().flatten() == Some(id);
+        let is_in_sums = |entry: &Item| match (until, opt_text(entry, "_sealed").and_then(LaneLink::read_stamp)) {
             (Some(until), Some((_, segment))) => segment <= until,
             // A closed period has all of its entries; one with another stamp is a break by itself.
             (None, _) | (Some(_), None) => true,

@@ -180,7 +180,7 @@ fn segment_that_a_restore_left_without_its_head_is_finished() {
         assert_eq!(finish(&next, &gone), Finishing::Whole);
         assert_eq!(finish(&next, &edited), Finishing::Whole);
         let row = edited.get_mut(&segment.records[0].0).unwrap();
-        row.remove("sealed");
+        row.remove("_sealed");
         assert_eq!(finish(&next, &edited), Finishing::Unreadable);
     }
 }
