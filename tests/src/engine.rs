@@ -22,7 +22,7 @@ pub trait Engine {
     /// Replaces the table's items with these.
     fn hold(&self, items: &[Json]);
 
-    /// Executes actions given as DynamoDB's JSON.
+    /// Executes actions given as DynamoDB's JSON, under a new name of their transaction.
     ///
     /// # Errors
     /// [`Refused`], with a reason per action if the transaction was cancelled. Nothing is applied then.
@@ -51,9 +51,9 @@ pub trait Engine {
     /// [`Refused`] if the engine rejects the request.
     fn read(&self, operation: &str, request: &Json) -> Result<Json, Refused>;
 
-    /// Every item of the table by its key.
+    /// Every item of the table by its key, without the name of the transaction that wrote it.
     fn contents(&self) -> Contents {
-        let items = self.stored().into_iter().map(|item| wire::item_from_json(&item));
+        let items = self.stored().into_iter().map(|item| wire::unnamed(wire::item_from_json(&item)));
         items.map(|item| (primary_key(&item), item)).collect()
     }
 }
@@ -142,7 +142,7 @@ impl Table {
         self.database.put_item(serde_json::from_value(request).unwrap()).unwrap();
     }
 
-    /// Executes actions given as DynamoDB's JSON.
+    /// Executes actions given as DynamoDB's JSON, under a new name of their transaction.
     ///
     /// # Errors
     /// One reason per action if the transaction was cancelled. Nothing is applied then.
@@ -150,7 +150,7 @@ impl Table {
     /// # Panics
     /// If DynamoDB would reject the request.
     pub fn write(&self, actions: &[Json]) -> Result<(), Vec<Reason>> {
-        let request = json!({ "TransactItems": actions });
+        let request = json!({ "TransactItems": wire::named(actions, wire::new_token()) });
         assert_eq!(rules::check("TransactWriteItems", &request), Ok(()), "{actions:#?}");
         let request = serde_json::from_value(request).unwrap();
         match self.database.transact_write_items(request) {
@@ -215,10 +215,10 @@ impl Table {
         }
     }
 
-    /// Every item of the table by its key.
+    /// Every item of the table by its key, without the name of the transaction that wrote it.
     #[must_use]
     pub fn contents(&self) -> Contents {
-        let items = self.stored().into_iter().map(|item| wire::item_from_json(&item));
+        let items = self.stored().into_iter().map(|item| wire::unnamed(wire::item_from_json(&item)));
         items.map(|item| (primary_key(&item), item)).collect()
     }
 
@@ -268,6 +268,7 @@ impl Engine for Embedded {
     }
 
     fn write(&self, actions: &[Json]) -> Result<(), Refused> {
+        let actions = wire::named(actions, wire::new_token());
         self.table().request("TransactWriteItems", &json!({ "TransactItems": actions })).map(drop)
     }
 

@@ -7,6 +7,7 @@ use ledger_core::keys::Key;
 use ledger_core::reads::Request;
 use ledger_core::transaction::{Rendered, RenderedAction, TransactItem};
 use serde_json::{Map, Value as Json, json};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The table's name in requests.
 pub const TABLE: &str = "ecopay";
@@ -113,6 +114,59 @@ pub fn rendered(item: Rendered) -> Json {
     }
     map.insert("ReturnValuesOnConditionCheckFailure".to_owned(), json!("ALL_OLD"));
     json!({ verb: map })
+}
+
+/// The attribute with the token of the transaction that last wrote an item.
+pub const TX: &str = "_tx";
+/// The attribute with the number of puts and updates of that transaction.
+pub const OF: &str = "_of";
+
+/// A token that no other call returns.
+#[must_use]
+pub fn new_token() -> [u8; 16] {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    u128::from(NEXT.fetch_add(1, Ordering::Relaxed)).to_be_bytes()
+}
+
+/// The actions as they are sent: each put and update names its transaction, which vectors leave out.
+///
+/// # Panics
+/// If an action is none of DynamoDB's.
+#[must_use]
+pub fn named(actions: &[Json], token: [u8; 16]) -> Vec<Json> {
+    let written = actions.iter().filter(|action| action.get("Put").or(action.get("Update")).is_some()).count();
+    let name = [(TX, value_to_json(&Value::B(token.to_vec()))), (OF, json!({ "N": written.to_string() }))];
+    let mut actions = actions.to_vec();
+    for action in &mut actions {
+        if let Some(item) = action.pointer_mut("/Put/Item") {
+            name.iter().for_each(|(name, value)| item[*name] = value.clone());
+        }
+        let Some(update) = action.get_mut("Update") else { continue };
+        let text = update["UpdateExpression"].as_str().expect("an expression");
+        update["UpdateExpression"] = json!(setting_name(text));
+        for (name, value) in &name {
+            update["ExpressionAttributeNames"][format!("#{name}")] = json!(name);
+            update["ExpressionAttributeValues"][format!(":{name}")] = value.clone();
+        }
+    }
+    actions
+}
+
+/// An update expression that also sets the name of its transaction.
+fn setting_name(expression: &str) -> String {
+    const NAME: &str = "SET #_tx = :_tx, #_of = :_of";
+    match (expression.split_once("SET "), expression.split_once("REMOVE ")) {
+        (Some((before, after)), _) => format!("{before}{NAME}, {after}"),
+        (None, Some((before, after))) => format!("{before}{NAME} REMOVE {after}"),
+        (None, None) => format!("{expression} {NAME}"),
+    }
+}
+
+/// An item without the name of the transaction that wrote it.
+#[must_use]
+pub fn unnamed(mut item: Item) -> Item {
+    item.retain(|name, _| ![TX, OF].contains(&name.as_str()));
+    item
 }
 
 /// A read's request under the name of its operation.

@@ -12,12 +12,12 @@ use crate::simulation::Outcome;
 /// The rate of one merchant, and of one tenant, that crediting keeps up with for as long as it lasts, in payments a second.
 ///
 /// A step of a run reads 160 accounts and sends their events in some 54 ms: the slowest read and the slowest of 16 batches
-/// of events. A segment is one transaction of 97 entries, some 60 ms. One lane takes a step for each segment, 115 ms:
-/// 840 entries a second. 16 lanes take 10 steps for 1,552 entries and wait for the slowest of 16 transactions, some
-/// 100 ms: 640 ms, and as the lanes are not full at once, 2,150 a second. A run seals for 58 s of each minute, so one lane
-/// takes 810 a second on average and 16 take 2,080. At 2,000 a second a trail with one lane is behind and doubles it.
+/// of events. A segment is one transaction of 95 entries, some 60 ms. One lane takes a step for each segment, 115 ms:
+/// 820 entries a second. 16 lanes take 10 steps for 1,520 entries and wait for the slowest of 16 transactions, some
+/// 100 ms: 640 ms, and as the lanes are not full at once, 2,110 a second. A run seals for 58 s of each minute, so one lane
+/// takes 790 a second on average and 16 take 2,040. At 2,000 a second a trail with one lane is behind and doubles it.
 ///
-/// No partition is near its 1,000 write units a second then. 2,150 entries are 22 segments: 44 units of the merchant's
+/// No partition is near its 1,000 write units a second then. 2,110 entries are 22 segments: 44 units of the merchant's
 /// partition, 2 for each segment on the item of its lane, and 352 of the tenant's, 2 for the lane's head and 14 for the
 /// segment. One lane's 9 segments a second take 18 of each of the two items. The index `due` takes 2 units for each entry,
 /// from 16 shards.

@@ -20,7 +20,7 @@ const CUSTOMER_BALANCE: i64 = 1_000_000_000;
 const SECONDS_BETWEEN_PAYMENTS: u64 = 100;
 /// Write units of a payment's life until it is credited, in the design that takes most: 14 where the payment writes its
 /// merchant's balance, then 3.2 for its seal. Ours takes 12 and 3.2: 2 for the entry, 1 for its removal from `due`, and 18
-/// for 97 entries: 2 for the lane's head, 14 for the segment and 2 for the merchant.
+/// for 95 entries: 2 for the lane's head, 14 for the segment and 2 for the merchant.
 const UNITS_OF_A_PAYMENT: u64 = 18;
 
 /// A run with its name.

@@ -105,12 +105,10 @@ impl Dynamo {
     #[expect(clippy::disallowed_methods, reason = "the wrapper for all other code")]
     async fn send(&self, items: &[TransactItem]) -> Result<(), WriteError> {
         let token: [u8; 16] = self.entropy.bytes().map_err(|_| WriteError::Determinate("NoRandomness".to_owned()))?;
-        let token = hex::encode(token);
-        let body = request_text(items, &self.table, &token);
-        let body = body.ok_or_else(|| WriteError::Determinate("ClashingPlaceholders".to_owned()))?;
-        let sending = Sending::new(body);
-        let request =
-            self.client.transact_write_items().set_transact_items(Some(Vec::new())).client_request_token(token);
+        let body = request_text(items, &self.table, token);
+        let sending = Sending::new(body.map_err(|error| WriteError::Determinate(error.to_string()))?);
+        let request = self.client.transact_write_items().set_transact_items(Some(Vec::new()));
+        let request = request.client_request_token(hex::encode(token));
         // Boxed, because the layout of the SDK's future is deep.
         match sending.around(Box::pin(request.send())).await {
             Ok(_) => Ok(()),

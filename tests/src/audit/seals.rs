@@ -185,7 +185,8 @@ fn record_hash(item: &Item) -> String {
 
 fn hash(item: &Item) -> Vec<u8> {
     let mut bytes = b"ecopay.ledger.seal.v1\0".to_vec();
-    add(&mut bytes, &Value::M(item.clone()));
+    let covered = item.iter().filter(|(name, _)| !name.starts_with('_'));
+    add(&mut bytes, &Value::M(covered.map(|(name, value)| (name.clone(), value.clone())).collect()));
     Sha256::digest(bytes).to_vec()
 }
 

@@ -2,7 +2,7 @@
 //! names, or an embedded one behind a listener. A request's JSON is sent unchanged, except for the table's name.
 
 use super::{Engine, Refused, create_request};
-use crate::wire::TABLE;
+use crate::wire::{self, TABLE};
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::interceptors::{
     AfterDeserializationInterceptorContextRef, BeforeTransmitInterceptorContextMut,
@@ -144,6 +144,7 @@ impl Engine for OtherEngine {
     }
 
     fn write(&self, actions: &[Json]) -> Result<(), Refused> {
+        let actions = wire::named(actions, wire::new_token());
         self.call("TransactWriteItems", &json!({ "TransactItems": actions })).map(drop)
     }
 

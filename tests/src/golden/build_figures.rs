@@ -86,12 +86,12 @@ pub(super) fn make(world: &World, does: &FiguresDoes) -> Result<Made, NoPlan> {
                 active_cards: 0,
                 new_customers: Some(new_customers),
             });
-            Transaction::unkeyed(vec![after.put(tenant, seen.as_ref())]).unwrap()
+            Transaction::unkeyed(vec![after.put(tenant, seen.as_ref()), fold().part(tenant)]).unwrap()
         }
         FiguresDoes::Active { date: day, batch } => {
             let tally = tally(world, date(day));
             let list = ActiveAccounts::put(tenant, date(day), *batch, &tally.0[&date(day)], now);
-            Transaction::unkeyed(vec![list.expect("active accounts")]).unwrap()
+            Transaction::unkeyed(vec![list.expect("active accounts"), fold().part(tenant)]).unwrap()
         }
         FiguresDoes::File(does) => return build_files::make(world, does),
     };

@@ -2,6 +2,7 @@
 
 use super::vector::Vector;
 use crate::engine::{Engine, PrimaryKey};
+use crate::wire::{OF, TX};
 use rust_decimal::Decimal;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
@@ -45,12 +46,13 @@ fn table(engine: &dyn Engine) -> BTreeMap<PrimaryKey, Json> {
     engine.stored().iter().map(|item| ((key(item, "uuid"), key(item, "type")), normal(item))).collect()
 }
 
-/// A value in canonical form: numbers without trailing zeros, sets in order, no empty item.
+/// A value in canonical form: numbers without trailing zeros, sets in order, no empty item, no name of a transaction.
 #[must_use]
 pub fn normal(json: &Json) -> Json {
     match json {
         Json::Object(map) if map.is_empty() => Json::Null,
         Json::Object(map) => {
+            let has_meaning = |(name, _): &(&String, &Json)| ![TX, OF].contains(&name.as_str());
             let member = |(name, value): (&String, &Json)| {
                 let value = match (name.as_str(), value) {
                     ("N", Json::String(text)) => json!(number(text)),
@@ -71,7 +73,7 @@ pub fn normal(json: &Json) -> Json {
                 };
                 (name.clone(), value)
             };
-            Json::Object(map.iter().map(member).collect())
+            Json::Object(map.iter().filter(has_meaning).map(member).collect())
         }
         Json::Array(list) => Json::Array(list.iter().map(normal).collect()),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => json.clone(),

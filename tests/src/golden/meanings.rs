@@ -210,7 +210,7 @@ fn outside(does: &str, role: Role, clause: &str) -> Option<Vec<(Old, &'static st
         ("sealed", "attribute_exists(#_sealed)") => vec![(Old::Absent, stale), (Old::Without("_sealed"), stale)],
         ("sealing", "#lanes = :seen_lanes") => vec![(Old::With("lanes", n("16")), stale)],
         ("sealing", "#number = :seen") => vec![(Old::Absent, stale), (Old::With("number", n("98")), stale)],
-        ("journal", EXISTS) => vec![(Old::Absent, stale)],
+        ("journal" | "sealing", EXISTS) => vec![(Old::Absent, stale)],
         ("clawback" | "trail" | "sealing" | "seal" | "figures", NEW) => vec![(Old::KeyOnly, stale)],
         ("payer" | "payee", "attribute_not_exists(#corrected_at)" | "#corrected_at = :seen_corrected_at") => {
             vec![(Old::With("corrected_at", s("2026-11-21T02:00:00.000Z")), "rejected wrong_state")]

@@ -138,6 +138,11 @@ impl Update {
 
     /// Passes the parts of its expression to `part`, in order.
     pub(crate) fn parts<'a>(&'a self, part: &mut impl FnMut(Part<'a>)) {
+        self.parts_setting(&[], part);
+    }
+
+    /// The same with more attributes to be set.
+    pub(crate) fn parts_setting<'a>(&'a self, more: &'a [(&'static str, Value)], part: &mut impl FnMut(Part<'a>)) {
         let mut clause = Clause { verb: "", last: "", part };
         for (attribute, operand) in self.add.iter().filter(|(attribute, _)| !attribute.contains(STEP)) {
             clause.change("ADD ", attribute);
@@ -148,6 +153,11 @@ impl Update {
             clause.change("SET ", attribute);
             (clause.part)(Part::Text(" = "));
             (clause.part)(operand.part());
+        }
+        for (attribute, value) in more {
+            clause.change("SET ", attribute);
+            (clause.part)(Part::Text(" = "));
+            (clause.part)(Part::Value(attribute, Cow::Borrowed(value)));
         }
         for (attribute, operand) in &self.set_if_absent {
             clause.change("SET ", attribute);

@@ -73,7 +73,7 @@ pub fn next_to_close(last: Option<BusinessDate>, now: Timestamp) -> Option<Busin
     (next < open).then_some(next)
 }
 
-/// Closes a day after the last segments that `heads` name.
+/// Closes a day after the last segments that `heads` name, and names the day in them.
 ///
 /// # Errors
 /// [`BuildError`], which a transaction of this form never causes.
@@ -86,7 +86,7 @@ pub fn close(tenant: &Tenant, date: BusinessDate, heads: &Heads, now: Timestamp)
     ]);
     let key = keys::closed_day(tenant, date);
     let mut items = vec![TransactItem::put_new(Role::Figures, key, day, Failure::StalePlan)];
-    items.extend(heads.lanes.iter().map(|lane| lane.unchanged(tenant)));
+    items.extend(heads.lanes.iter().map(|lane| lane.read_unchanged_by(tenant, format!("day {date}"))));
     Transaction::unkeyed(items)
 }
 

@@ -3,19 +3,24 @@
 //! The fold goes on in batches of whole segments. A batch is planned in one transaction, its totals are written in any
 //! number of others, each of which adds it once, and then it is completed. A worker that stops leaves a plan, which the next
 //! one carries out from the beginning: totals that have the batch are left as they are.
+//!
+//! INVARIANT: each transaction of a batch writes the item of the fold, and the plan the heads of the lanes that it reads. In a
+//! copy of the table, which has no order but that of an item's writes, a batch so comes after its segments, and is completed
+//! after all its totals.
 
 use super::day::{ClosedDay, VERSION, check_version, segments};
-use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Value};
+use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
 use crate::keys;
-use crate::sealing::lanes::Lanes;
+use crate::sealing::lanes::{LaneHead, Lanes};
 use crate::time::{BusinessDate, Timestamp};
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 
 const BATCH: &str = "batch";
 const FINISHED: &str = "finished";
 const LANES: &str = "lanes";
+const PARTS: &str = "parts";
 const PLANNED: &str = "planned";
 const FINISHES: &str = "finishes";
 const FOLDED_AT: &str = "folded_at";
@@ -89,7 +94,8 @@ impl Fold {
         self.finished.map(BusinessDate::next)
     }
 
-    /// Plans a batch: up to these segments. `closed` is the closing of the day whose last entries are in it.
+    /// Plans a batch: up to these segments, in whose lanes' heads it is named. `closed` is the closing of the day whose last
+    /// entries are in it.
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
@@ -110,7 +116,18 @@ impl Fold {
             let clauses = vec![self.is_seen(), stale(Condition::absent(PLANNED))];
             TransactItem::put(Role::Figures, keys::fold(tenant), next.item(), clauses)
         };
-        Ok((next, Transaction::unkeyed(vec![action, kept])?))
+        let reader = format!("batch {}", next.batch);
+        let lanes = segments.ranges().into_iter().map(|(lane, _, _)| LaneHead::read_by(tenant, lane, reader.clone()));
+        Ok((next, Transaction::unkeyed([action, kept].into_iter().chain(lanes).collect())?))
+    }
+
+    /// The action that every transaction with a part of the planned batch has: it counts the transaction, and fails with
+    /// `StalePlan` if the batch is not planned any more.
+    #[must_use]
+    pub fn part(&self, tenant: &Tenant) -> TransactItem {
+        let update = Update::new().add(PARTS, "part", Value::int(1));
+        let clauses = vec![self.is_seen(), stale(Condition::exists(PLANNED))];
+        TransactItem::update(Role::Figures, keys::fold(tenant), update, clauses)
     }
 
     /// Completes the planned batch; `None` without one.

@@ -84,7 +84,8 @@ pub fn reference(item: &Item) -> Option<(Key, Item)> {
             made.insert(kept.to_owned(), Value::s(text));
         }
     }
-    let rest = item.iter().filter(|(name, _)| ![attr::PK, attr::SK].contains(&name.as_str()));
+    let ours = [attr::PK, attr::SK, attr::TX, attr::OF];
+    let rest = item.iter().filter(|(name, _)| !ours.contains(&name.as_str()));
     made.insert("legacy".to_owned(), Value::M(rest.map(|(name, value)| (name.clone(), value.clone())).collect()));
     Some((reference, made))
 }

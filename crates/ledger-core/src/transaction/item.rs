@@ -267,8 +267,8 @@ impl TransactItem {
         }
     }
 
-    /// The action as values, for inspection: what [`request_text`](super::request_text) writes. `None` if two different
-    /// values or attributes use one placeholder.
+    /// The action as values, for inspection: what [`request_text`](super::request_text) writes, without the name of the
+    /// transaction. `None` if two different values or attributes use one placeholder.
     #[must_use]
     pub fn render(&self) -> Option<Rendered> {
         let mut placeholders = Placeholders::default();

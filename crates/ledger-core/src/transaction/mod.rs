@@ -31,8 +31,10 @@ use crate::money::{Asset, MoneyError};
 use crate::operation::Operation;
 use std::collections::BTreeSet;
 
-/// DynamoDB's limit of actions per `TransactWriteItems`.
-pub const MAX_ITEMS: usize = 100;
+/// The most actions of a transaction, counted as they are written: while a tenant migrates, some become several. DynamoDB
+/// takes 100. A copy of the table writes each transaction as one of its own, with two items beside: where its copying is,
+/// and that it may copy.
+pub const MAX_ITEMS: usize = 98;
 
 /// A builder's actions, before the marker and the response are added.
 #[derive(Clone, Debug, Default)]
@@ -62,7 +64,7 @@ impl<R> Planned<R> {
 }
 
 /// An ordered list of actions that is safe to execute.
-// INVARIANT: at most 100 items, one action per key, the marker (if there is one) first. Every change of a balance is
+// INVARIANT: at most 98 items, one action per key, the marker (if there is one) first. Every change of a balance is
 // matched by a posting of an entry that sums to zero per asset, or is the sum of a period that the same transaction
 // closes. Aggregates beside a balance change by what the entry of a payment or refund says, and touch no sum.
 // Headroom under a cap changes under a marker only. A balance item that is put whole has what it posts as its first value.
@@ -78,8 +80,8 @@ pub enum BuildError {
     /// No actions.
     #[error("a transaction has no actions")]
     Empty,
-    /// More than 100 actions.
-    #[error("a transaction has {0} actions: at most 100 are allowed")]
+    /// More than [`MAX_ITEMS`] actions.
+    #[error("a transaction has {0} actions: at most {max} are allowed", max = MAX_ITEMS)]
     TooManyItems(usize),
     /// Two actions on one item.
     #[error("a transaction has two actions on one item ({0:?})")]

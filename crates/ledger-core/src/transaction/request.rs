@@ -1,6 +1,9 @@
 //! The text of a `TransactWriteItems` request, in DynamoDB's JSON.
+//!
+//! Each put and update names its transaction: `_tx` is the request's token, `_of` the number of puts and updates. From a
+//! stream of changed items, a copy of the table elsewhere can be put together in whole transactions only by them.
 
-use super::{Action, TransactItem};
+use super::{Action, BuildError, MAX_ITEMS, TransactItem};
 use crate::dynamo::{Item, Placeholders, Value};
 use crate::keys::attr;
 use base64::Engine as _;
@@ -9,26 +12,43 @@ use base64::engine::general_purpose::STANDARD;
 /// The bytes of a typical action's text.
 const ACTION_BYTES: usize = 1024;
 
-/// Returns the request that sends these actions to a table. `None` if an action uses one placeholder for two values or
-/// attributes.
-#[must_use]
-pub fn request_text(actions: &[TransactItem], table: &str, token: &str) -> Option<String> {
+/// The attributes that name a written item's transaction.
+type TransactionName = [(&'static str, Value); 2];
+
+/// Returns the request that sends these actions to a table. A request that is sent again has the same token.
+///
+/// # Errors
+/// [`BuildError`] if there are more than [`MAX_ITEMS`] actions, or one uses a placeholder for two values or attributes.
+pub fn request_text(actions: &[TransactItem], table: &str, token: [u8; 16]) -> Result<String, BuildError> {
+    if actions.len() > MAX_ITEMS {
+        return Err(BuildError::TooManyItems(actions.len()));
+    }
+    let written = actions.iter().filter(|action| action.is_written()).count();
+    let name = [(attr::TX, Value::B(token.to_vec())), (attr::OF, Value::N(written.to_string()))];
     let mut text = String::with_capacity(actions.len().saturating_mul(ACTION_BYTES));
     text.push_str("{\"ClientRequestToken\":");
-    string(&mut text, token);
+    string(&mut text, &hex::encode(token));
     text.push_str(",\"TransactItems\":[");
     for (place, action) in actions.iter().enumerate() {
         if place > 0 {
             text.push(',');
         }
-        action.write_request(&mut text, table)?;
+        action.write_request(&mut text, table, &name).ok_or(BuildError::Placeholder(action.role()))?;
     }
     text.push_str("]}");
-    Some(text)
+    Ok(text)
 }
 
 impl TransactItem {
-    fn write_request(&self, text: &mut String, table: &str) -> Option<()> {
+    /// Whether its item is there afterwards, and names the transaction.
+    fn is_written(&self) -> bool {
+        match self.action {
+            Action::Put(_) | Action::Update(_) => true,
+            Action::Check => false,
+        }
+    }
+
+    fn write_request(&self, text: &mut String, table: &str, transaction: &TransactionName) -> Option<()> {
         let mut placeholders = Placeholders::default();
         let mut expression = String::new();
         text.push_str(match &self.action {
@@ -40,7 +60,11 @@ impl TransactItem {
         text.push(',');
         key_attribute(text, attr::SK, self.key().sk());
         if let Action::Put(item) = &self.action {
-            for (name, attribute) in item.iter().filter(|(name, _)| *name != attr::PK && *name != attr::SK) {
+            // An item that was read has the name of the transaction that wrote it.
+            let others = [attr::PK, attr::SK, attr::TX, attr::OF];
+            let own = item.iter().filter(|(name, _)| !others.contains(&name.as_str()));
+            let own = own.map(|(name, attribute)| (name.as_str(), attribute));
+            for (name, attribute) in own.chain(transaction.iter().map(|(name, of)| (*name, of))) {
                 text.push(',');
                 string(text, name);
                 text.push(':');
@@ -49,7 +73,7 @@ impl TransactItem {
         }
         text.push('}');
         if let Action::Update(update) = &self.action {
-            update.parts(&mut |part| placeholders.write(&mut expression, part));
+            update.parts_setting(transaction, &mut |part| placeholders.write(&mut expression, part));
             text.push_str(",\"UpdateExpression\":");
             string(text, &expression);
         }
@@ -207,13 +231,33 @@ mod tests {
         }
     }
 
+    const TOKEN: [u8; 16] = [0xA5; 16];
+
+    fn update_text(item: &TransactItem) -> Option<String> {
+        match &item.action {
+            Action::Update(update) => {
+                let name = [(attr::TX, Value::B(TOKEN.to_vec())), (attr::OF, Value::int(2))];
+                let (mut text, mut placeholders) = (String::new(), Placeholders::default());
+                update.parts_setting(&name, &mut |part| placeholders.write(&mut text, part));
+                Some(text)
+            }
+            Action::Put(_) | Action::Check | Action::Delete => None,
+        }
+    }
+
     /// The same request, made of the action's values by a library.
     fn expected(item: &TransactItem) -> Option<Json> {
-        let Rendered { action, condition, names, values } = item.render()?;
+        let Rendered { action, condition, mut names, mut values } = item.render()?;
+        let transaction = [(attr::TX, Value::B(TOKEN.to_vec())), (attr::OF, Value::int(2))];
         let (verb, mut members) = match action {
-            RenderedAction::Put(item) => ("Put", json!({ "Item": item_json(&item) })),
-            RenderedAction::Update(key, update) => {
-                ("Update", json!({ "Key": item_json(&key), "UpdateExpression": update }))
+            RenderedAction::Put(mut item) => {
+                item.extend(transaction.map(|(name, value)| (name.to_owned(), value)));
+                ("Put", json!({ "Item": item_json(&item) }))
+            }
+            RenderedAction::Update(key, _) => {
+                names.extend(transaction.iter().map(|(name, _)| (format!("#{name}"), (*name).to_owned())));
+                values.extend(transaction.map(|(name, value)| (format!(":{name}"), value)));
+                ("Update", json!({ "Key": item_json(&key), "UpdateExpression": update_text(item) }))
             }
             RenderedAction::ConditionCheck(key) => ("ConditionCheck", json!({ "Key": item_json(&key) })),
         };
@@ -229,14 +273,14 @@ mod tests {
                 members[name] = member;
             }
         }
-        Some(json!({ "ClientRequestToken": "t\\1", "TransactItems": [{ verb: members }, { verb: members }] }))
+        Some(json!({ "ClientRequestToken": "a5".repeat(16), "TransactItems": [{ verb: members }, { verb: members }] }))
     }
 
     fn check(item: &TransactItem) {
-        let text = request_text(&[item.clone(), item.clone()], "a \"table\"", "t\\1");
+        let text = request_text(&[item.clone(), item.clone()], "a \"table\"", TOKEN);
         let read =
             text.map(|text| serde_json::from_str::<Json>(&text).unwrap_or_else(|error| panic!("{error}: {text}")));
-        assert_eq!(read, expected(item));
+        assert_eq!(read, expected(item).ok_or(BuildError::Placeholder(Role::Profile)));
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
@@ -282,16 +326,71 @@ mod tests {
     fn placeholder_with_two_values_makes_no_request() {
         let update = Update::new().set("one", "same", Value::int(1)).set("other", "same", Value::int(2));
         let item = TransactItem::update(Role::Profile, key(), update, Vec::new());
-        assert_eq!(request_text(&[item], "table", "token"), None);
+        assert_eq!(request_text(&[item], "table", TOKEN), Err(BuildError::Placeholder(Role::Profile)));
     }
 
     #[test]
-    fn key_of_a_put_is_its_own() {
-        let item = Item::from([(attr::PK.to_owned(), Value::s("another")), (attr::SK.to_owned(), Value::int(1))]);
+    fn key_and_transaction_of_a_put_are_its_own() {
+        let other = [(attr::PK, Value::s("another")), (attr::SK, Value::int(1)), (attr::TX, Value::int(1))];
+        let item = Item::from(other.map(|(name, value)| (name.to_owned(), value)));
         let put = TransactItem::put(Role::Profile, key(), item, Vec::new());
-        let text = request_text(&[put], "table", "token").unwrap();
+        let text = request_text(&[put], "table", TOKEN).unwrap();
         let read: Json = serde_json::from_str(&text).unwrap();
-        let item = json!({"uuid": {"S": "demo#tenant#root"}, "type": {"S": "PROFILE"}});
+        let token = json!({ "B": "paWlpaWlpaWlpaWlpaWlpQ==" });
+        let item = json!({
+            "uuid": {"S": "demo#tenant#root"}, "type": {"S": "PROFILE"}, "_tx": token, "_of": {"N": "1"},
+        });
         assert_eq!(read["TransactItems"][0]["Put"]["Item"], item);
+    }
+
+    #[test]
+    fn puts_and_updates_name_their_transaction_and_its_writes() {
+        let clauses = vec![Clause { condition: Condition::exists(attr::PK), failure: Failure::AccountMissing }];
+        let update = |update: Update| TransactItem::update(Role::Profile, key(), update, Vec::new());
+        let actions = [
+            TransactItem::put(Role::Profile, key(), Item::new(), Vec::new()),
+            update(Update::new().add("sum", "more", Value::int(5)).remove("gone")),
+            TransactItem::check(Role::Profile, key(), clauses),
+            update(Update::new().set("name", "name", Value::s("n")).set_if_absent("first", "first", Value::int(1))),
+            update(Update::new().remove("gone")),
+        ];
+        let key = r##""uuid":{"S":"demo#tenant#root"},"type":{"S":"PROFILE"}"##;
+        let name = r##"{"B":"paWlpaWlpaWlpaWlpaWlpQ=="}"##;
+        let end = r##""TableName":"t","ReturnValuesOnConditionCheckFailure":"ALL_OLD"}}"##;
+        let written = [
+            format!(r##"{{"Put":{{"Item":{{{key},"_tx":{name},"_of":{{"N":"4"}}}},{end}"##),
+            format!(
+                r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"ADD #sum :more SET #_tx = :_tx, #_of = :_of REMOVE #gone","ExpressionAttributeNames":{{"#sum":"sum","#_tx":"_tx","#_of":"_of","#gone":"gone"}},"ExpressionAttributeValues":{{":more":{{"N":"5"}},":_tx":{name},":_of":{{"N":"4"}}}},{end}"##
+            ),
+            format!(
+                r##"{{"ConditionCheck":{{"Key":{{{key}}},"ConditionExpression":"attribute_exists(#uuid)","ExpressionAttributeNames":{{"#uuid":"uuid"}},{end}"##
+            ),
+            format!(
+                r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"SET #name = :name, #_tx = :_tx, #_of = :_of, #first = if_not_exists(#first, :first)","ExpressionAttributeNames":{{"#name":"name","#_tx":"_tx","#_of":"_of","#first":"first"}},"ExpressionAttributeValues":{{":name":{{"S":"n"}},":_tx":{name},":_of":{{"N":"4"}},":first":{{"N":"1"}}}},{end}"##
+            ),
+            format!(
+                r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"SET #_tx = :_tx, #_of = :_of REMOVE #gone","ExpressionAttributeNames":{{"#_tx":"_tx","#_of":"_of","#gone":"gone"}},"ExpressionAttributeValues":{{":_tx":{name},":_of":{{"N":"4"}}}},{end}"##
+            ),
+        ];
+        let token = "a5".repeat(16);
+        let whole = format!(r##"{{"ClientRequestToken":"{token}","TransactItems":[{}]}}"##, written.join(","));
+        assert_eq!(request_text(&actions, "t", TOKEN), Ok(whole));
+    }
+
+    #[test]
+    fn attribute_or_placeholder_of_a_transactions_name_makes_no_request() {
+        for update in
+            [Update::new().set("memo", "_tx", Value::int(1)), Update::new().set("-tx", "value", Value::int(1))]
+        {
+            let item = TransactItem::update(Role::Profile, key(), update, Vec::new());
+            assert_eq!(request_text(&[item], "t", TOKEN), Err(BuildError::Placeholder(Role::Profile)));
+        }
+    }
+
+    #[test]
+    fn more_than_98_actions_make_no_request() {
+        let check = TransactItem::check(Role::Profile, key(), Vec::new());
+        assert!(request_text(&vec![check.clone(); 98], "t", TOKEN).is_ok());
+        assert_eq!(request_text(&vec![check; 99], "t", TOKEN), Err(BuildError::TooManyItems(99)));
     }
 }

@@ -97,14 +97,14 @@ fn valid_draft_is_assembled_with_the_marker_first() {
 }
 
 #[test]
-fn more_than_100_actions_are_rejected() {
-    assert_eq!(assemble(None, checks(99)).map(|assembled| assembled.items().len()), Ok(100));
-    assert_eq!(assemble(None, checks(100)), Err(BuildError::TooManyItems(101)));
-    assert_eq!(Transaction::unkeyed(checks(100)).map(|assembled| assembled.items().len()), Ok(100));
-    assert_eq!(Transaction::unkeyed(checks(101)), Err(BuildError::TooManyItems(101)));
-    let mut with_entry = checks(98);
+fn more_than_98_actions_are_rejected() {
+    assert_eq!(assemble(None, checks(97)).map(|assembled| assembled.items().len()), Ok(98));
+    assert_eq!(assemble(None, checks(98)), Err(BuildError::TooManyItems(99)));
+    assert_eq!(Transaction::unkeyed(checks(98)).map(|assembled| assembled.items().len()), Ok(98));
+    assert_eq!(Transaction::unkeyed(checks(99)), Err(BuildError::TooManyItems(99)));
+    let mut with_entry = checks(96);
     with_entry.push(debit("100"));
-    assert_eq!(assemble(Some(entry(postings())), with_entry), Err(BuildError::TooManyItems(101)));
+    assert_eq!(assemble(Some(entry(postings())), with_entry), Err(BuildError::TooManyItems(99)));
 }
 
 #[test]

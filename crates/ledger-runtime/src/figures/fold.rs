@@ -175,14 +175,14 @@ impl<'w> Worker<'w> {
                 && self.app.dynamo().get(list.key()).await?.is_none()
             {
                 // If another worker stores it first, it stores the same list.
-                let _ = self.is_written(&self.built(Transaction::unkeyed(vec![list]))?).await?;
+                let _ = self.is_written(&self.built(Transaction::unkeyed(vec![list, fold.part(self.tenant)]))?).await?;
             }
         }
         for (date, day) in &tally.0 {
             let of_day = day.sums.iter().filter(|(of, _)| (**of, Some(*date)) != (TotalsOf::Tenant, finishes));
             let wanted = of_day.map(|(of, sums)| Addition { of: *of, date: *date, sums, span: day.span });
             for part in wanted.collect::<Vec<_>>().chunks(TOTALS_AT_ONCE) {
-                self.add(part, fold.batch, None).await?;
+                self.add(part, fold, None).await?;
             }
         }
         let Some((date, closed)) = finishes.and_then(|date| Some((date, days.of(date)?))) else { return Ok(()) };
@@ -200,11 +200,12 @@ impl<'w> Worker<'w> {
         let (none, day) = (Sums::default(), tally.0.get(&date));
         let sums = day.and_then(|day| day.sums.get(&TotalsOf::Tenant)).unwrap_or(&none);
         let last = Addition { of: TotalsOf::Tenant, date, sums, span: day.and_then(|day| day.span) };
-        self.add(&[last], fold.batch, Some(&closing)).await
+        self.add(&[last], fold, Some(&closing)).await
     }
 
-    /// Adds a batch to totals. `closing` has the balances before the day that it finishes.
-    async fn add(&self, wanted: &[Addition<'_>], batch: u64, closing: Option<&ClosingFigures>) -> Result<(), Problem> {
+    /// Adds the planned batch to totals. `closing` has the balances before the day that it finishes.
+    async fn add(&self, wanted: &[Addition<'_>], fold: &Fold, closing: Option<&ClosingFigures>) -> Result<(), Problem> {
+        let batch = fold.batch;
         for _ in 0..TRIES {
             let keys: Vec<_> = wanted.iter().map(|more| keys::day_totals(self.tenant, more.of, more.date)).collect();
             let stored = self.app.dynamo().get_many(&keys).await?;
@@ -222,7 +223,11 @@ impl<'w> Worker<'w> {
                 }
                 actions.push(after.put(self.tenant, seen.as_ref()));
             }
-            if actions.is_empty() || self.is_written(&self.built(Transaction::unkeyed(actions))?).await? {
+            if actions.is_empty() {
+                return Ok(());
+            }
+            actions.push(fold.part(self.tenant));
+            if self.is_written(&self.built(Transaction::unkeyed(actions))?).await? {
                 return Ok(());
             }
         }

@@ -197,4 +197,19 @@ pub const RULES: &[Rule] = &[
             "Put merchant PERIOD without attribute lane_period S",
         ],
     },
+    Rule {
+        name: "who relies on segments or on a batch writes their lanes' heads or the fold",
+        lines: &[
+            "Update tenant SEAL with update SET #read_by = :read_by",
+            "Update tenant SEAL with value :read_by S",
+            "action added: Update tenant JOB",
+            "action added: Update tenant SEAL",
+            "action changed: Update tenant SEAL was ConditionCheck",
+            "row added: tenant JOB absent: rejected stale_plan by figures",
+            "row added: tenant JOB given but batch: rejected stale_plan by figures",
+            "row added: tenant JOB given but planned: rejected stale_plan by figures",
+            "row added: tenant SEAL absent: rejected stale_plan by sealing",
+        ],
+    },
+    Rule { name: "a transaction has at most 98 actions", lines: &["action removed: Update customer TXN"] },
 ];

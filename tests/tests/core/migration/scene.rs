@@ -92,7 +92,10 @@ impl Store for Model {
 
 impl Store for Table {
     fn run(&mut self, acts: &[Act]) -> Result<(), Vec<Reason>> {
-        self.write(&acts.iter().map(|act| wire::rendered(act.rendered.clone())).collect::<Vec<_>>())
+        // The model, to which this is compared, names no transaction.
+        let unnamed = |reason: Reason| Reason { item: reason.item.map(wire::unnamed), ..reason };
+        let written = self.write(&acts.iter().map(|act| wire::rendered(act.rendered.clone())).collect::<Vec<_>>());
+        written.map_err(|reasons| reasons.into_iter().map(unnamed).collect())
     }
 
     fn put_raw(&mut self, item: &Json) {
@@ -100,7 +103,7 @@ impl Store for Table {
     }
 
     fn find(&self, key: &Key) -> Option<Item> {
-        self.get(key).map(|item| wire::readable(&item))
+        self.get(key).map(|item| wire::unnamed(wire::readable(&item)))
     }
 
     fn unsupported(&self, key: &Key) -> Vec<(String, UnsupportedType)> {
@@ -116,7 +119,7 @@ impl Store for Table {
     }
 
     fn all(&self) -> Vec<Item> {
-        self.stored().iter().map(wire::readable).collect()
+        self.stored().iter().map(|item| wire::unnamed(wire::readable(item))).collect()
     }
 }
 

@@ -11,6 +11,8 @@ use crate::time::Timestamp;
 use crate::transaction::{BuildError, Clause, Role, TransactItem, Transaction};
 use std::time::Duration;
 
+/// The attribute of a lane's head that names what was last written by its segments: `binding 3`, `batch 5`, `day 2026-11-27`.
+const READ_BY: &str = "read_by";
 /// The time between bindings while records are sealed.
 const BOUND_EVERY: Duration = Duration::from_secs(60 * 60);
 
@@ -133,8 +135,23 @@ impl LaneHead {
         self.update(tenant, changed(&self.attributes(), &next.attributes()))
     }
 
+    /// Names a transaction that relies on the lane's segments in the lane's head, if the head exists. `reader` says which one.
+    ///
+    /// INVARIANT: whatever relies on segments writes their lanes' heads. In a copy of the table, which has no order but that of
+    /// an item's writes, it so comes after the segments.
+    pub(crate) fn read_by(tenant: &Tenant, lane: u32, reader: String) -> TransactItem {
+        let exists = Clause { condition: Condition::exists(keys::attr::PK), failure: Failure::StalePlan };
+        let update = Update::new().set(READ_BY, READ_BY, Value::S(reader));
+        TransactItem::update(Role::Sealing, keys::lane_head(tenant, lane), update, vec![exists])
+    }
+
+    /// The same, requiring this head as it was read.
+    pub(crate) fn read_unchanged_by(&self, tenant: &Tenant, reader: String) -> TransactItem {
+        self.update(tenant, Update::new().set(READ_BY, READ_BY, Value::S(reader)))
+    }
+
     /// Requires this head as it was read.
-    pub(crate) fn unchanged(&self, tenant: &Tenant) -> TransactItem {
+    pub(super) fn unchanged(&self, tenant: &Tenant) -> TransactItem {
         TransactItem::check(Role::Sealing, keys::lane_head(tenant, self.link.lane), self.as_read())
     }
 
@@ -203,13 +220,17 @@ impl Heads {
         now.since(self.trail.bound_at) >= BOUND_EVERY && self.segments() != self.trail.segments
     }
 
-    /// Binds the heads of all lanes.
+    /// Binds the heads of all lanes, and names the binding in them. A head may have moved on: the binding names the segments
+    /// that were read.
     ///
     /// # Errors
     /// [`BuildError`], which a transaction of this form never causes.
     pub fn bind(&self, tenant: &Tenant, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
         let (head, binding, trail) = self.binding(tenant, self.trail.lanes, now);
-        Ok((Self { trail, lanes: self.lanes.clone() }, Transaction::unkeyed(vec![head, binding])?))
+        let reader = format!("binding {}", trail.last.number);
+        let lanes = self.lanes.iter().map(|lane| LaneHead::read_by(tenant, lane.link.lane, reader.clone()));
+        let items = [head, binding].into_iter().chain(lanes).collect();
+        Ok((Self { trail, lanes: self.lanes.clone() }, Transaction::unkeyed(items)?))
     }
 
     /// Doubles the number of lanes, with a binding; `None` if there are as many as there may be. Every head is replaced,
