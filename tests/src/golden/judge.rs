@@ -51,7 +51,7 @@ pub fn judge(transaction: &Transaction, claim: Option<&Claim>, reasons: &[Reason
                 Ok(KeyVerdict::InFlight(_)) => "in_flight".to_owned(),
                 Err(MarkerError::Item(error)) => format!("unreadable {}", error.attribute),
                 Err(MarkerError::KeyAbsent(key)) => format!("key {key} absent"),
-                Err(MarkerError::Encrypted(_)) => "encrypted for another".to_owned(),
+                Err(MarkerError::Encrypted(_)) => "sealed for another".to_owned(),
             }
         }
         (

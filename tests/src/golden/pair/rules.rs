@@ -104,7 +104,6 @@ pub const RULES: &[Rule] = &[
             "Update customer card_op_idem with value :encrypted_body B",
             "Update customer card_op_idem without update SET #sealed_body = :sealed_body",
             "Update customer card_op_idem without value :sealed_body B",
-            "outcome: sealed for another is encrypted for another",
         ],
     },
     Rule {
