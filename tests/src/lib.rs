@@ -9,6 +9,7 @@ pub mod bulk;
 pub mod chance;
 #[cfg(feature = "stack")]
 pub mod cloud;
+pub mod copy;
 pub mod costs;
 pub mod declared;
 pub mod documents;

@@ -6,7 +6,7 @@ mod period;
 mod volume;
 
 pub use lane::{EntryCredit, LaneCredit, LaneCredits};
-pub(crate) use period::{CREDITED_AT, PERIOD_OF_ENTRY, PERIOD};
+pub(crate) use period::{CREDITED_AT, PERIOD, PERIOD_OF_ENTRY};
 pub use period::{CreditKind, FIRST_PERIOD, PeriodId, PeriodSide, PeriodSums};
 pub use volume::{VolumeExceeded, VolumeLimits};
 

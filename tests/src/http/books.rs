@@ -2,7 +2,8 @@
 
 use super::World;
 use crate::audit::{Books, n, s, text};
-use crate::engine::other;
+use crate::engine::{Contents, other};
+use crate::wire;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
@@ -38,6 +39,10 @@ pub async fn read(client: &Client, table: &str, tenant: &str) -> Books {
 /// # Panics
 /// When the table cannot be read.
 pub async fn read_by(client: &Client, table: &str, tenant: &str, in_order: bool) -> Books {
+    Books::of(tenant, rows(client, table, tenant, in_order).await)
+}
+
+async fn rows(client: &Client, table: &str, tenant: &str, in_order: bool) -> Contents {
     let prefix = format!("{tenant}#");
     let mut rows = BTreeMap::new();
     // No row has a tenant alone as its key, and it sorts before the tenant's own.
@@ -62,7 +67,7 @@ pub async fn read_by(client: &Client, table: &str, tenant: &str, in_order: bool)
         start = page.last_evaluated_key;
         let is_past = |key: &SdkRow| key["uuid"].as_s().is_ok_and(|pk| !pk.starts_with(&prefix));
         if start.as_ref().is_none_or(|key| in_order && is_past(key)) {
-            return Books::of(tenant, rows);
+            return rows;
         }
     }
 }
@@ -150,6 +155,11 @@ fn set_to_sdk(members: &[Value]) -> AttributeValue {
 }
 
 impl World {
+    /// Every item of a tenant as it is stored, with the name of the transaction that wrote it.
+    pub async fn stored(&self, tenant: &str) -> Contents {
+        rows(self.table(), self.table_name(), tenant, other::given_url().is_none()).await
+    }
+
     /// Writes a row directly in the table, without the ledger.
     ///
     /// # Panics
@@ -158,6 +168,16 @@ impl World {
     pub async fn plant(&self, row: Item) {
         let put = self.table().put_item().table_name(self.table_name()).set_item(Some(to_sdk(row)));
         let _ = put.send().await.unwrap_or_else(|error| panic!("the row is not written: {error:?}"));
+    }
+
+    /// The same as if the ledger had written it: the row names a transaction of its own.
+    ///
+    /// # Panics
+    /// When the table rejects the write.
+    pub async fn plant_as_written(&self, mut row: Item) {
+        row.insert(wire::TX.to_owned(), Value::B(wire::new_token().to_vec()));
+        row.insert(wire::OF.to_owned(), Value::int(1));
+        self.plant(row).await;
     }
 
     /// Deletes a row directly in the table, without the ledger.

@@ -59,7 +59,7 @@ impl World {
         let pk = format!("{}#merchant#{}", self.tenant, merchant.id);
         let mut profile = self.books().await.row(&pk, "PROFILE").cloned().expect("a merchant");
         let _ = profile.insert("closing_at".to_owned(), Value::S("2026-01-02T03:04:05.678Z".to_owned()));
-        self.plant(profile).await;
+        self.plant_as_written(profile).await;
     }
 
     /// The request that records a payout of yen of a closed account.

@@ -357,7 +357,7 @@ pub async fn pays_to(world: &World, merchant: &Merchant, destination: &Value) {
     let pk = format!("{}#merchant#{}", world.tenant, merchant.id);
     let mut profile = world.books().await.row(&pk, "PROFILE").cloned().expect("a merchant");
     if profile.remove("payout_from").is_some() {
-        world.plant(profile).await;
+        world.plant_as_written(profile).await;
     }
 }
 

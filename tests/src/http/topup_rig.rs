@@ -3,6 +3,7 @@
 
 use super::Customer;
 use super::books::{from_sdk, to_sdk};
+use super::endpoints::Stage;
 use super::psp_tap::PspTap;
 use super::tap::{Attempts, Tap};
 use super::world::{World, new_id};
@@ -10,6 +11,7 @@ use super::{Answer, Call, Host, Who, host};
 use crate::audit::{opt_number, opt_text, s};
 use crate::chance::Dice;
 use crate::cloud::gate;
+use crate::copy::stream::Stream;
 use aws_sdk_dynamodb::Client;
 use axum::Router;
 use axum::body::Body;
@@ -111,6 +113,26 @@ impl Rig {
         let stripe = Stripe::new(stack.stripe(), stack.table()).expect("a client of Stripe");
         let dynamodb = host::client(stack.dynamodb_url()).await;
         Self { host, simulator, stripe, dynamodb }
+    }
+
+    /// The stream of the table's changes, from now on.
+    pub async fn stream(&self) -> Stream {
+        let stack = self.host.stack();
+        Stream::start(&self.dynamodb, stack.dynamodb_url(), stack.table()).await
+    }
+
+    /// The functions' state over another table of the same engine, which is created, and a client. It has no Stripe.
+    pub async fn app_over(&self, table: &str) -> (App, Client) {
+        let stack = self.host.stack();
+        let url = stack.dynamodb_url();
+        ledger_local::table::ensure(&self.dynamodb, url, table).await.expect("a table");
+        let client = host::functions_client(url).await;
+        (host::bare((client, table), Clock::system()).0, self.dynamodb.clone())
+    }
+
+    /// A new tenant with a merchant and a terminal.
+    pub async fn stage(&self, tenant: &str) -> Stage {
+        Stage::new(World::with_terms(Arc::clone(&self.host), tenant, |_| {}).await).await
     }
 
     /// A new process.

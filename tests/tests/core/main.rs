@@ -3,6 +3,7 @@
 mod audit;
 mod classifier;
 mod compact;
+mod copy;
 mod events;
 mod golden;
 mod golden_pair;

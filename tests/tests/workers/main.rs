@@ -7,6 +7,7 @@ mod balances;
 mod bonuses;
 mod books_crowd;
 mod cash;
+mod copy;
 mod costs;
 mod counters;
 mod crediting_by_seal;

@@ -241,7 +241,7 @@ mod tests {
                 update.parts_setting(&name, &mut |part| placeholders.write(&mut text, part));
                 Some(text)
             }
-            Action::Put(_) | Action::Check | Action::Delete => None,
+            Action::Put(_) | Action::Check => None,
         }
     }
 

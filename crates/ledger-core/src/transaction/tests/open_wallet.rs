@@ -44,16 +44,16 @@ fn changes_of_open_wallet() -> Vec<(&'static str, TransactItem, Vec<Posting>)> {
 
 #[test]
 fn customers_balance_is_credited_reserved_on_and_settled_only_while_its_wallet_is_open() {
-    let sealed = |item: TransactItem, postings: &[Posting]| {
-        seal((!postings.is_empty()).then(|| entry(postings.to_vec())), vec![item])
+    let assembled = |item: TransactItem, postings: &[Posting]| {
+        assemble((!postings.is_empty()).then(|| entry(postings.to_vec())), vec![item])
     };
     for (name, item, postings) in changes_of_open_wallet() {
         assert!(item.requires_open_wallet(), "{name}");
-        assert_eq!(sealed(item.clone(), &postings).map(|_| ()), Ok(()), "{name}");
+        assert_eq!(assembled(item.clone(), &postings).map(|_| ()), Ok(()), "{name}");
         let role = item.role();
         let guards = item.clauses().iter().filter(|clause| clause.condition != Condition::absent(attr::CLOSED_AT));
         let unguarded = item.clone().guarded_by(guards.cloned().collect());
-        assert_eq!(sealed(unguarded, &postings), Err(BuildError::OpenWalletNotRequired(role)), "{name}");
+        assert_eq!(assembled(unguarded, &postings), Err(BuildError::OpenWalletNotRequired(role)), "{name}");
     }
     // The freeze of a closed wallet stops a debit.
     assert!(!debit("100").requires_open_wallet());
