@@ -175,11 +175,14 @@ mod tests {
         let file = dir.path().join("terms.json");
         let terms = seed::terms().unwrap();
         std::fs::write(&file, terms_file::text(&terms)).unwrap();
+        let key_file = dir.path().join("keys.json");
+        std::fs::write(&key_file, marker_keys::in_memory().expose()).unwrap();
         let command = |slug: &str, terms: PathBuf| OpenCommand {
             slug: slug.to_owned(),
             terms,
             legacy: None,
             owners: owners(),
+            marker_keys: key_file.clone(),
             table: "ledger".to_owned(),
             endpoint_url: Some(url.clone()),
         };

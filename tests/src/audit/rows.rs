@@ -3,7 +3,6 @@
 use super::markers::is_in_flight;
 use super::{Audit, Sums, full};
 use crate::engine::PrimaryKey;
-use ledger_core::customer_state::is_closed_wallet;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::attr;
 use ledger_local::clock;

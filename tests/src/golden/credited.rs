@@ -42,7 +42,7 @@ pub(super) fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
         }
         if is_credited(item) && !old.is_some_and(is_credited) && sk.starts_with("TXN#") {
             add(&mut flagged, entry_credit(item));
-        } else if is_credited(item) && !old.is_some_and(is_credited) {
+        } else if is_returned(item) && !old.is_some_and(is_returned) && sk.starts_with("RETURNED#") {
             let merchant = format!("merchant:{}", item.text("merchant_id").unwrap());
             for delta in returned::owed(item).unwrap() {
                 *flagged.entry((merchant.clone(), delta.asset().to_string())).or_default() += delta.value();
@@ -54,6 +54,10 @@ pub(super) fn credited(before: &Contents, after: &Contents) -> (Sums, Sums) {
         sums.retain(|_, sum| !sum.is_zero());
     }
     (gained, flagged)
+}
+
+fn is_returned(payout: &Item) -> bool {
+    payout.contains_key("credited_at")
 }
 
 /// The changes of merchants' balances and of their held amounts.

@@ -132,7 +132,7 @@ async fn work(scene: Arc<Scene>, actor: Actor, seed: u64, is_over: Arc<AtomicBoo
 }
 
 /// Operations with items of their own, each once. None needs an event of Stripe, or plants an item.
-const OTHERS: [Endpoint; 23] = [
+const OTHERS: [Endpoint; 27] = [
     Endpoint::Grant,
     Endpoint::BulkGrant,
     Endpoint::CardBatch,
@@ -156,6 +156,10 @@ const OTHERS: [Endpoint; 23] = [
     Endpoint::MerchantClose,
     Endpoint::SettlementOpen,
     Endpoint::ReturnApprove,
+    Endpoint::CustomerClose,
+    Endpoint::UnclaimedClaim,
+    Endpoint::UnclaimedPayout,
+    Endpoint::WindDown,
 ];
 
 /// Runs the other operations, and the workers after them.

@@ -345,7 +345,7 @@ fn two_values_for_one_placeholder_are_rejected() {
         condition: Condition::compare("n", Cmp::Ge, name, Value::int(value)),
         failure: Failure::WrongState,
     };
-    let item = |clauses| TransactItem::update(Role::Job, check(1).key().clone(), Update::new().remove("r"), clauses);
+    let item = |clauses| TransactItem::update(Role::Job, keys::config(&tenant()), Update::new().remove("r"), clauses);
     let clash = assemble(None, vec![item(vec![clause("x", 1), clause("x", 2)])]);
     assert_eq!(clash, Err(BuildError::Placeholder(Role::Job)));
     assert!(assemble(None, vec![item(vec![clause("x", 1), clause("x", 1)])]).is_ok());
@@ -355,7 +355,7 @@ fn two_values_for_one_placeholder_are_rejected() {
     let values = vec![clause("a-b", 1), clause("a_b", 2)];
     assert_eq!(assemble(None, vec![item(values)]), Err(BuildError::Placeholder(Role::Job)));
     let written = Update::new().set("a", "v", Value::int(1)).add("b", "v", Value::int(2));
-    let item = TransactItem::update(Role::Job, check(1).key().clone(), written, Vec::new());
+    let item = TransactItem::update(Role::Job, keys::config(&tenant()), written, Vec::new());
     assert_eq!(Transaction::unkeyed(vec![item]), Err(BuildError::Placeholder(Role::Job)));
 }
 
