@@ -1,10 +1,11 @@
 //! The command line, and its conversion to configuration. Without a sub-command the stack runs.
 
+mod audit;
 mod tenant;
 
+pub use audit::{AuditCommand, AuditSub};
 pub use tenant::{TenantCommand, TenantSub};
 
-use crate::audit_command::{Place, VerifyCommand};
 use crate::engine::{Data, EngineConfig};
 use crate::legacy::{self, Legacy};
 use crate::migrate_command::{MigrateCommand, Step};
@@ -71,35 +72,6 @@ pub enum Command {
     },
     /// Print the state machine of settlements, as it is stored in functions/settlement/saga.asl.json.
     Saga,
-}
-
-/// The sub-commands of `audit`.
-#[derive(Debug, Clone, Subcommand)]
-pub enum AuditSub {
-    /// Verify a tenant's trail and its chain, and print each record that was changed, is missing or is not sealed.
-    Verify {
-        /// Slug of the tenant.
-        #[arg(long, value_name = "SLUG")]
-        tenant: String,
-        /// First day, in UTC, such as 2026-11-21.
-        #[arg(long, value_name = "DAY")]
-        from: Option<String>,
-        /// Last day, in UTC, included.
-        #[arg(long, value_name = "DAY")]
-        to: Option<String>,
-        /// Hash of a segment, recorded elsewhere, that must be in the chain.
-        #[arg(long, value_name = "HASH")]
-        head: Option<String>,
-        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
-        #[arg(long, conflicts_with = "data")]
-        table: Option<String>,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL", requires = "table")]
-        endpoint_url: Option<String>,
-        /// File of the local stack, which must not run meanwhile.
-        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
-        data: PathBuf,
-    },
 }
 
 /// The arguments of `migrate`.
@@ -305,22 +277,6 @@ impl MigrateArgs {
             MigrateSub::Contract(pass) => Step::Pass("contract", pass.per_second),
         };
         MigrateCommand { url: self.url, token_file: self.token_file, tenant: self.tenant, step }
-    }
-}
-
-impl AuditSub {
-    /// Converts the arguments.
-    pub fn verifying(self) -> VerifyCommand {
-        let Self::Verify { tenant: slug, from, to, head, table, endpoint_url, data } = self;
-        VerifyCommand { slug, from, to, head, place: place(table, endpoint_url, data) }
-    }
-}
-
-/// The named table, or the one in the local stack's file.
-fn place(table: Option<String>, endpoint_url: Option<String>, data: PathBuf) -> Place {
-    match table {
-        Some(name) => Place::Table { name, endpoint_url },
-        None => Place::File { data, table: TABLE_DEFAULT.to_owned() },
     }
 }
 

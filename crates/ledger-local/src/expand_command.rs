@@ -1,12 +1,11 @@
 //! Prints journal entries of the AWS CLI in the full form: what `aws dynamodb query` and `get-item` answer, with each
 //! entry and reference in the compact form expanded.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use ledger_core::dynamo::{Item, ItemError, Value};
+use crate::item_json::{json_of, value};
+use ledger_core::dynamo::{Item, ItemError};
 use ledger_core::journal::expand;
 use ledger_core::keys::{attr, sk};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 /// Why the text cannot be expanded.
 #[derive(Debug, thiserror::Error)]
@@ -69,40 +68,10 @@ fn expanded_item(object: &Map<String, Json>) -> Result<Map<String, Json>, ItemEr
     Ok(full.iter().map(|(name, value)| (name.clone(), json_of(value))).chain(unknown).collect())
 }
 
-fn value(json: &Json) -> Option<Value> {
-    let object = json.as_object().filter(|object| object.len() == 1)?;
-    let (kind, inner) = object.iter().next()?;
-    Some(match kind.as_str() {
-        "S" => Value::s(inner.as_str()?),
-        "N" => Value::N(inner.as_str()?.to_owned()),
-        "BOOL" => Value::Bool(inner.as_bool()?),
-        "B" => Value::B(STANDARD.decode(inner.as_str()?).ok()?),
-        "L" => Value::L(inner.as_array()?.iter().map(value).collect::<Option<_>>()?),
-        "M" => {
-            let members = inner.as_object()?.iter().map(|(name, member)| Some((name.clone(), value(member)?)));
-            Value::M(members.collect::<Option<_>>()?)
-        }
-        _ => return None,
-    })
-}
-
-fn json_of(value: &Value) -> Json {
-    match value {
-        Value::S(text) => json!({ "S": text }),
-        Value::N(number) => json!({ "N": number }),
-        Value::Bool(flag) => json!({ "BOOL": flag }),
-        Value::B(bytes) => json!({ "B": STANDARD.encode(bytes) }),
-        Value::L(list) => json!({ "L": list.iter().map(json_of).collect::<Vec<Json>>() }),
-        Value::M(map) => {
-            let members: Map<String, Json> = map.iter().map(|(name, member)| (name.clone(), json_of(member))).collect();
-            json!({ "M": members })
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     const ID: &str = "019a0000-0000-7000-8000-00000000000a";
     const OTHER: &str = "019a0000-0000-7000-8000-0000000000e1";

@@ -8,7 +8,7 @@
 //! 2. Replacements of AWS services: `local_only`, `engine`, `events`, `reports`, `downloads`, `settlement`,
 //!    `worker_failures`, `pace`, `backend`, `workers`.
 //! 3. The HTTP side: `openapi`, `dev`, `sign_in`, `gateway`, `banner`, `member_args`, `seed`, `faces`, `stack`.
-//! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `expand_command`, `operator`,
+//! 4. Commands: `token_command`, `terminal_client`, `year`, `terminal_command`, `export`, `item_json`, `expand_command`, `proof_file`, `operator`,
 //!    `terms_file`, `tenant_command`, `recover_command`, `audit_command`, `admin_api`, `terms_command`,
 //!    `migrate_command`, `cli`.
 
@@ -30,6 +30,7 @@ pub mod export;
 pub mod faces;
 pub mod gateway;
 pub mod issuer;
+mod item_json;
 pub mod legacy;
 mod local_only;
 pub mod marker_keys;
@@ -41,6 +42,7 @@ mod pace;
 pub mod pin_keys;
 mod private_file;
 mod problem;
+pub mod proof_file;
 pub mod recover_command;
 pub mod reports;
 pub mod seed;

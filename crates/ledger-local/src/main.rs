@@ -4,8 +4,8 @@
 use clap::Parser;
 use ledger_local::banner::{self, Banner};
 use ledger_local::cli::{
-    self, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, TenantCommand, TenantSub, TerminalArgs,
-    TerminalCommand,
+    self, AuditCommand, AuditSub, Cli, Command, DemoChoice, MigrateArgs, RunArgs, TenantCommand, TenantSub,
+    TerminalArgs, TerminalCommand,
 };
 use ledger_local::export::{self, ExportCommand};
 use ledger_local::stack::{Stack, StackConfig, StripeChoice};
@@ -153,7 +153,12 @@ async fn tenant(sub: TenantSub) -> ExitCode {
 }
 
 async fn audit(sub: AuditSub) -> ExitCode {
-    match audit_command::run(&sub.verifying()).await {
+    let done = match sub.command() {
+        AuditCommand::Verify(command) => audit_command::run(&command).await,
+        AuditCommand::Check(command) => audit_command::check(&command),
+        AuditCommand::Prove(command) => audit_command::prove(&command).await.map(|proof| (proof, true)),
+    };
+    match done {
         Ok((text, whole)) => {
             print(&text);
             if whole { ExitCode::SUCCESS } else { ExitCode::FAILURE }

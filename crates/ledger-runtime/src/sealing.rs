@@ -9,11 +9,13 @@
 //! The transaction that seals the entry of a payment or refund also credits its merchant.
 
 mod lanes;
+mod proof;
 mod read;
 mod verify;
 mod volumes;
 mod writer;
 
+pub use proof::{ProveError, prove};
 pub use verify::{OVERDUE_AFTER, Verified, Verify, verify};
 
 use crate::app::App;

@@ -8,8 +8,8 @@ use ledger_core::dynamo::{Item, Value};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// A segment's records: partition, sort key and hash in hexadecimal.
-type Listed = Vec<(String, String, String)>;
+/// A segment's records: partition, sort key and hash.
+type Listed = Vec<(String, String, Vec<u8>)>;
 
 /// The records of each segment, by its stamp.
 fn segments(audit: &Audit<'_>) -> Result<BTreeMap<String, Listed>, String> {
@@ -54,11 +54,10 @@ pub(super) fn segments_follow_one_another(audit: &Audit<'_>) -> Checked {
         if let Some((_, hash, _)) = before {
             ensure_eq!(bytes(&row, "after")?, hash.as_slice(), "`after` of {row}");
         }
-        let hash = own_hash(&row)?;
         let lanes = whole(&row, "lanes")?;
-        for (pk, sk, _) in
-            listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?
-        {
+        let records = listed_in_bytes(audit.tenant, bytes(&row, "records")?).ok_or(format!("{row} has other bytes"))?;
+        let hash = segment_hash(&row, &records)?;
+        for (pk, sk, _) in records {
             let own = if sk.starts_with("AUDIT#") { 0 } else { first_word(&Sha256::digest(&pk)) % lanes };
             ensure_eq!(format!("{own:02}"), lane, "the lane of {pk} {sk}, which {row} lists,");
         }
@@ -100,7 +99,6 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
         if number > 1 {
             ensure_eq!(bytes(&row, "after")?, hash.as_slice(), "`after` of {row}");
         }
-        hash = own_hash(&row)?;
         let bound: Vec<(u64, Vec<u8>)> =
             bytes(&row, "heads")?.chunks(40).map(|lane| (word(&lane[..8]), lane[8..].to_vec())).collect();
         ensure!(bound.len() >= lanes.len(), "{row} has {} lanes, fewer than before", bound.len());
@@ -112,6 +110,17 @@ pub(super) fn bindings_cover_every_lane(audit: &Audit<'_>) -> Checked {
                 ensure_eq!(bytes(&segment, "hash")?, hash.as_slice(), "the hash of {segment}, which {row} names,");
             }
         }
+        let mut since = Vec::new();
+        for (lane, (last, _)) in bound.iter().enumerate() {
+            let after = lanes.get(lane).map_or(0, |(last, _)| *last);
+            let segment = |number| {
+                let sk = format!("SEAL#lane#{lane:02}#{number:010}");
+                let segment = audit.row(row.pk, &sk).ok_or(format!("{row} binds {sk}, which is missing"))?;
+                Ok(bytes(&segment, "hash")?.to_vec())
+            };
+            since.push((after + 1..=*last).map(segment).collect::<Result<Vec<Vec<u8>>, String>>()?);
+        }
+        hash = binding_hash(&row, &since)?;
         lanes = bound;
     }
     let heads = audit.under("SEAL#head#").count();
@@ -162,25 +171,57 @@ fn listed_in_bytes(tenant: &str, bytes: &[u8]) -> Option<Listed> {
             }
             _ => return None,
         };
-        let hash = hex(take(32)?);
+        let hash = take(32)?.to_vec();
         listed.push((format!("{tenant}#{pk}"), sk, hash));
     }
     Some(listed)
 }
 
-/// The hash of a segment or binding of lanes, which must be the one that it has.
-fn own_hash(row: &Row<'_>) -> Result<Vec<u8>, String> {
+/// The hash of a segment of a lane, which must be the one that it has.
+fn segment_hash(row: &Row<'_>, records: &Listed) -> Result<Vec<u8>, String> {
     let mut item = row.item.clone();
-    item.remove("hash");
-    let own = hash(&item);
+    item.retain(|name, _| !name.starts_with('_') && name != "hash" && name != "records");
+    let hashes: Vec<Vec<u8>> = records.iter().map(|(.., hash)| hash.clone()).collect();
+    item.insert("root".to_owned(), Value::B(root(&hashes)));
+    own_hash(row, &item)
+}
+
+/// The hash of a binding, which must be the one that it has, and whose root is that of its segments, by lane.
+fn binding_hash(row: &Row<'_>, segments: &[Vec<Vec<u8>>]) -> Result<Vec<u8>, String> {
+    let roots: Vec<Vec<u8>> = segments.iter().map(|of_lane| root(of_lane)).collect();
+    let root = root(&roots);
+    ensure_eq!(bytes(row, "root")?, root.as_slice(), "the root of {row}");
+    let (of_chain, mut rest): (Item, Item) =
+        row.item.clone().into_iter().partition(|(name, _)| name == "root" || name == "after");
+    rest.retain(|name, _| !name.starts_with('_') && name != "hash");
+    let mut covered = of_chain;
+    covered.insert("rest".to_owned(), Value::B(hash(&rest)));
+    own_hash(row, &covered)
+}
+
+fn own_hash(row: &Row<'_>, covered: &Item) -> Result<Vec<u8>, String> {
+    let own = hash(covered);
     ensure_eq!(bytes(row, "hash")?, own.as_slice(), "the hash of {row}");
     Ok(own)
 }
 
-fn record_hash(item: &Item) -> String {
+/// The root of a Merkle tree, by the definition of RFC 6962, 2.1.
+fn root(hashes: &[Vec<u8>]) -> Vec<u8> {
+    let split = (0..).map(|bits| 1_usize << bits).take_while(|size| *size < hashes.len()).last();
+    match (split, hashes) {
+        (_, []) => Sha256::digest([]).to_vec(),
+        (None, [leaf, ..]) => Sha256::digest([&[0], leaf.as_slice()].concat()).to_vec(),
+        (Some(split), _) => {
+            let (left, right) = hashes.split_at(split);
+            Sha256::digest([&[1], root(left).as_slice(), root(right).as_slice()].concat()).to_vec()
+        }
+    }
+}
+
+fn record_hash(item: &Item) -> Vec<u8> {
     let mut item = item.clone();
     item.retain(|name, _| !name.starts_with('_'));
-    hex(&hash(&item))
+    hash(&item)
 }
 
 fn hash(item: &Item) -> Vec<u8> {
@@ -242,10 +283,6 @@ fn word(bytes: &[u8]) -> u64 {
 
 fn first_word(hash: &[u8]) -> u64 {
     word(&hash[..4])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn trimmed(number: &str) -> &str {

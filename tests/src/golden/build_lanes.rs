@@ -6,7 +6,7 @@ use ledger_core::crediting::{EntryCredit, LaneCredits, VolumeLimits};
 use ledger_core::dynamo::Item;
 use ledger_core::keys::{self, Key, Shards};
 use ledger_core::sealing::Sealable;
-use ledger_core::sealing::lanes::{Finishing, Heads, LaneHead, LaneSegment, WrittenSegment};
+use ledger_core::sealing::lanes::{Binding, Finishing, Heads, LaneHead, LaneSegment, Unbound, WrittenSegment};
 use ledger_core::terms::TenantTerms;
 use ledger_core::time::Timestamp;
 use ledger_core::transaction::Transaction;
@@ -79,14 +79,30 @@ pub(super) fn make(world: &World, does: &LanesDoes) -> Made {
         LanesDoes::FinishLast {} => finish(world, &lane_of("0"), 0),
         LanesDoes::Bind {} => {
             let heads = heads();
-            heads.is_binding_due(now).then(|| heads.bind(tenant, now).unwrap().1)
+            heads.is_binding_due(now).then(|| heads.bind(tenant, &unbound(world, &heads), now).unwrap().1)
         }
-        LanesDoes::Raise {} => heads().raise(tenant, now).unwrap().map(|(_, transaction)| transaction),
+        LanesDoes::Raise {} => {
+            let heads = heads();
+            heads.raise(tenant, &unbound(world, &heads), now).unwrap().map(|(_, transaction)| transaction)
+        }
         LanesDoes::SkipActs { until } => {
             Some(lane_of("0").acts_sealed_until(tenant, Timestamp::parse(until).unwrap()).unwrap())
         }
     };
     built.map_or(Made::Nothing, Made::Whole)
+}
+
+/// The segments since the last binding.
+fn unbound(world: &World, heads: &Heads) -> Unbound {
+    let (tenant, last) = (&world.tenant, &heads.trail.last);
+    let key = keys::binding(tenant, last.day, last.number);
+    let mut unbound = heads.unbound(&Binding::read(tenant, &key, world.must(&key)).unwrap());
+    for (lane, range) in (0..).zip(unbound.ranges().to_vec()) {
+        for key in (range.first..=range.last).map(|number| keys::lane_segment(tenant, lane, number)) {
+            assert!(unbound.add(&LaneSegment::link(tenant, &key, world.must(&key)).unwrap()));
+        }
+    }
+    unbound
 }
 
 /// What finishes the segment of this head, or that so many after it.

@@ -124,7 +124,7 @@ pub fn test_pin_keys() -> Masked<String> {
 }
 
 /// A test's client of a table, and a worker's state over the same table.
-pub(super) async fn clients(
+pub async fn clients(
     (dynamodb_url, table): (&str, &str),
     stripe: &StripeConfig,
     clock: Clock,

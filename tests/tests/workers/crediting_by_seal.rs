@@ -6,10 +6,10 @@ use futures::future::{join, join_all};
 use ledger_core::crediting::LaneCredit;
 use ledger_core::dynamo::Item;
 use ledger_core::ids::MerchantId;
-use ledger_core::keys;
+use ledger_core::keys::{self, Key};
 use ledger_core::operation::Operation;
 use ledger_core::reads;
-use ledger_core::sealing::lanes::Heads;
+use ledger_core::sealing::lanes::{Binding, Heads, LaneSegment, Unbound};
 use ledger_core::settlements::{Outcome, Settlement, Step, Task, close_lane};
 use ledger_runtime::settlement::{Ended, KycAnswer};
 use ledger_tests::audit::{number, opt_text};
@@ -248,8 +248,23 @@ async fn raise_lanes(world: &World) {
     let tenant = world.slug();
     let items = gate::as_test(world.app.dynamo().query(&reads::seal_heads(&tenant))).await.expect("heads");
     let heads = Heads::read(&tenant, &items).expect("as they are written").expect("opened");
-    let (_, raised) = heads.raise(&tenant, world.app.now()).expect("a transaction").expect("fewer than 16");
+    let unbound = unbound(world, &heads).await;
+    let (_, raised) = heads.raise(&tenant, &unbound, world.app.now()).expect("a transaction").expect("fewer than 16");
     gate::as_test(world.app.ledger().apply(&tenant, Operation::Sealing, &raised)).await.expect("raised");
+}
+
+/// The segments since the last binding.
+async fn unbound(world: &World, heads: &Heads) -> Unbound {
+    let (tenant, books, last) = (world.slug(), world.books().await, &heads.trail.last);
+    let stored = |key: &Key| books.stored(key.pk(), key.sk()).expect("a row").clone();
+    let key = keys::binding(&tenant, last.day, last.number);
+    let mut unbound = heads.unbound(&Binding::read(&tenant, &key, &stored(&key)).expect("a binding"));
+    for (lane, range) in (0..).zip(unbound.ranges().to_vec()) {
+        for key in (range.first..=range.last).map(|number| keys::lane_segment(&tenant, lane, number)) {
+            assert!(unbound.add(&LaneSegment::link(&tenant, &key, &stored(&key)).expect("a segment")));
+        }
+    }
+    unbound
 }
 
 async fn open_lanes(shop: &Settling) -> Vec<LaneCredit> {

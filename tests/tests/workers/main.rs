@@ -2,6 +2,7 @@
 
 // Tests begin in the order of their names: the one that takes minutes is named to begin first.
 mod annual_reports;
+mod audit_proof;
 mod audit_trail;
 mod balances;
 mod bonuses;

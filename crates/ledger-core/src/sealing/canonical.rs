@@ -4,7 +4,8 @@
 //! decimal text, `B` bytes; `T` and `F` are true and false, without content. `L` is a count and that many values. `M`
 //! is a count and that many pairs of a name (a length and UTF-8) and a value, sorted by the bytes of their names. A
 //! record is the `M` of all its attributes, keys included, whose names do not begin with `_`. The hash is SHA-256 over the
-//! name of this encoding, a zero byte and those bytes.
+//! name of this encoding, a zero byte and those bytes. Segments and bindings are hashed as records are, with a root in the
+//! place of what it covers.
 
 use crate::dynamo::{Item, Value};
 use crate::keys::attr;
@@ -35,6 +36,22 @@ impl SealHash {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// SHA-256 of these bytes, one after the other.
+    pub(super) fn of(parts: &[&[u8]]) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update(part);
+        }
+        Self(hash.finalize().into())
+    }
+
+    /// Reads what `Display` writes; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_canonical = text.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+        hex::decode(text).ok().filter(|_| is_canonical).and_then(|bytes| Self::read(&bytes))
     }
 
     pub(super) fn value(self) -> Value {

@@ -44,7 +44,7 @@ fn moving() -> Vec<TransactItem> {
 fn journal() -> TransactItem {
     let home = Partition::customer(&tenant(), CustomerId::parse(ID).unwrap());
     let key = home.entry(TransactionId::parse(ID).unwrap());
-    writing(Role::Journal, key, Update::new().set("x", "x", Value::s("x")))
+    writing(Role::Journal, key, Update::new().set("_x", "x", Value::s("x")))
 }
 
 /// The trail record, which is the last item of a transaction.
@@ -86,7 +86,7 @@ fn record_beside_an_entry_is_added_only_if_it_holds_more() {
 #[test]
 fn record_has_the_reason_for_the_undo() {
     let mut items = moving();
-    let settlement = keys::audit(&tenant(), crate::ids::AuditId::parse(ID).unwrap());
+    let settlement = keys::config(&tenant());
     items.push(writing(Role::Settlement, settlement, Update::new().set("turned_back", "why", Value::s("kyc_refused"))));
     let item = last(&Transaction::unkeyed(items).unwrap().recorded(record()).unwrap());
     assert_eq!(item.text("why"), Ok("kyc_refused"));

@@ -140,6 +140,9 @@ pub enum BuildError {
     /// A merchant is credited by a seal, and its open period was not read.
     #[error("the open period of merchant {0} was not read")]
     PeriodUnread(MerchantId),
+    /// Lanes are bound, and not all segments since the last binding were read.
+    #[error("not all segments since the last binding were read: verify the audit trail")]
+    SegmentsUnread,
     /// A response with a one-time secret that is not declared to have one.
     #[error("the response of {0} has a one-time secret and would be stored as one without")]
     SecretInClear(Operation),

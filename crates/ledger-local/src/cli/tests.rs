@@ -1,4 +1,5 @@
 use super::*;
+use crate::audit_command::Place;
 use clap::CommandFactory;
 
 fn parse(line: &str) -> Result<Cli, clap::Error> {
@@ -136,16 +137,34 @@ fn tenant_terms_requests_a_change_if_a_file_is_named() {
 #[test]
 fn audit_verify_reads_the_data_file_unless_a_table_is_named() {
     let audit = |line: &str| match parse(line).unwrap().command {
-        Some(Command::Audit(sub)) => sub.verifying(),
+        Some(Command::Audit(sub)) => sub.command(),
         other => panic!("{other:?}"),
     };
-    let local = audit("audit verify --tenant demo --from 2026-11-21 --head abc");
+    let verify = |line: &str| match audit(line) {
+        AuditCommand::Verify(command) => command,
+        other @ (AuditCommand::Check(_) | AuditCommand::Prove(_)) => panic!("{other:?}"),
+    };
+    let local = verify("audit verify --tenant demo --from 2026-11-21 --head abc");
     assert_eq!((local.slug.as_str(), local.head.as_deref(), local.to), ("demo", Some("abc"), None));
     assert!(matches!(local.place, Place::File { data, .. } if data == Path::new(DATA_DEFAULT)));
-    let there = audit("audit verify --tenant demo --table t --endpoint-url http://x");
+    let there = verify("audit verify --tenant demo --table t --endpoint-url http://x");
     let table = Place::Table { name: "t".to_owned(), endpoint_url: Some("http://x".to_owned()) };
     assert_eq!(there.place, table);
     assert!(parse("audit verify").is_err());
+    let AuditCommand::Check(check) = audit("audit verify --proof p.json --head abc") else { panic!("a proof") };
+    assert_eq!((check.proof, check.head.as_str()), (PathBuf::from("p.json"), "abc"));
+    let AuditCommand::Prove(prove) = audit("audit proof customer:a/b --tenant demo --head abc") else {
+        panic!("an entry")
+    };
+    assert_eq!((prove.slug.as_str(), prove.entry.as_str(), prove.head.as_str()), ("demo", "customer:a/b", "abc"));
+    assert!(matches!(prove.place, Place::File { data, .. } if data == Path::new(DATA_DEFAULT)));
+    for bad in [
+        "audit verify --proof p.json",
+        "audit verify --proof p.json --head abc --tenant demo",
+        "audit proof x --tenant demo",
+    ] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@
 
 mod restored;
 
+use super::proof::segments;
 use super::read::{Found, Listed, SHARDS_AT_ONCE, Unsealed, drop_at, drop_first, unmark_sealed};
 use super::writer::Writer;
 use super::{ACTS_MARGIN, Pass, Sealed, volumes};
@@ -19,9 +20,9 @@ use crate::sealed_heads::{heads as read_heads, heads_at_once};
 use futures::future::join_all;
 use ledger_core::crediting::{LaneCredits, VolumeLimits};
 use ledger_core::ids::{MerchantId, Tenant};
-use ledger_core::keys::{Key, Recorded, Shards};
+use ledger_core::keys::{self, Key, Recorded, Shards};
 use ledger_core::sealing::Sealable;
-use ledger_core::sealing::lanes::{Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection};
+use ledger_core::sealing::lanes::{Binding, Heads, LANE_RECORDS_MAX, LaneHead, LaneRejection, Unbound};
 use ledger_core::time::Timestamp;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -332,10 +333,14 @@ impl<'a> Run<'a> {
         // As of one moment: a binding that another worker has written may name segments that are not known here.
         let (heads, _) = heads_at_once(self.writer.app.dynamo(), self.writer.tenant).await?;
         let heads = heads.ok_or_else(|| self.writer.broken("the audit trail's lanes were removed: verify it"))?;
-        let raised = if is_raised { self.writer.built(heads.raise(self.writer.tenant, now))? } else { None };
+        if !is_raised && !heads.is_binding_due(now) {
+            return Ok(());
+        }
+        let (tenant, unbound) = (self.writer.tenant, self.unbound(&heads).await?);
+        let raised = if is_raised { self.writer.built(heads.raise(tenant, &unbound, now))? } else { None };
         let transaction = match raised {
             Some((_, transaction)) => transaction,
-            None if heads.is_binding_due(now) => self.writer.built(heads.bind(self.writer.tenant, now))?.1,
+            None if heads.is_binding_due(now) => self.writer.built(heads.bind(tenant, &unbound, now))?.1,
             None => return Ok(()),
         };
         match self.writer.write(&transaction).await? {
@@ -343,6 +348,19 @@ impl<'a> Run<'a> {
             WriteOutcome::Applied | WriteOutcome::Rejected(_) => Ok(()),
             WriteOutcome::MarkerExists(_) => Err(self.writer.broken("a binding found a marker")),
         }
+    }
+
+    /// Reads the segments since the last binding.
+    async fn unbound(&self, heads: &Heads) -> Result<Unbound, Problem> {
+        let (dynamo, tenant) = (self.writer.app.dynamo(), self.writer.tenant);
+        let key = keys::binding(tenant, heads.trail.last.day, heads.trail.last.number);
+        let last = dynamo.get(&key).await?.and_then(|item| Binding::read(tenant, &key, &item).ok());
+        let unread = last.map(|last| heads.unbound(&last));
+        let read = match unread {
+            Some(unread) => segments(dynamo, tenant, unread).await?,
+            None => None,
+        };
+        read.ok_or_else(|| self.writer.broken("what was sealed since the last binding is not whole: verify it"))
     }
 
     fn is_over(&self) -> bool {

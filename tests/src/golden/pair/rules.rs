@@ -211,4 +211,5 @@ pub const RULES: &[Rule] = &[
         ],
     },
     Rule { name: "a transaction has at most 98 actions", lines: &["action removed: Update customer TXN"] },
+    Rule { name: "a binding covers the root of its segments", lines: &["Put tenant SEAL with attribute root B"] },
 ];

@@ -1,7 +1,7 @@
 //! Bindings: the heads of all lanes in one hash.
 
-use super::super::canonical::SealHash;
-use super::{HASH, LaneLink, LaneSegment, Lanes, VERSION, check_key, check_version, hash_of, stored};
+use super::super::canonical::{self, SealHash};
+use super::{HASH, LaneLink, Lanes, ROOT, VERSION, check_key, check_version, hash_of, stored};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
 use crate::failure::Failure;
 use crate::ids::Tenant;
@@ -10,6 +10,8 @@ use crate::time::{Timestamp, UtcDay};
 use crate::transaction::{Role, TransactItem};
 use std::fmt;
 
+/// The attribute with the hash of the binding before it.
+const AFTER: &str = "after";
 /// The bytes of a lane in a binding: the number of its last segment (8) and that segment's hash.
 const LANE_BYTES: usize = 8 + SealHash::BYTES;
 
@@ -33,6 +35,9 @@ pub struct Binding {
     pub after: Option<SealHash>,
     /// When it was written, and not before the binding before it.
     pub bound_at: Timestamp,
+    /// The root of a Merkle tree over what was sealed since the binding before: its leaves are the lanes, in their order,
+    /// each with the root of the hashes of its segments, in their order.
+    pub root: SealHash,
     /// The last segment of each lane, by lane. Number 0 and a hash of zeros before a lane's first.
     pub lanes: Vec<LaneLink>,
     /// The number of records in all segments of all lanes.
@@ -69,12 +74,36 @@ impl Binding {
         }
         Ok(Self {
             link: BindingLink { day, number, hash: hash_of(item, HASH)?.to_string() },
-            after: item.opt_parsed_bytes("after", SealHash::read)?,
+            after: item.opt_parsed_bytes(AFTER, SealHash::read)?,
             bound_at,
+            root: hash_of(item, ROOT)?,
             lanes: item.parsed_bytes("heads", heads)?,
             records: item.int("records")?,
             day_records: item.int("day_records")?,
         })
+    }
+
+    /// The hash of a stored binding. It covers the root and the hash of the binding before it, and the hash of every other
+    /// attribute but the hash itself.
+    #[must_use]
+    pub fn digest(item: &Item) -> SealHash {
+        covered(Self::after_in(item), Self::root_in(item).unwrap_or(SealHash::NONE), Self::rest(item))
+    }
+
+    /// The root of a stored binding.
+    pub(in super::super) fn root_in(item: &Item) -> Option<SealHash> {
+        hash_of(item, ROOT).ok()
+    }
+
+    /// The hash of the binding before a stored one; `None` if it is the first.
+    pub(in super::super) fn after_in(item: &Item) -> Option<SealHash> {
+        hash_of(item, AFTER).ok()
+    }
+
+    /// The hash of a stored binding's attributes without its hash, the root and the hash of the binding before it.
+    #[must_use]
+    pub fn rest(item: &Item) -> SealHash {
+        canonical::without(item, &[HASH, AFTER, ROOT])
     }
 
     /// The number of lanes.
@@ -95,15 +124,23 @@ impl Binding {
             ("v".to_owned(), Value::int(VERSION)),
             ("bound_at".to_owned(), Value::s(self.bound_at)),
             ("heads".to_owned(), Value::B(bytes)),
+            (ROOT.to_owned(), self.root.value()),
             ("records".to_owned(), super::whole(self.records)),
             ("day_records".to_owned(), super::whole(self.day_records)),
         ]);
-        item.extend(self.after.map(|after| ("after".to_owned(), after.value())));
-        let hash = LaneSegment::digest(&stored(&key, item.clone()));
+        item.extend(self.after.map(|after| (AFTER.to_owned(), after.value())));
+        let hash = Self::digest(&stored(&key, item.clone()));
         item.insert(HASH.to_owned(), hash.value());
         self.link.hash = hash.to_string();
         (TransactItem::put_new(Role::Seal, key, item, Failure::StalePlan), hash)
     }
+}
+
+/// The hash of a binding, of the three things that it covers.
+pub(in super::super) fn covered(after: Option<SealHash>, root: SealHash, rest: SealHash) -> SealHash {
+    let mut covered = Item::from([(ROOT.to_owned(), root.value()), ("rest".to_owned(), rest.value())]);
+    covered.extend(after.map(|after| (AFTER.to_owned(), after.value())));
+    canonical::digest(&covered)
 }
 
 /// The lanes of a binding; `None` unless there are as many as a trail may have, and each has a hash from its first

@@ -1,7 +1,9 @@
 //! The heads of a trail's lanes, and the transactions that open, raise and bind the lanes.
 
 use super::super::canonical::SealHash;
+use super::super::merkle::Tree;
 use super::binding::{Binding, BindingLink};
+use super::roots::{Unbound, root_of_lanes};
 use super::{HASH, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, whole};
 use crate::dynamo::{Attributes, Cmp, Condition, Item, ItemError, Update, Value};
 use crate::failure::Failure;
@@ -202,7 +204,8 @@ impl Heads {
     /// [`BuildError`], which a transaction of this form never causes.
     pub fn open(tenant: &Tenant, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
         let lanes = vec![LaneLink { lane: 0, number: 0, hash: SealHash::NONE }];
-        let (trail, binding) = TrailHead::bound(tenant, None, Lanes::ONE, (lanes, 0), now);
+        let root = root_of_lanes([Tree::default().root()]);
+        let (trail, binding) = TrailHead::bound(tenant, None, Lanes::ONE, (lanes, 0, root), now);
         let lane = LaneHead::opened(0, &trail);
         let head = TransactItem::put_new(
             Role::Sealing,
@@ -220,13 +223,13 @@ impl Heads {
         now.since(self.trail.bound_at) >= BOUND_EVERY && self.segments() != self.trail.segments
     }
 
-    /// Binds the heads of all lanes, and names the binding in them. A head may have moved on: the binding names the segments
-    /// that were read.
+    /// Binds the heads of all lanes and the segments since the last binding, and names the binding in the heads. A head may have
+    /// moved on: the binding names the segments that were read.
     ///
     /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn bind(&self, tenant: &Tenant, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
-        let (head, binding, trail) = self.binding(tenant, self.trail.lanes, now);
+    /// [`BuildError::SegmentsUnread`] unless all of these segments were read.
+    pub fn bind(&self, tenant: &Tenant, unbound: &Unbound, now: Timestamp) -> Result<(Self, Transaction), BuildError> {
+        let (head, binding, trail) = self.binding(tenant, self.trail.lanes, unbound, now)?;
         let reader = format!("binding {}", trail.last.number);
         let lanes = self.lanes.iter().map(|lane| LaneHead::read_by(tenant, lane.link.lane, reader.clone()));
         let items = [head, binding].into_iter().chain(lanes).collect();
@@ -237,10 +240,15 @@ impl Heads {
     /// so that a worker that knows the earlier number writes nothing.
     ///
     /// # Errors
-    /// [`BuildError`], which a transaction of this form never causes.
-    pub fn raise(&self, tenant: &Tenant, now: Timestamp) -> Result<Option<(Self, Transaction)>, BuildError> {
+    /// [`BuildError::SegmentsUnread`] unless all segments since the last binding were read.
+    pub fn raise(
+        &self,
+        tenant: &Tenant,
+        unbound: &Unbound,
+        now: Timestamp,
+    ) -> Result<Option<(Self, Transaction)>, BuildError> {
         let Some(to) = self.trail.lanes.doubled() else { return Ok(None) };
-        let (head, binding, trail) = self.binding(tenant, to, now);
+        let (head, binding, trail) = self.binding(tenant, to, unbound, now)?;
         let mut items = vec![head, binding];
         let mut lanes = Vec::new();
         for lane in &self.lanes {
@@ -263,7 +271,13 @@ impl Heads {
     }
 
     /// The next binding with `lanes` lanes: the action on the head of all, the binding, and that head after it.
-    fn binding(&self, tenant: &Tenant, lanes: Lanes, now: Timestamp) -> (TransactItem, TransactItem, TrailHead) {
+    fn binding(
+        &self,
+        tenant: &Tenant,
+        lanes: Lanes,
+        unbound: &Unbound,
+        now: Timestamp,
+    ) -> Result<(TransactItem, TransactItem, TrailHead), BuildError> {
         let link = |lane: &LaneHead| match lane.link.number {
             0 => LaneLink { hash: SealHash::NONE, ..lane.link },
             _ => lane.link,
@@ -272,10 +286,11 @@ impl Heads {
         let more = self.trail.lanes.count()..lanes.count();
         links.extend(more.map(|lane| LaneLink { lane, number: 0, hash: SealHash::NONE }));
         let records = self.lanes.iter().fold(0_u64, |sum, lane| sum.saturating_add(lane.records));
-        let (trail, binding) = TrailHead::bound(tenant, Some(&self.trail), lanes, (links, records), now);
+        let root = self.root(unbound, links.len())?;
+        let (trail, binding) = TrailHead::bound(tenant, Some(&self.trail), lanes, (links, records, root), now);
         let seen = vec![is("number", "seen", Value::int(self.trail.last.number.into()))];
         let update = changed(&self.trail.attributes(), &trail.attributes());
-        (TransactItem::update(Role::Sealing, keys::seal_head(tenant), update, seen), binding, trail)
+        Ok((TransactItem::update(Role::Sealing, keys::seal_head(tenant), update, seen), binding, trail))
     }
 }
 
@@ -285,7 +300,7 @@ impl TrailHead {
         tenant: &Tenant,
         seen: Option<&Self>,
         lanes: Lanes,
-        (links, records): (Vec<LaneLink>, u64),
+        (links, records, root): (Vec<LaneLink>, u64, SealHash),
         now: Timestamp,
     ) -> (Self, TransactItem) {
         let bound_at = seen.map_or(now, |seen| seen.bound_at.max(now));
@@ -298,6 +313,7 @@ impl TrailHead {
             link: BindingLink { day, number, hash: String::new() },
             after: seen.map(|seen| seen.hash),
             bound_at,
+            root,
             lanes: links,
             records,
             day_records: same_day.saturating_add(more),

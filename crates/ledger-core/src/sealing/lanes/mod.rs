@@ -4,17 +4,22 @@
 //! chain of segments, numbered from 1 without a gap. Its head names the last segment, and is replaced in the
 //! transaction that writes the next: of two workers one is rejected, and writes nothing. There is no lease to wait for.
 //!
-//! A *binding* lists the heads of all lanes and is a chain too: its hash covers every record that was sealed before.
+//! A *binding* lists the heads of all lanes and is a chain too: its hash covers every record that was sealed before. It also
+//! covers the root of a Merkle tree over the segments since the last one, so that a record is proven without its neighbours.
 //! One is written when the lanes are opened or raised, and an hour after the last one if something was sealed since.
 
 mod binding;
 mod head;
 mod records;
+mod roots;
 mod segment;
 mod verify;
 
+pub(super) use binding::covered as binding_hash;
 pub use binding::{Binding, BindingLink};
 pub use head::{Heads, LaneHead, TrailHead};
+pub use roots::Unbound;
+pub(super) use segment::covered as segment_hash;
 pub use segment::{Finishing, LaneBatch, LaneRejection, LaneSegment, WrittenSegment};
 pub use verify::{LaneChecks, LaneRange, NamedSegment};
 
@@ -28,6 +33,8 @@ use std::fmt;
 
 /// The attribute for the hash of a segment or binding, which the hash itself does not cover.
 const HASH: &str = "hash";
+/// The attribute of a binding with the root of what it binds, and the name under which a segment's hash covers its root.
+const ROOT: &str = "root";
 /// The version of the items of lanes. Readers refuse any other.
 const VERSION: i64 = 1;
 /// The items of a segment's transaction besides its records and the sums of merchants: the lane's head and the segment.

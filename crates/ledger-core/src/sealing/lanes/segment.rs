@@ -1,10 +1,12 @@
 //! Segments of a lane, and the transaction that writes one with the stamps of its records.
 
 use super::super::canonical::{self, SealHash};
+use super::super::merkle::Tree;
 use super::super::sealable::{MarkOnceSealed, Sealable, segment_of, stamped};
 use super::head::LaneHead;
 use super::{
-    HASH, LANE_RECORDS_MAX, LaneLink, Lanes, VERSION, check_key, check_version, hash_of, lanes_of, records, stored,
+    HASH, LANE_RECORDS_MAX, LaneLink, Lanes, ROOT, VERSION, check_key, check_version, hash_of, lanes_of, records,
+    stored,
 };
 use crate::canonical::parse_canonical;
 use crate::crediting::{EntryCredit, LaneCredits};
@@ -15,6 +17,9 @@ use crate::keys::{self, Key, sk};
 use crate::time::Timestamp;
 use crate::transaction::{BuildError, Rejection, Role, TransactItem, Transaction};
 use std::collections::BTreeSet;
+
+/// The attribute with the keys and hashes of a segment's records, for which the root stands in its hash.
+const RECORDS: &str = "records";
 
 /// A segment of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,6 +69,20 @@ impl LaneSegment {
     /// # Errors
     /// [`ItemError`] if an attribute is missing or malformed, or the item is under another key.
     pub fn read(tenant: &Tenant, key: &Key, item: &Item) -> Result<Self, ItemError> {
+        Ok(Self {
+            link: Self::link(tenant, key, item)?,
+            lanes: lanes_of(item)?,
+            after: hash_of(item, "after")?,
+            sealed_at: item.timestamp("sealed_at")?,
+            records: item.parsed_bytes(RECORDS, |bytes| records::decode(tenant, bytes))?,
+        })
+    }
+
+    /// Reads the reference of a stored segment, without its records.
+    ///
+    /// # Errors
+    /// [`ItemError`] if an attribute is missing or malformed, or the item is under another key.
+    pub fn link(tenant: &Tenant, key: &Key, item: &Item) -> Result<LaneLink, ItemError> {
         let wrong_key = || ItemError::invalid(keys::attr::SK);
         let (lane, number) = key.sk().strip_prefix(sk::SEAL_LANE).and_then(place).ok_or_else(wrong_key)?;
         if *key != keys::lane_segment(tenant, lane, number) {
@@ -71,20 +90,31 @@ impl LaneSegment {
         }
         check_key(item, key)?;
         check_version(item)?;
-        Ok(Self {
-            link: LaneLink { lane, number, hash: hash_of(item, HASH)? },
-            lanes: lanes_of(item)?,
-            after: hash_of(item, "after")?,
-            sealed_at: item.timestamp("sealed_at")?,
-            records: item.parsed_bytes("records", |bytes| records::decode(tenant, bytes))?,
-        })
+        Ok(LaneLink { lane, number, hash: hash_of(item, HASH)? })
     }
 
-    /// The hash of a stored segment or binding, over all its attributes but the hash itself.
+    /// The hash of a stored segment. It covers the root of the hashes of its records, and every other attribute but the
+    /// hash itself. Records that cannot be read count as none, which no segment has.
     #[must_use]
-    pub fn digest(item: &Item) -> SealHash {
-        canonical::without(item, &[HASH])
+    pub fn digest(tenant: &Tenant, item: &Item) -> SealHash {
+        let records = item.opt_parsed_bytes(RECORDS, |bytes| records::decode(tenant, bytes)).ok().flatten();
+        let hashes = records.unwrap_or_default().into_iter().map(|(_, hash)| hash);
+        covered(item, Tree::of(hashes).root())
     }
+
+    /// What the hash of a stored segment covers besides the root: its attributes without records and hash.
+    #[must_use]
+    pub fn rest(item: &Item) -> Item {
+        let kept = |(name, _): &(&String, &Value)| ![HASH, RECORDS].contains(&name.as_str());
+        item.iter().filter(kept).map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+}
+
+/// The hash of a segment with these attributes, of which the root stands for the records.
+pub(in super::super) fn covered(item: &Item, root: SealHash) -> SealHash {
+    let mut covered = LaneSegment::rest(item);
+    covered.insert(ROOT.to_owned(), root.value());
+    canonical::digest(&covered)
 }
 
 /// The longest prefix that fits: one action for each record and one for each merchant that it credits.
@@ -136,9 +166,9 @@ impl LaneHead {
             ("lanes".to_owned(), Value::int(self.lanes.count().into())),
             ("after".to_owned(), self.link.hash.value()),
             ("sealed_at".to_owned(), Value::s(sealed_at)),
-            ("records".to_owned(), Value::B(bytes.ok_or(BuildError::NoHome)?)),
+            (RECORDS.to_owned(), Value::B(bytes.ok_or(BuildError::NoHome)?)),
         ]);
-        let hash = LaneSegment::digest(&stored(&key, item.clone()));
+        let hash = LaneSegment::digest(tenant, &stored(&key, item.clone()));
         item.insert(HASH.to_owned(), hash.value());
         let link = LaneLink { hash, number, ..self.link };
         let records = u64::try_from(sealed.len()).unwrap_or(u64::MAX);
@@ -193,7 +223,7 @@ impl LaneHead {
         let Ok(segment) = LaneSegment::read(tenant, &key, written.item) else { return Ok(Finishing::Unreadable) };
         let follows = number == self.link.number || segment.after == self.link.hash;
         if !follows
-            || LaneSegment::digest(written.item) != segment.link.hash
+            || LaneSegment::digest(tenant, written.item) != segment.link.hash
             || written.records.len() != segment.records.len()
         {
             return Ok(Finishing::Unreadable);

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 mod encoding;
 mod planted;
+mod proofs;
 mod side_by_side;
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -91,6 +92,27 @@ fn heads(rows: &Rows) -> Heads {
     Heads::read(&tenant(), &items).unwrap().unwrap()
 }
 
+/// The segments since the last binding, all read.
+fn unbound(rows: &Rows) -> Unbound {
+    let heads = heads(rows);
+    let last = keys::binding(&tenant(), heads.trail.last.day, heads.trail.last.number);
+    let mut unbound = heads.unbound(&Binding::read(&tenant(), &last, &rows[&last]).unwrap());
+    for (lane, range) in (0..).zip(unbound.ranges().to_vec()) {
+        for key in (range.first..=range.last).map(|number| keys::lane_segment(&tenant(), lane, number)) {
+            assert!(unbound.add(&LaneSegment::read(&tenant(), &key, &rows[&key]).unwrap().link));
+        }
+    }
+    unbound
+}
+
+/// The hash of a segment or binding, made again.
+fn own_hash(key: &Key, item: &Item) -> SealHash {
+    match key.sk().starts_with("SEAL#bind#") {
+        true => Binding::digest(item),
+        false => LaneSegment::digest(&tenant(), item),
+    }
+}
+
 /// No record of these tests credits a merchant.
 fn no_credits() -> LaneCredits {
     LaneCredits::new(0)
@@ -122,13 +144,13 @@ fn two_days() -> Rows {
     apply(&mut rows, &open);
     seal(&mut rows, 0..6, start());
     for hours in [1, 2] {
-        let (_, raise) = heads(&rows).raise(&tenant(), later(hours)).unwrap().unwrap();
+        let (_, raise) = heads(&rows).raise(&tenant(), &unbound(&rows), later(hours)).unwrap().unwrap();
         apply(&mut rows, &raise);
         seal(&mut rows, hours * 30..hours * 30 + 20, later(hours));
     }
     for hours in [3, 24, 25] {
         assert!(heads(&rows).is_binding_due(later(hours)));
-        let (after, bind) = heads(&rows).bind(&tenant(), later(hours)).unwrap();
+        let (after, bind) = heads(&rows).bind(&tenant(), &unbound(&rows), later(hours)).unwrap();
         apply(&mut rows, &bind);
         assert_eq!(heads(&rows), after);
         assert!(!after.is_binding_due(later(hours + 1)), "nothing was sealed since");
@@ -211,7 +233,7 @@ fn unchanged_lanes_have_no_finding() {
     for (key, item) in
         rows.iter().filter(|(key, _)| key.sk().starts_with("SEAL#bind#") || key.sk().starts_with("SEAL#lane#"))
     {
-        let hash = LaneSegment::digest(item).to_string();
+        let hash = own_hash(key, item).to_string();
         assert_eq!(verify_days(&rows, (UtcDay::MIN, UtcDay::MAX), Some(&hash)), [], "{key:?}");
     }
     let other = verify_days(&rows, (UtcDay::MIN, UtcDay::MAX), Some(&"0".repeat(64)));
@@ -240,7 +262,7 @@ fn rebuilt_chain_lacks_the_noted_head() {
     let (_, open) = Heads::open(&tenant(), start()).unwrap();
     apply(&mut forged, &open);
     seal(&mut forged, 1..6, start());
-    let (_, bind) = heads(&forged).bind(&tenant(), later(25)).unwrap();
+    let (_, bind) = heads(&forged).bind(&tenant(), &unbound(&forged), later(25)).unwrap();
     apply(&mut forged, &bind);
     assert_eq!(all(&forged), []);
     let found = verify_days(&forged, (UtcDay::MIN, UtcDay::MAX), Some(&head));
@@ -287,7 +309,7 @@ fn of_two_workers_one_writes_the_next_segment() {
     planted.insert(ahead.transaction().items()[1].key().clone(), record(0));
     assert_eq!(explained(&ahead, &planted), Some(LaneRejection::HeadSetBack));
     // A worker that knows the earlier number of lanes.
-    let (_, raise) = super::tests::heads(&rows).raise(&tenant(), later(26)).unwrap().unwrap();
+    let (_, raise) = super::tests::heads(&rows).raise(&tenant(), &unbound(&rows), later(26)).unwrap().unwrap();
     let mut raised = rows.clone();
     apply(&mut raised, &raise);
     assert_eq!(explained(&ahead, &raised), Some(LaneRejection::HeadMoved));
@@ -306,7 +328,9 @@ fn of_two_workers_one_writes_the_next_segment() {
 
 #[test]
 fn segment_has_as_many_records_as_fit_into_a_transaction() {
-    let (heads, _) = Heads::open(&tenant(), start()).unwrap();
+    let mut rows = Rows::new();
+    let (heads, open) = Heads::open(&tenant(), start()).unwrap();
+    apply(&mut rows, &open);
     let waiting: Vec<Sealable> =
         (0..200).map(|number| Sealable::read(&tenant(), &record(number * 3)).unwrap().unwrap()).collect();
     let batch = heads.lanes[0].batch(&tenant(), &waiting, &no_credits(), None, start()).unwrap().unwrap();
@@ -316,7 +340,7 @@ fn segment_has_as_many_records_as_fit_into_a_transaction() {
     let next = batch.into_next();
     let batch = next.batch(&tenant(), &waiting[96..], &no_credits(), None, Timestamp::from_millis(0)).unwrap().unwrap();
     assert_eq!(batch.into_next().sealed_at, start());
-    let (bound, _) = heads.bind(&tenant(), Timestamp::from_millis(0)).unwrap();
+    let (bound, _) = heads.bind(&tenant(), &unbound(&rows), Timestamp::from_millis(0)).unwrap();
     assert_eq!(bound.trail.bound_at, start());
 }
 
@@ -343,12 +367,12 @@ proptest! {
         let mut rows = Rows::new();
         apply(&mut rows, &Heads::open(&tenant(), start()).unwrap().1);
         for (hours, (count, raises, binds)) in (1_u32..).zip(groups) {
-            if let Some((_, raise)) = heads(&rows).raise(&tenant(), later(hours)).unwrap().filter(|_| raises) {
+            if let Some((_, raise)) = heads(&rows).raise(&tenant(), &unbound(&rows), later(hours)).unwrap().filter(|_| raises) {
                 apply(&mut rows, &raise);
             }
             seal(&mut rows, hours * 30..hours * 30 + count, later(hours));
             if binds {
-                let (_, bind) = heads(&rows).bind(&tenant(), later(hours)).unwrap();
+                let (_, bind) = heads(&rows).bind(&tenant(), &unbound(&rows), later(hours)).unwrap();
                 apply(&mut rows, &bind);
             }
         }

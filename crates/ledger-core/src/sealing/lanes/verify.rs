@@ -4,6 +4,7 @@
 use super::super::canonical::digest;
 use super::super::findings::{Fault, Finding, GAPS_MAX, Kind};
 use super::super::sealable::segment_of;
+use super::roots::Roots;
 use super::{Binding, BindingLink, Heads, LaneLink, LaneSegment};
 use crate::dynamo::Item;
 use crate::ids::Tenant;
@@ -46,6 +47,8 @@ pub struct LaneChecks {
     /// Lanes of which a segment is there, or is named, beyond the head.
     beyond: BTreeSet<u32>,
     is_bound_beyond: bool,
+    /// The roots of the bindings that were read.
+    roots: Roots,
     expected: Option<String>,
     has_expected: bool,
     segments: usize,
@@ -74,6 +77,7 @@ impl LaneChecks {
             last: BTreeMap::new(),
             beyond: BTreeSet::new(),
             is_bound_beyond: false,
+            roots: Roots::default(),
             expected: expected.map(str::to_owned),
             has_expected: false,
             segments: 0,
@@ -104,13 +108,16 @@ impl LaneChecks {
             self.is_bound_beyond = true;
             return None;
         }
-        let hash = LaneSegment::digest(item).to_string();
+        let hash = Binding::digest(item).to_string();
         if hash != binding.link.hash {
             self.finds(Fault::Edited, Kind::Binding, key.clone());
         }
         self.has_expected |= self.expected.as_ref() == Some(&hash);
         let before = self.bound.take();
         self.check_binding(before.as_ref(), &binding, key);
+        if before.as_ref().map_or(0, |before| before.link.number).saturating_add(1) == binding.link.number {
+            self.roots.add(before.as_ref(), &binding, key);
+        }
         let known = before.as_ref().map_or(0, |before| before.lanes.len());
         for (lane, link) in (0_usize..).zip(&binding.lanes) {
             let head = self.place(link.lane).map_or(0, |(head, _)| head.number);
@@ -170,8 +177,10 @@ impl LaneChecks {
         if !(range.first..=range.last).contains(&number) {
             return None;
         }
-        let hash = LaneSegment::digest(item);
-        if hash != segment.link.hash {
+        let hash = LaneSegment::digest(&self.tenant, item);
+        if hash == segment.link.hash {
+            self.roots.segment(&segment.link);
+        } else {
             self.finds(Fault::Edited, Kind::Segment, key.clone());
         }
         self.has_expected |= self.expected.as_ref() == Some(&hash.to_string());
@@ -261,7 +270,7 @@ impl LaneChecks {
     /// Adds the item under the key of a named segment.
     pub fn outside(&mut self, link: LaneLink, key: &Key, item: Option<&Item>) {
         let named = self.named.remove(&(link.lane, link.number)).unwrap_or_default();
-        let Some(hash) = item.map(LaneSegment::digest) else {
+        let Some(hash) = item.map(|item| LaneSegment::digest(&self.tenant, item)) else {
             self.finds(Fault::Missing, Kind::Segment, key.clone());
             return;
         };
@@ -284,9 +293,7 @@ impl LaneChecks {
 
     /// Adds the item under the key of the last binding.
     pub fn outside_binding(&mut self, key: &Key, item: Option<&Item>) {
-        match item
-            .map(|item| Binding::read(&self.tenant, key, item).map(|binding| (binding, LaneSegment::digest(item))))
-        {
+        match item.map(|item| Binding::read(&self.tenant, key, item).map(|binding| (binding, Binding::digest(item)))) {
             None => self.finds(Fault::Missing, Kind::Binding, key.clone()),
             Some(Err(_)) => self.finds(Fault::Edited, Kind::Binding, key.clone()),
             Some(Ok((binding, hash))) => {
@@ -317,6 +324,10 @@ impl LaneChecks {
         }
         for at in 0..self.heads.lanes.len() {
             self.check_lane(at, again);
+        }
+        let wrong: Vec<Key> = self.roots.wrong().cloned().collect();
+        for key in wrong {
+            self.finds(Fault::BrokenLink, Kind::Binding, key);
         }
         self.found.into_iter().collect()
     }

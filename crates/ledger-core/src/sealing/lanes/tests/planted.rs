@@ -1,10 +1,10 @@
 //! What is planted in whole chains: each edit, removal, exchange and omission is found.
 
 use super::super::{LaneSegment, records};
-use super::{all, heads, kinds, tenant, two_days};
+use super::{all, heads, kinds, own_hash, tenant, two_days};
 use crate::dynamo::{Attributes, Item, Value};
 use crate::keys::{self, Key, attr};
-use crate::sealing::{Fault, Finding, Kind};
+use crate::sealing::{Fault, Finding, Kind, SealHash};
 
 #[test]
 fn removed_item_is_reported_by_its_key() {
@@ -64,10 +64,10 @@ fn every_edit_of_every_attribute_is_reported() {
 }
 
 /// An item after a change, with its hash made again.
-fn forged(item: &Item, change: impl FnOnce(&mut Item)) -> Item {
+fn forged((key, item): (&Key, &Item), change: impl FnOnce(&mut Item)) -> Item {
     let mut item = item.clone();
     change(&mut item);
-    let hash = LaneSegment::digest(&item);
+    let hash = own_hash(key, &item);
     item.insert("hash".to_owned(), hash.value());
     item
 }
@@ -82,7 +82,8 @@ fn forged_segments_and_heads_are_detected() {
     // Swapped, each well-formed at its place.
     let mut swapped = whole.clone();
     for (to, from) in [(1, 2), (2, 1)] {
-        let moved = forged(&whole[&at(from)], |item| drop(item.insert(attr::SK.to_owned(), Value::s(at(to).sk()))));
+        let moved =
+            forged((&at(to), &whole[&at(from)]), |item| drop(item.insert(attr::SK.to_owned(), Value::s(at(to).sk()))));
         swapped.insert(at(to), moved);
     }
     let found = all(&swapped);
@@ -95,14 +96,17 @@ fn forged_segments_and_heads_are_detected() {
     let first = LaneSegment::read(&tenant(), &last, &whole[&last]).unwrap().records;
     let fewer = records::encode(&tenant(), first.iter().skip(1).map(|(key, hash)| (key, *hash)));
     let fewer = fewer.filter(|fewer| !fewer.is_empty()).unwrap_or_else(|| bytes(&whole[&last]));
-    short.insert(last.clone(), forged(&whole[&last], |item| drop(item.insert("records".to_owned(), Value::B(fewer)))));
+    short.insert(
+        last.clone(),
+        forged((&last, &whole[&last]), |item| drop(item.insert("records".to_owned(), Value::B(fewer)))),
+    );
     let found = all(&short);
     assert!(found.iter().any(|found| found.fault == Fault::BrokenLink), "{found:?}");
 
     // The head set back to an earlier segment: one is there beyond it.
     let mut back = whole.clone();
     let head = back.get_mut(&keys::lane_head(&tenant(), lane.lane)).unwrap();
-    let before = LaneSegment::digest(&whole[&at(lane.number - 1)]);
+    let before = own_hash(&last, &whole[&at(lane.number - 1)]);
     head.insert("number".to_owned(), Value::N((lane.number - 1).to_string()));
     head.insert("hash".to_owned(), before.value());
     let found = all(&back);
@@ -128,8 +132,8 @@ fn lane_missing_from_a_binding_is_detected() {
         let heads = item.parsed_bytes("heads", |bytes| Some(bytes.to_vec())).unwrap();
         item.insert("heads".to_owned(), Value::B(heads[..heads.len() / 2].to_vec()));
     };
-    let forged = forged(&whole[&key], two);
-    let hash = LaneSegment::digest(&forged);
+    let forged = forged((&key, &whole[&key]), two);
+    let hash = own_hash(&key, &forged);
     // Even if the head of all fits, with either number of lanes.
     for lanes in [2, 4] {
         let mut rows = whole.clone();
@@ -148,4 +152,33 @@ fn lane_missing_from_a_binding_is_detected() {
     rows.insert(keys::lane_head(&tenant(), 7), Item::new());
     let beyond = Finding { fault: Fault::BrokenLink, kind: Kind::Chain, key: keys::lane_head(&tenant(), 7) };
     assert_eq!(all(&rows), [beyond]);
+}
+
+#[test]
+fn binding_of_another_root_is_detected() {
+    let whole = two_days();
+    let last = heads(&whole).trail.last;
+    for number in 1..=last.number {
+        let (key, item) = whole
+            .iter()
+            .find(|(key, _)| key.sk().ends_with(&format!("#{number:010}")) && key.sk().starts_with("SEAL#bind#"))
+            .unwrap();
+        let mut rows = whole.clone();
+        // The chain after it is made again.
+        let mut hash = None;
+        for (key, item) in whole.range(key..).filter(|(key, _)| key.sk().starts_with("SEAL#bind#")) {
+            let made = forged((key, item), |item| match hash.map(SealHash::value) {
+                Some(after) => drop(item.insert("after".to_owned(), after)),
+                None => drop(item.insert("root".to_owned(), SealHash::NONE.value())),
+            });
+            hash = Some(own_hash(key, &made));
+            rows.insert(key.clone(), made);
+        }
+        let head = rows.get_mut(&keys::seal_head(&tenant())).unwrap();
+        head.insert("hash".to_owned(), hash.unwrap().value());
+        let found = all(&rows);
+        let wrong = Finding { fault: Fault::BrokenLink, kind: Kind::Binding, key: key.clone() };
+        assert!(found.contains(&wrong), "{number}: {found:?}");
+        assert!(item.contains_key("root"));
+    }
 }

@@ -25,7 +25,7 @@ impl Worker {
             if !rows.contains_key(&keys::seal_head(&tenant())) {
                 let (_, open) = Heads::open(&tenant(), start()).unwrap();
                 try_apply(rows, &open).unwrap();
-                let (_, raise) = super::heads(rows).raise(&tenant(), start()).unwrap().unwrap();
+                let (_, raise) = super::heads(rows).raise(&tenant(), &super::unbound(rows), start()).unwrap().unwrap();
                 try_apply(rows, &raise).unwrap();
             }
             self.heads = Some(super::heads(rows));

@@ -1,0 +1,99 @@
+//! The arguments of the `audit` command.
+
+use super::DATA_DEFAULT;
+use crate::audit_command::{CheckCommand, Place, ProveCommand, VerifyCommand};
+use crate::stack::TABLE_DEFAULT;
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// The sub-commands of `audit`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum AuditSub {
+    /// Verify a tenant's trail and its chain, and print each record that was changed, is missing or is not sealed; or verify
+    /// a proof, without a table: audit verify --proof proof.json --head HASH.
+    Verify {
+        /// Slug of the tenant.
+        #[arg(long, value_name = "SLUG", required_unless_present = "proof")]
+        tenant: Option<String>,
+        /// File with a proof that `audit proof` printed; - for standard input.
+        #[arg(long, value_name = "PATH", requires = "head", conflicts_with_all = ["tenant", "from", "to", "table", "data"])]
+        proof: Option<PathBuf>,
+        /// First day, in UTC, such as 2026-11-21.
+        #[arg(long, value_name = "DAY")]
+        from: Option<String>,
+        /// Last day, in UTC, included.
+        #[arg(long, value_name = "DAY")]
+        to: Option<String>,
+        /// Hash of a segment or binding, recorded elsewhere, that must be in the chain. A proof leads to that of a binding.
+        #[arg(long, value_name = "HASH")]
+        head: Option<String>,
+        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
+        #[arg(long, conflicts_with = "data")]
+        table: Option<String>,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL", requires = "table")]
+        endpoint_url: Option<String>,
+        /// File of the local stack, which must not run meanwhile.
+        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
+        data: PathBuf,
+    },
+    /// Print a proof that an entry was sealed before a binding, as JSON: it shows that entry and no other.
+    Proof {
+        /// The entry: the account in whose history it is, and its id, such as customer:<id>/<transaction id>.
+        #[arg(value_name = "ENTRY")]
+        entry: String,
+        /// Hash of a binding, recorded elsewhere, that was written after the entry was sealed.
+        #[arg(long, value_name = "HASH")]
+        head: String,
+        /// Slug of the tenant.
+        #[arg(long, value_name = "SLUG")]
+        tenant: String,
+        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
+        #[arg(long, conflicts_with = "data")]
+        table: Option<String>,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL", requires = "table")]
+        endpoint_url: Option<String>,
+        /// File of the local stack, which must not run meanwhile.
+        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
+        data: PathBuf,
+    },
+}
+
+/// A command of `audit`.
+#[derive(Debug, Clone)]
+pub enum AuditCommand {
+    /// Verify a trail.
+    Verify(VerifyCommand),
+    /// Verify a proof.
+    Check(CheckCommand),
+    /// Prove an entry.
+    Prove(ProveCommand),
+}
+
+impl AuditSub {
+    /// Converts the arguments.
+    pub fn command(self) -> AuditCommand {
+        match self {
+            Self::Verify { proof: Some(proof), head, .. } => {
+                // clap has checked that both are given.
+                AuditCommand::Check(CheckCommand { proof, head: head.unwrap_or_default() })
+            }
+            Self::Verify { tenant, proof: None, from, to, head, table, endpoint_url, data } => {
+                let (slug, place) = (tenant.unwrap_or_default(), place(table, endpoint_url, data));
+                AuditCommand::Verify(VerifyCommand { slug, from, to, head, place })
+            }
+            Self::Proof { entry, head, tenant: slug, table, endpoint_url, data } => {
+                AuditCommand::Prove(ProveCommand { slug, entry, head, place: place(table, endpoint_url, data) })
+            }
+        }
+    }
+}
+
+/// The named table, or the one in the local stack's file.
+fn place(table: Option<String>, endpoint_url: Option<String>, data: PathBuf) -> Place {
+    match table {
+        Some(name) => Place::Table { name, endpoint_url },
+        None => Place::File { data, table: TABLE_DEFAULT.to_owned() },
+    }
+}
