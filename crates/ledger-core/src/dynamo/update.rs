@@ -149,15 +149,15 @@ impl Update {
             (clause.part)(Part::Text(" "));
             (clause.part)(operand.part());
         }
-        for (attribute, operand) in &self.set {
-            clause.change("SET ", attribute);
-            (clause.part)(Part::Text(" = "));
-            (clause.part)(operand.part());
-        }
         for (attribute, value) in more {
             clause.change("SET ", attribute);
             (clause.part)(Part::Text(" = "));
             (clause.part)(Part::Value(attribute, Cow::Borrowed(value)));
+        }
+        for (attribute, operand) in &self.set {
+            clause.change("SET ", attribute);
+            (clause.part)(Part::Text(" = "));
+            (clause.part)(operand.part());
         }
         for (attribute, operand) in &self.set_if_absent {
             clause.change("SET ", attribute);

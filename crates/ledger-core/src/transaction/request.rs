@@ -366,7 +366,7 @@ mod tests {
                 r##"{{"ConditionCheck":{{"Key":{{{key}}},"ConditionExpression":"attribute_exists(#uuid)","ExpressionAttributeNames":{{"#uuid":"uuid"}},{end}"##
             ),
             format!(
-                r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"SET #name = :name, #_tx = :_tx, #_of = :_of, #first = if_not_exists(#first, :first)","ExpressionAttributeNames":{{"#name":"name","#_tx":"_tx","#_of":"_of","#first":"first"}},"ExpressionAttributeValues":{{":name":{{"S":"n"}},":_tx":{name},":_of":{{"N":"4"}},":first":{{"N":"1"}}}},{end}"##
+                r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"SET #_tx = :_tx, #_of = :_of, #name = :name, #first = if_not_exists(#first, :first)","ExpressionAttributeNames":{{"#_tx":"_tx","#_of":"_of","#name":"name","#first":"first"}},"ExpressionAttributeValues":{{":_tx":{name},":_of":{{"N":"4"}},":name":{{"S":"n"}},":first":{{"N":"1"}}}},{end}"##
             ),
             format!(
                 r##"{{"Update":{{"Key":{{{key}}},"UpdateExpression":"SET #_tx = :_tx, #_of = :_of REMOVE #gone","ExpressionAttributeNames":{{"#_tx":"_tx","#_of":"_of","#gone":"gone"}},"ExpressionAttributeValues":{{":_tx":{name},":_of":{{"N":"4"}}}},{end}"##
