@@ -3,7 +3,6 @@
 use super::markers::is_in_flight;
 use super::{Audit, Sums, full};
 use crate::engine::PrimaryKey;
-use crate::wire;
 use ledger_core::dynamo::{Item, Value};
 use ledger_core::keys::attr;
 use ledger_local::clock;
@@ -109,8 +108,8 @@ impl Books {
         for (key, row) in &self.rows {
             let what = match before.rows.get(key) {
                 None => "added",
-                // The same content, written again by another transaction, is no change.
-                Some(old) if wire::unnamed(old.clone()) != wire::unnamed(row.clone()) => "changed",
+                // `_tx` too: a row that is written again with the same content has changed.
+                Some(old) if old != row => "changed",
                 Some(_) => continue,
             };
             *changes.entry((what, kind(key))).or_default() += 1;

@@ -38,7 +38,7 @@ const OPERATIONS: u64 = 70;
 const FAULT_STEP: u64 = 6;
 /// How many times the copy's books are checked on the way.
 const CUTS: usize = 10;
-/// A change comes at most so many places later than it happened, and a repeated one so many more.
+/// The most places by which a change arrives later than it happened, and by which a repeated one arrives later still.
 const DELAY_MAX: u64 = 300;
 const REPEATED_AFTER_MAX: u64 = 1_500;
 const HOUR: Duration = Duration::from_secs(60 * 60);

@@ -1,7 +1,7 @@
 //! A proof that a record was sealed before a binding, without any other record.
 //!
 //! It leads from the record's hash to the root of its segment, from the segment's hash to the root of its binding, and from
-//! that binding's hash to the hash of a later one, the head, which somebody has noted. It is verified without the table.
+//! that binding's hash to the hash of a later one, the head, which was noted elsewhere. It is verified without the table.
 
 use super::canonical::{SealHash, digest};
 use super::lanes::{Binding, LaneSegment, Unbound, binding_hash, segment_hash};

@@ -3,7 +3,7 @@
 use super::DATA_DEFAULT;
 use crate::audit_command::{CheckCommand, Place, ProveCommand, VerifyCommand};
 use crate::stack::TABLE_DEFAULT;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// The sub-commands of `audit`.
@@ -27,15 +27,9 @@ pub enum AuditSub {
         /// Hash of a segment or binding, recorded elsewhere, that must be in the chain. A proof leads to that of a binding.
         #[arg(long, value_name = "HASH")]
         head: Option<String>,
-        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
-        #[arg(long, conflicts_with = "data")]
-        table: Option<String>,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL", requires = "table")]
-        endpoint_url: Option<String>,
-        /// File of the local stack, which must not run meanwhile.
-        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
-        data: PathBuf,
+        /// Where the trail is.
+        #[command(flatten)]
+        place: PlaceArgs,
     },
     /// Print a proof that an entry was sealed before a binding, as JSON: it shows that entry and no other.
     Proof {
@@ -48,16 +42,24 @@ pub enum AuditSub {
         /// Slug of the tenant.
         #[arg(long, value_name = "SLUG")]
         tenant: String,
-        /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
-        #[arg(long, conflicts_with = "data")]
-        table: Option<String>,
-        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
-        #[arg(long, value_name = "URL", requires = "table")]
-        endpoint_url: Option<String>,
-        /// File of the local stack, which must not run meanwhile.
-        #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
-        data: PathBuf,
+        /// Where the trail is.
+        #[command(flatten)]
+        place: PlaceArgs,
     },
+}
+
+/// Where a trail is: in a table, or in the local stack's file.
+#[derive(Debug, Clone, Args)]
+pub struct PlaceArgs {
+    /// Name of a table on AWS, or at the endpoint (default: the table in the local stack's file).
+    #[arg(long, conflicts_with = "data")]
+    table: Option<String>,
+    /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+    #[arg(long, value_name = "URL", requires = "table")]
+    endpoint_url: Option<String>,
+    /// File of the local stack, which must not run meanwhile.
+    #[arg(long, value_name = "PATH", default_value = DATA_DEFAULT)]
+    data: PathBuf,
 }
 
 /// A command of `audit`.
@@ -79,21 +81,23 @@ impl AuditSub {
                 // clap has checked that both are given.
                 AuditCommand::Check(CheckCommand { proof, head: head.unwrap_or_default() })
             }
-            Self::Verify { tenant, proof: None, from, to, head, table, endpoint_url, data } => {
-                let (slug, place) = (tenant.unwrap_or_default(), place(table, endpoint_url, data));
-                AuditCommand::Verify(VerifyCommand { slug, from, to, head, place })
+            Self::Verify { tenant, proof: None, from, to, head, place } => {
+                let slug = tenant.unwrap_or_default();
+                AuditCommand::Verify(VerifyCommand { slug, from, to, head, place: place.into() })
             }
-            Self::Proof { entry, head, tenant: slug, table, endpoint_url, data } => {
-                AuditCommand::Prove(ProveCommand { slug, entry, head, place: place(table, endpoint_url, data) })
+            Self::Proof { entry, head, tenant: slug, place } => {
+                AuditCommand::Prove(ProveCommand { slug, entry, head, place: place.into() })
             }
         }
     }
 }
 
-/// The named table, or the one in the local stack's file.
-fn place(table: Option<String>, endpoint_url: Option<String>, data: PathBuf) -> Place {
-    match table {
-        Some(name) => Place::Table { name, endpoint_url },
-        None => Place::File { data, table: TABLE_DEFAULT.to_owned() },
+impl From<PlaceArgs> for Place {
+    /// The named table, or the one in the local stack's file.
+    fn from(PlaceArgs { table, endpoint_url, data }: PlaceArgs) -> Self {
+        match table {
+            Some(name) => Self::Table { name, endpoint_url },
+            None => Self::File { data, table: TABLE_DEFAULT.to_owned() },
+        }
     }
 }
