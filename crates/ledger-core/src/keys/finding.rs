@@ -3,7 +3,6 @@
 use super::{Key, Partition, Shards, shard_of};
 use crate::ids::{CustomerId, MerchantId, SubjectId, Tenant, parse_uuid};
 use crate::time::Timestamp;
-use std::fmt::Write;
 use uuid::Uuid;
 
 /// The number of partitions over which customers and terminals are spread. It never changes: a list reads all of them.
@@ -66,11 +65,7 @@ pub fn terminals_of_partition(tenant: &Tenant, merchant: MerchantId) -> String {
 /// the value under the key.
 #[must_use]
 pub fn contact_partition(tenant: &Tenant, lookup: Lookup, key: &str, hash: &[u8; 32]) -> String {
-    let mut text = format!("{tenant}#{}#{key}#", lookup.name());
-    for byte in hash {
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
+    format!("{tenant}#{}#{key}#{}", lookup.name(), hex::encode(hash))
 }
 
 /// A partition that lists customers by [`named_place`].

@@ -40,8 +40,7 @@ pub const PERSON: &str = "PERSON#";
 /// address, and the id of the key.
 #[must_use]
 pub fn person(tenant: &Tenant, employer: Employer, (key, hash): (&str, &[u8; 32])) -> Key {
-    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    Partition::employer(tenant, employer).item(format!("{PERSON}{key}#{hash}"))
+    Partition::employer(tenant, employer).item(format!("{PERSON}{key}#{}", hex::encode(hash)))
 }
 
 /// How many active owners and deciders an employer's staff has.
