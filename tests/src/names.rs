@@ -54,6 +54,7 @@ pub fn role(role: Role) -> &'static str {
         Role::Budget => "budget",
         Role::Bonus => "bonus",
         Role::Config => "config",
+        Role::RegisteredTenant => "registered_tenant",
         Role::OriginalMarker => "original_marker",
         Role::Job => "job",
         Role::WindDownLine => "wind_down_line",

@@ -20,6 +20,7 @@ mod file;
 mod finding;
 mod owner;
 mod reconciliation;
+mod registry;
 mod settlement;
 mod settlement_run;
 mod shards;
@@ -51,6 +52,8 @@ pub use owner::{
 pub use reconciliation::{
     BREAK, break_prefix, found_break, reconciliation, run_of_break, settled_prefix, topup_markers,
 };
+pub(crate) use registry::registry_partition;
+pub use registry::{REGISTRY_SHARDS, registered_tenant};
 pub(crate) use settlement::{CASH_BONUS, CASH_COLLECTION, DEPOSIT_REVERSED, period};
 pub use settlement::{
     cash_bonus, cash_collection, cash_deposit_reversed, credited_in_lane, payout_file_resend, payout_return, returned,

@@ -10,7 +10,7 @@
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `customer_state`,
 //!    `merchant_state`, `terminal_state`, `role`.
-//! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`.
+//! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`, `registry`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
 //!    `returning`, `wallets`.
@@ -72,6 +72,7 @@ pub mod reads;
 pub mod reconcile;
 pub mod refund_rooms;
 pub mod refused_payment;
+pub mod registry;
 pub mod retry;
 pub mod returning;
 pub mod role;

@@ -39,6 +39,8 @@ pub enum Role {
     Notice,
     /// A tenant's configuration.
     Config,
+    /// A tenant's item in the registry.
+    RegisteredTenant,
     /// A version of a tenant's terms.
     Terms,
     /// The marker of the operation that is reversed.

@@ -7,7 +7,6 @@ use crate::legacy::Legacy;
 use crate::reports::LocalReports;
 use crate::settlement::{LocalFiles, LocalKyc};
 use aws_sdk_dynamodb::Client;
-use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::clock::Clock;
@@ -47,8 +46,6 @@ pub struct Backend {
     pub downloads: LocalDownloads,
     /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
-    /// Further tenants, whose workers run once they are open.
-    pub tenants: Vec<Tenant>,
     /// The counts of the embedded engine's requests; `None` for another store.
     pub activity: Option<Activity>,
     /// The functions' clock.

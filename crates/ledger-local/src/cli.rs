@@ -13,7 +13,6 @@ use crate::stack::{StackConfig, Store, StripeChoice, TABLE_DEFAULT};
 use crate::terminal_command::{EnrolCommand, SendCommand};
 use crate::token_command::TokenArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use ledger_core::ids::Tenant;
 use ledger_core::migration::Model;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::clock::Clock;
@@ -149,9 +148,6 @@ pub struct RunArgs {
     /// Legacy model of that tenant: god_record or half_way.
     #[arg(long, value_name = "MODEL", value_parser = legacy_model, default_value = "god_record")]
     pub legacy_model: Model,
-    /// Tenant of one's own, whose workers run once `tenant open` has opened it; may be repeated.
-    #[arg(long = "tenant", value_name = "SLUG", value_parser = slug)]
-    pub tenants: Vec<Tenant>,
     /// Redirect URI of an application that signs people in, such as http://localhost:5173/callback; may be repeated.
     #[arg(long, value_name = "URL", value_parser = callback_url)]
     pub callback_url: Vec<String>,
@@ -239,10 +235,6 @@ fn legacy_model(text: &str) -> Result<Model, &'static str> {
     Model::parse(text).ok_or("use god_record or half_way")
 }
 
-fn slug(text: &str) -> Result<Tenant, &'static str> {
-    Tenant::parse(text).map_err(|_| "use 1 to 32 of a-z, 0-9 and -")
-}
-
 /// A redirect URI (RFC 6749, 3.1.2): absolute and without a fragment. It is kept as it is written.
 fn callback_url(text: &str) -> Result<String, &'static str> {
     let url = reqwest::Url::parse(text).map_err(|_| "use an absolute URL")?;
@@ -304,7 +296,6 @@ impl RunArgs {
             tenant_requests: RequestRate::DEFAULT,
             callers: CallerConfig::default(),
             legacy: self.legacy.map(|customers| Legacy { model: self.legacy_model, customers }),
-            tenants: self.tenants.clone(),
             endpoint_wait: Duration::from_secs(self.endpoint_wait),
             on_wait: |_| {},
             callbacks: self.callback_url.clone(),

@@ -5,7 +5,6 @@ use crate::backend::Backend;
 use crate::demo::Demo;
 use crate::downloads::LocalDownloads;
 use crate::events::LocalEvents;
-use crate::legacy;
 use crate::marker_keys;
 use crate::openapi;
 use crate::reports::LocalReports;
@@ -16,7 +15,6 @@ use crate::workers::Workers;
 use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::BehaviorVersion;
 use axum::Router;
-use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::app::App;
@@ -93,10 +91,7 @@ pub async fn assemble(backend: Backend) -> Result<(Mounted, Workers), MountError
     let (faces, declarations) = served(&app, &metrics);
     let demo = Demo::fixed();
     seeded(&backend).await?;
-    let mut seeded = vec![demo.tenant.clone()];
-    seeded.extend(backend.legacy.map(|_| legacy::TENANT.to_owned()));
-    let seeded = seeded.iter().filter_map(|tenant| Tenant::parse(tenant).ok());
-    let workers = Workers::new(&app, &backend, seeded.chain(backend.tenants.clone()).collect());
+    let workers = Workers::new(&app, &backend);
     let beside = settlement::dev_router(workers.settler(), backend.kyc);
     Ok((Mounted { faces, declarations, demo, beside }, workers))
 }
@@ -182,7 +177,6 @@ pub fn openapi_json() -> String {
         reports: LocalReports::default(),
         downloads: LocalDownloads::default(),
         legacy: None,
-        tenants: Vec::new(),
         activity: None,
         clock: Clock::system(),
     };

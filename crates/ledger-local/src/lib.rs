@@ -37,6 +37,7 @@ pub mod marker_keys;
 pub mod member_args;
 pub mod migrate_command;
 pub mod openapi;
+pub mod opening;
 pub mod operator;
 mod pace;
 pub mod pin_keys;

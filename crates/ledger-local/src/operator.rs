@@ -3,7 +3,8 @@
 //!
 //! The CLI supports every kind of profile, including IAM Identity Center (SSO). So two more SDKs need not be compiled.
 
-use aws_config::SdkConfig;
+use crate::opening::LOCAL;
+use aws_config::{Region, SdkConfig};
 use aws_sdk_dynamodb::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
 use ledger_runtime::clock::Clock;
 use ledger_runtime::dynamo::{self, Dynamo};
@@ -36,15 +37,33 @@ struct Exported {
     session_token: Option<String>,
 }
 
-/// The ledger over a table, for a command.
+/// The ledger over a table, and where it is.
+pub struct Operator {
+    /// The ledger.
+    pub ledger: Ledger,
+    /// The Region of the table; `local` for an engine at an endpoint.
+    pub region: String,
+}
+
+/// The ledger over a table and its Region, for a command.
 ///
 /// # Errors
 /// [`CredentialsError`], whose text says what to do.
-pub async fn ledger(table: &str, endpoint_url: Option<&str>) -> Result<Ledger, CredentialsError> {
+pub async fn operator(table: &str, endpoint_url: Option<&str>) -> Result<Operator, CredentialsError> {
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let sdk = sdk_config(endpoint_url).await?;
+    let region = sdk.region().filter(|_| endpoint_url.is_none()).map_or(LOCAL, Region::as_ref).to_owned();
     let dynamo = Dynamo::from_client(dynamo::client(&sdk, endpoint_url), table, entropy.clone());
-    Ok(Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Counting::new(clock))))
+    let ledger = Ledger::new(dynamo, clock.clone(), entropy, Metrics::to(Counting::new(clock)));
+    Ok(Operator { ledger, region })
+}
+
+/// The ledger over a table, for a command.
+///
+/// # Errors
+/// As [`operator`].
+pub async fn ledger(table: &str, endpoint_url: Option<&str>) -> Result<Ledger, CredentialsError> {
+    Ok(operator(table, endpoint_url).await?.ledger)
 }
 
 /// The configuration of the operator's AWS clients, with credentials that were found.
@@ -95,7 +114,7 @@ fn exported(command: &[String]) -> Result<Credentials, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aws_config::{BehaviorVersion, Region};
+    use aws_config::BehaviorVersion;
 
     /// A configuration whose chain finds no credentials, as this build's does for an SSO profile.
     fn without_credentials() -> SdkConfig {

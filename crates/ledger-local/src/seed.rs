@@ -7,25 +7,24 @@ use crate::credential::Credential;
 use crate::demo::{Demo, DemoMember};
 use crate::legacy::{self, Legacy};
 use crate::member_args;
+use crate::opening::{LOCAL, Opening, open_tenant};
 use aws_sdk_dynamodb::Client;
 use axum::Router;
 use http::Method;
 use ledger_core::bank::{AccountKind, BankParts, Sender, SenderParts};
 use ledger_core::dynamo::Attributes;
-use ledger_core::failure::Failure;
 use ledger_core::ids::Tenant;
 use ledger_core::keys::{self, Shards, attr};
-use ledger_core::migration::{self, Model};
+use ledger_core::migration::Model;
 use ledger_core::money::{Amount, AssetSpec, Rate, RegionalKey};
-use ledger_core::operation::Operation;
-use ledger_core::staff::{Founder, Founders, with_founders};
+use ledger_core::staff::{Founder, Founders};
 use ledger_core::terms::{
     AssetTerms, CardPinTerms, CashBonusTerms, CeilingTerms, Co2Terms, GrantLimits, KeyPhase, SettlementTerms,
     SignInTerms, SpentPoints, TenantTerms, TermsVersion, TopupTerms,
 };
 use ledger_core::time::Timestamp;
+use ledger_runtime::dynamo::Registry;
 use ledger_runtime::execute::Ledger;
-use ledger_runtime::problem::Problem;
 use office::{Office, Person};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -167,15 +166,16 @@ impl<'a> Seeder<'a> {
         let tenant = Tenant::parse(&demo.tenant).map_err(failed)?;
         let founders = demo.founders();
         let [first, second] = founders[..] else { return Err(failed("the demo has no two founders")) };
-        let cx = ledger.context(ledger.clock().now()).map_err(failed)?;
         let keys = ledger.marker_keys().await.map_err(|problem| failed(problem.detail()))?;
-        let opening = migration::open_tenant(&tenant, &terms()?, legacy, cx.now).map_err(failed)?;
-        let opening = with_founders(opening, &tenant, (&as_founders(&founders)?, &keys), &cx).map_err(failed)?;
-        match ledger.apply(&tenant, Operation::TenantConfigure, &opening).await {
-            Ok(()) => {}
-            Err(error) if error.failure() == Some(Failure::AlreadyExists) => {}
-            Err(error) => return Err(failed(Problem::from(error).detail())),
-        }
+        let opening = Opening {
+            tenant: &tenant,
+            region: LOCAL,
+            terms: &terms()?,
+            legacy,
+            founders: (&as_founders(&founders)?, &keys),
+        };
+        let registry = Registry::of(ledger.dynamo());
+        let _ = open_tenant((ledger, &registry), &opening).await.map_err(failed)?;
         let config = ledger.dynamo().get(&keys::config(&tenant)).await.map_err(failed)?;
         let config = config.ok_or_else(|| failed("the tenant is not open"))?;
         let opened_at = config.timestamp(attr::CREATED_AT).map_err(failed)?;

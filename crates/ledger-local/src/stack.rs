@@ -24,7 +24,6 @@ use crate::workers::Workers;
 use axum::Router;
 use axum::middleware;
 use axum::serve::ListenerExt;
-use ledger_core::ids::Tenant;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
 use ledger_runtime::clock::Clock;
@@ -92,8 +91,6 @@ pub struct StackConfig {
     pub callers: CallerConfig,
     /// A second tenant, to be migrated from a legacy model.
     pub legacy: Option<Legacy>,
-    /// Further tenants of the table, whose workers run once they are open.
-    pub tenants: Vec<Tenant>,
     /// The longest wait for a DynamoDB at an endpoint to answer.
     pub endpoint_wait: Duration,
     /// Called once with a line for the console, when that wait begins.
@@ -117,7 +114,6 @@ impl StackConfig {
             tenant_requests: RequestRate::MAX,
             callers: CallerConfig::of_highest_rates(),
             legacy: None,
-            tenants: Vec::new(),
             endpoint_wait: Duration::ZERO,
             on_wait: |_| {},
             callbacks: Vec::new(),
@@ -345,7 +341,7 @@ where
 {
     let StackConfig { table, state_directory, terminal_file, stripe, tenant_requests, callers, legacy, clock, .. } =
         config;
-    let (endpoint_wait, on_wait, tenants) = (config.endpoint_wait, config.on_wait, config.tenants);
+    let (endpoint_wait, on_wait) = (config.endpoint_wait, config.on_wait);
     let issuer = match &state_directory {
         Some(directory) => Issuer::in_directory(url, directory)?,
         None => Issuer::in_memory(url)?,
@@ -384,7 +380,6 @@ where
         reports: reports.unwrap_or_default(),
         downloads: downloads.clone(),
         legacy,
-        tenants,
         activity,
         clock,
     };

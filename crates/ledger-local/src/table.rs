@@ -12,6 +12,7 @@ use aws_sdk_dynamodb::types::{
     TimeToLiveStatus,
 };
 use ledger_core::keys::{INDEX_BY_OWNER, INDEX_DUE, attr};
+use ledger_core::registry;
 use ledger_runtime::dynamo;
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,7 @@ fn is_url(url: &str) -> bool {
     url.starts_with("http://") || url.starts_with("https://")
 }
 
-/// Creates the table if it does not exist, and waits until it is active.
+/// Creates the table and its registry if they do not exist, and waits until they are active.
 ///
 /// # Errors
 /// [`TableError`] if the endpoint cannot be reached, refuses a call, or has a table of this name with other keys or
@@ -143,11 +144,14 @@ pub async fn ensure(client: &Client, url: &str, table: &str) -> Result<(), Table
     if !is_url(url) {
         return Err(unreachable(url, "a URL like http://127.0.0.1:8000 is expected"));
     }
-    match describe(client, url, table).await? {
-        Some(description) => check_shape(table, &description)?,
-        None => create(client, table, INDEXES).await?,
+    let registry = registry::table_name(table);
+    for (table, indexes) in [(table, &INDEXES[..]), (&registry, &[])] {
+        match describe(client, url, table).await? {
+            Some(description) => check_shape(table, indexes, &description)?,
+            None => create(client, table, indexes).await?,
+        }
+        wait_until_active(client, url, table).await?;
     }
-    wait_until_active(client, url, table).await?;
     enable_ttl(client, table).await;
     Ok(())
 }
@@ -183,7 +187,7 @@ fn unreachable(url: &str, cause: impl Into<String>) -> TableError {
     TableError::Unreachable { url: url.to_owned(), cause: cause.into() }
 }
 
-async fn create(client: &Client, table: &str, indexes: [IndexShape; 2]) -> Result<(), TableError> {
+async fn create(client: &Client, table: &str, indexes: &[IndexShape]) -> Result<(), TableError> {
     let unbuildable = |error: BuildError| TableError::Refused {
         call: "CreateTable",
         table: table.to_owned(),
@@ -202,7 +206,7 @@ async fn create(client: &Client, table: &str, indexes: [IndexShape; 2]) -> Resul
         let index = GlobalSecondaryIndex::builder()
             .index_name(shape.name)
             .set_key_schema(Some(key_schema(shape.partition, shape.sort).map_err(unbuildable)?))
-            .projection(Projection::builder().projection_type(shape.projection).build());
+            .projection(Projection::builder().projection_type(shape.projection.clone()).build());
         request = request.global_secondary_indexes(index.build().map_err(unbuildable)?);
     }
     match request.send().await {
@@ -224,15 +228,15 @@ fn key_schema(partition: &str, sort: &str) -> Result<Vec<KeySchemaElement>, Buil
         .collect()
 }
 
-fn check_shape(table: &str, description: &TableDescription) -> Result<(), TableError> {
+fn check_shape(table: &str, indexes: &[IndexShape], description: &TableDescription) -> Result<(), TableError> {
     let other = |what: String| TableError::OtherShape { table: table.to_owned(), what };
     let keys: Vec<_> = description.key_schema().iter().map(KeySchemaElement::attribute_name).collect();
     if keys != [attr::PK, attr::SK] {
         return Err(other(format!("has the keys {keys:?} where {:?} and {:?} are needed", attr::PK, attr::SK)));
     }
-    for shape in INDEXES {
+    for shape in indexes {
         let index = description.global_secondary_indexes().iter().find(|index| index.index_name() == Some(shape.name));
-        if !index.is_some_and(|index| has_shape(index, &shape)) {
+        if !index.is_some_and(|index| has_shape(index, shape)) {
             let IndexShape { name, partition, sort, projection } = shape;
             return Err(other(format!("lacks the index {name} ({partition}, {sort}; {})", projection.as_str())));
         }
@@ -313,6 +317,8 @@ mod tests {
         assert_eq!(ttl.attribute_name(), Some("ttl"));
         let described = describe(&client, &url, "ecopay").await.unwrap().unwrap();
         assert_eq!(described.global_secondary_indexes().len(), 2);
+        let registry = describe(&client, &url, "ecopay-registry").await.unwrap().unwrap();
+        assert!(registry.global_secondary_indexes().is_empty());
 
         let id = AttributeDefinition::builder().attribute_name("id").attribute_type(ScalarAttributeType::S);
         let hash = KeySchemaElement::builder().attribute_name("id").key_type(KeyType::Hash);
@@ -335,7 +341,7 @@ mod tests {
         let engine = Engine::start(&EngineConfig { data: Data::Memory, port: None }).unwrap();
         let url = engine.url();
         let client = client(&url).await;
-        create(&client, "copies", [IndexShape { projection: ProjectionType::All, ..BY_OWNER }, DUE]).await.unwrap();
+        create(&client, "copies", &[IndexShape { projection: ProjectionType::All, ..BY_OWNER }, DUE]).await.unwrap();
         let error = ensure(&client, &url, "copies").await.unwrap_err();
         assert!(error.to_string().contains("lacks the index by_owner (owner_pk, owner_sk; KEYS_ONLY)"), "{error}");
         engine.stop().await;

@@ -6,17 +6,21 @@ mod reindex;
 pub use reindex::{ReindexCommand, ReindexError, reindex};
 
 use crate::marker_keys::{self, MarkerKeysTextError};
-use crate::operator::{CredentialsError, ledger};
+use crate::opening::{Opened, Opening, OpeningError, open_tenant};
+use crate::operator::{CredentialsError, Operator, ledger, operator};
 use crate::terms_file::{self, TermsError};
 use ledger_core::failure::Failure;
 use ledger_core::ids::{Actor, IdError, Tenant};
 use ledger_core::keys::Shards;
-use ledger_core::migration::{self, Model};
+use ledger_core::migration::Model;
 use ledger_core::operation::Operation;
-use ledger_core::staff::{self, Founder, Founders, FoundersError};
+use ledger_core::registry::{RegisteredTenant, TenantHome};
+use ledger_core::staff::{Founder, Founders, FoundersError};
 use ledger_core::tenants;
 use ledger_core::transaction::BuildError;
+use ledger_runtime::dynamo::{ReadError, Registry};
 use ledger_runtime::entropy::EntropyError;
+use ledger_runtime::execute::Ledger;
 use ledger_runtime::problem::Problem;
 use std::path::PathBuf;
 
@@ -35,6 +39,19 @@ pub struct OpenCommand {
     pub marker_keys: PathBuf,
     /// The table.
     pub table: String,
+    /// The registry; `None` for that of the table.
+    pub registry_name: Option<String>,
+    /// The endpoint URL; `None` for the AWS SDK's Region.
+    pub endpoint_url: Option<String>,
+}
+
+/// The arguments of `tenant list`.
+#[derive(Debug, Clone)]
+pub struct ListCommand {
+    /// The table.
+    pub table: String,
+    /// The registry; `None` for that of the table.
+    pub registry_name: Option<String>,
     /// The endpoint URL; `None` for the AWS SDK's Region.
     pub endpoint_url: Option<String>,
 }
@@ -89,6 +106,12 @@ pub enum TenantError {
     /// The keys of markers cannot be read.
     #[error(transparent)]
     Keys(#[from] MarkerKeysTextError),
+    /// The tenant cannot be opened.
+    #[error(transparent)]
+    Opening(#[from] OpeningError),
+    /// The registry cannot be read.
+    #[error("registry {0}: {1}")]
+    List(String, #[source] ReadError),
     /// Records cannot be added to the lists.
     #[error(transparent)]
     Reindex(#[from] ReindexError),
@@ -111,20 +134,61 @@ pub enum TenantError {
 /// # Errors
 /// [`TenantError`], whose text says what to do.
 pub async fn open(command: &OpenCommand) -> Result<String, TenantError> {
-    let OpenCommand { slug, terms: path, legacy, owners, marker_keys, table, endpoint_url } = command;
+    let OpenCommand { slug, terms: path, legacy, owners, marker_keys, table, registry_name, endpoint_url } = command;
     let founders = Founders::new(owners.clone())?;
     let slug = Tenant::parse(slug).map_err(|error| TenantError::Slug(slug.clone(), error))?;
     let text = std::fs::read_to_string(path).map_err(|cause| TenantError::Unreadable { path: path.clone(), cause })?;
     let terms = terms_file::parse(&text)?;
     let keys = marker_keys::from_file(marker_keys)?;
-    let ledger = ledger(table, endpoint_url.as_deref()).await?;
-    let cx = ledger.context(ledger.clock().now())?;
-    let opening = migration::open_tenant(&slug, &terms, *legacy, cx.now)?;
-    let transaction = staff::with_founders(opening, &slug, (&founders, &keys), &cx)?;
-    match ledger.apply(&slug, Operation::TenantConfigure, &transaction).await {
-        Ok(()) => Ok(format!("{slug} is open in {table}")),
-        Err(error) if error.failure() == Some(Failure::AlreadyExists) => Err(TenantError::Stands(slug.to_string())),
-        Err(error) => Err(TenantError::Store(error.into())),
+    let Operator { ledger, region } = operator(table, endpoint_url.as_deref()).await?;
+    let registry = registry(&ledger, registry_name.as_deref());
+    let opening =
+        Opening { tenant: &slug, region: &region, terms: &terms, legacy: *legacy, founders: (&founders, &keys) };
+    match open_tenant((&ledger, &registry), &opening).await? {
+        Opened::Written => Ok(format!("{slug} is open in {table}")),
+        Opened::Continued => {
+            Ok(format!("{slug} is open in {table}, with the terms and owners of an earlier run that had not ended"))
+        }
+        Opened::Before => Err(TenantError::Stands(slug.to_string())),
+    }
+}
+
+/// Lists the tenants of a registry: a line each, by name. Items that cannot be read are counted last.
+///
+/// # Errors
+/// [`TenantError`], whose text says what to do.
+pub async fn list(command: &ListCommand) -> Result<String, TenantError> {
+    let ListCommand { table, registry_name, endpoint_url } = command;
+    let Operator { ledger, .. } = operator(table, endpoint_url.as_deref()).await?;
+    let registry = registry(&ledger, registry_name.as_deref());
+    let found = registry.tenants().await.map_err(|error| TenantError::List(registry.table().to_owned(), error))?;
+    let (mut lines, mut unreadable) = (Vec::new(), 0_u64);
+    for tenant in found {
+        match tenant {
+            Ok(tenant) => lines.push(line(&tenant)),
+            Err(_) => unreadable = unreadable.saturating_add(1),
+        }
+    }
+    if lines.is_empty() {
+        lines.push(format!("registry {} has no tenants", registry.table()));
+    }
+    if unreadable > 0 {
+        lines.push(format!("{unreadable} of a later release: run its `tenant list`"));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// For example `aoba open 2026-11-30T03:00:00.000Z local/ecopay epoch 1`.
+fn line(tenant: &RegisteredTenant) -> String {
+    let RegisteredTenant { tenant, state, home: TenantHome { region, table }, epoch, created_at, opened_at } = tenant;
+    let since = opened_at.unwrap_or(*created_at);
+    format!("{tenant} {} {since} {region}/{table} epoch {epoch}", state.name())
+}
+
+fn registry(ledger: &Ledger, name: Option<&str>) -> Registry {
+    match name {
+        Some(name) => Registry::named(name, ledger.dynamo()),
+        None => Registry::of(ledger.dynamo()),
     }
 }
 
@@ -184,6 +248,7 @@ mod tests {
             owners: owners(),
             marker_keys: key_file.clone(),
             table: "ledger".to_owned(),
+            registry_name: None,
             endpoint_url: Some(url.clone()),
         };
         let alone = OpenCommand { owners: owners().split_off(1), ..command("aoba", file.clone()) };

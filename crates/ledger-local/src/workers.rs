@@ -9,14 +9,17 @@ use crate::settlement::{CollectedSagas, LocalSagas};
 use crate::worker_failures::WorkerFailures;
 use ledger_core::ids::Tenant;
 use ledger_core::reads;
+use ledger_core::registry::TenantState;
 use ledger_runtime::announcer::Announcer;
 use ledger_runtime::app::App;
+use ledger_runtime::dynamo::Registry;
 use ledger_runtime::figures;
 use ledger_runtime::problem::Problem;
 use ledger_runtime::publishing::Publisher;
 use ledger_runtime::reconcile::{Outlets, Settings};
 use ledger_runtime::settlement::{Sagas, Settler};
 use ledger_runtime::worker::Due;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,8 +34,8 @@ const RECOVER_EVERY: Duration = Duration::from_secs(5);
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 /// How often passes of a migration are run.
 const MIGRATE_EVERY: Duration = Duration::from_secs(2);
-/// How often it is looked whether a tenant is open.
-const OPEN_CHECK_EVERY: Duration = Duration::from_secs(1);
+/// How often the registry is read for tenants that were opened.
+const REGISTRY_READ_EVERY: Duration = Duration::from_secs(1);
 
 /// The most rounds in which [`Workers::finish`] waits for an end of the work.
 const ROUNDS_MAX: u32 = 50;
@@ -55,7 +58,7 @@ pub enum FinishError {
 #[derive(Clone)]
 pub struct Workers {
     app: App,
-    tenants: Vec<Tenant>,
+    registry: Registry,
     publisher: Publisher,
     settler: Settler,
     outlets: Outlets,
@@ -65,17 +68,17 @@ pub struct Workers {
 
 impl fmt::Debug for Workers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Workers").field("tenants", &self.tenants).finish_non_exhaustive()
+        f.debug_struct("Workers").field("registry", &self.registry.table()).finish_non_exhaustive()
     }
 }
 
 impl Workers {
-    /// The workers of tenants.
-    pub(crate) fn new(app: &App, backend: &Backend, tenants: Vec<Tenant>) -> Self {
+    /// The workers of the tenants of the table's registry.
+    pub(crate) fn new(app: &App, backend: &Backend) -> Self {
         let (kyc, files) = (Arc::new(backend.kyc.clone()), Arc::new(backend.payouts.clone()));
         Self {
             app: app.clone(),
-            tenants,
+            registry: Registry::of(app.ledger().dynamo()),
             publisher: Publisher::new(app, Arc::new(backend.events.clone())),
             settler: Settler::new(app, Some(kyc), Some(files)),
             outlets: Outlets {
@@ -99,16 +102,36 @@ impl Workers {
         self.settler.clone()
     }
 
-    /// Runs the workers of each tenant in the background, each at its pace, once the tenant is open.
+    /// Runs the workers of each open tenant of the registry in the background, each at its pace.
     pub fn start(&self) {
-        for tenant in self.tenants.clone() {
-            let workers = self.clone();
-            tokio::spawn(async move {
-                while workers.app.terms(&tenant).await.is_err() {
-                    tokio::time::sleep(OPEN_CHECK_EVERY).await;
-                }
-                workers.start_for(&tenant);
-            });
+        tokio::spawn(self.clone().follow_registry());
+    }
+
+    /// Starts the workers of each tenant once the registry says that it is open.
+    async fn follow_registry(self) {
+        let mut ticks = tokio::time::interval(REGISTRY_READ_EVERY);
+        let mut failures = WorkerFailures::of("reading the registry");
+        let (mut started, mut read_at) = (BTreeSet::new(), None);
+        loop {
+            ticks.tick().await;
+            // The writes to a store of another process are not counted.
+            let writes = self.activity.as_ref().map(Activity::writes);
+            if writes.is_some() && writes == read_at {
+                continue;
+            }
+            let is_clean = failures
+                .watch(async {
+                    // An item of a later release is not this one's to work for.
+                    let found = self.registry.tenants().await?.into_iter().filter_map(Result::ok);
+                    for found in found.filter(|found| found.state == TenantState::Open) {
+                        if started.insert(found.tenant.clone()) {
+                            self.start_for(&found.tenant);
+                        }
+                    }
+                    Ok::<_, Problem>(())
+                })
+                .await;
+            read_at = writes.filter(|_| is_clean);
         }
     }
 

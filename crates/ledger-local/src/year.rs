@@ -122,7 +122,6 @@ pub async fn start(config: StackConfig, says: impl Fn(&str)) -> Result<(Stack, Y
     go_on_to_the_present(&stage, &year).await?;
     let Stage { stack, workers, .. } = stage;
     workers.start();
-    workers.start_for(&year.tenant);
     Ok((stack, year))
 }
 

@@ -8,6 +8,7 @@ mod convert;
 mod customers;
 mod histories;
 mod reads;
+mod registry;
 mod scan;
 mod sending;
 #[cfg(test)]
@@ -18,6 +19,7 @@ pub(crate) use connect::scripted_client;
 pub use connect::{client, sdk_config, sdk_loader};
 pub use customers::CustomerMoveError;
 pub use reads::{ReadError, Readable};
+pub use registry::{Registry, RegistryWriteError};
 pub use scan::{FoundRecords, Scanned, ScannedCustomers};
 
 use crate::clock::Clock;

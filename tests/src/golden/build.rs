@@ -6,7 +6,8 @@ use super::vector::Given;
 use super::{
     build_approvals, build_card_life, build_card_pin, build_cash, build_charge, build_decision, build_figures,
     build_hold, build_lanes, build_merchants, build_migration, build_more, build_notices, build_reconcile,
-    build_recorded, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup, build_trail,
+    build_recorded, build_registry, build_scale, build_settlement, build_shops, build_staff, build_terms, build_topup,
+    build_trail,
 };
 use crate::declared::{self, declared};
 use ledger_core::account::{Account, Posting, TenantAccount};
@@ -277,6 +278,7 @@ pub(super) fn make(
             return build_settlement::make(world, StaffId::parse(staff).unwrap(), does);
         }
         Does::Reconcile(does) => return build_reconcile::make(world, does),
+        Does::Registry(does) => return Ok(build_registry::make(world, does)),
         Does::Scale(does) => return build_scale::make(world, does),
         Does::Cash(does) => return build_cash::make(world, does),
         Does::CardLife(does) => return build_card_life::make(world, does),

@@ -12,6 +12,7 @@ use super::build_merchants::ClosingDoes;
 use super::build_notices::NoticeDoes;
 use super::build_reconcile::ReconcileDoes;
 use super::build_recorded::RecordedDoes;
+use super::build_registry::RegistryDoes;
 use super::build_scale::ScaleDoes;
 use super::build_settlement::{SettlementDoes, SettlementStep};
 use super::build_shops::ShopDoes;
@@ -338,6 +339,7 @@ pub enum Does {
     },
     // Money that a merchant holds.
     Hold(HoldDoes),
+    Registry(RegistryDoes),
     Scale(ScaleDoes),
     Cash(CashDoes),
     CardLife(CardLifeDoes),

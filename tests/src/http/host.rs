@@ -8,6 +8,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::config::timeout::TimeoutConfig;
 use ledger_core::personal::Masked;
 use ledger_core::rate::RequestRate;
+use ledger_core::registry;
 use ledger_local::backend::Backend;
 use ledger_local::demo::Demo;
 use ledger_local::faces::{self, MountError, Mounted};
@@ -208,8 +209,10 @@ pub async fn delete_table(url: &str, table: &str) {
     if !table.starts_with(other::TEST_TABLE_PREFIX) {
         return;
     }
-    if let Err(error) = client(url).await.delete_table().table_name(table).send().await {
-        eprintln!("table {table} at {url} was not deleted: {error:?}");
+    for table in [table.to_owned(), registry::table_name(table)] {
+        if let Err(error) = client(url).await.delete_table().table_name(&table).send().await {
+            eprintln!("table {table} at {url} was not deleted: {error:?}");
+        }
     }
 }
 

@@ -25,7 +25,7 @@ async fn payment_in_a_tenant_of_ones_own_is_credited() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("own-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("a folder");
     let (data, terms) = (folder.join("ledger.db").display().to_string(), folder.join("terms.json"));
-    let process = Process::start(&["--data", &data, "--port", "0", "--tenant", SLUG]);
+    let process = Process::start(&["--data", &data, "--port", "0"]);
     fs::write(&terms, run(&["tenant", "terms"])).expect("a file");
     let owners = [new_id(), new_id()];
     let [first, second] = [0, 1].map(|at| format!("{}:owner{at}@example.com", owners[at]));
@@ -38,6 +38,11 @@ async fn payment_in_a_tenant_of_ones_own_is_credited() {
     ]
     .concat());
     assert_eq!(opened.trim(), format!("{SLUG} is open in {table}"));
+    let listed = run(&[&["tenant", "list"], &place[..]].concat());
+    let lines: Vec<&str> = listed.trim().lines().collect();
+    let [demo, own] = lines[..] else { panic!("{listed}") };
+    assert!(demo.starts_with("demo open ") && own.starts_with(&format!("{SLUG} open ")), "{listed}");
+    assert!(own.ends_with(&format!(" local/{table} epoch 1")), "{listed}");
 
     let world = World::at(&process.url, (url, table), SLUG, owners).await;
     let (merchant, customer) = (world.merchant().await, world.customer_with("1000").await);

@@ -13,6 +13,7 @@ mod items;
 mod merchants;
 mod query;
 mod range;
+mod registry;
 mod request;
 mod table;
 mod tenants;
@@ -39,6 +40,7 @@ pub use merchants::{
     settlements_of_tenant, shops,
 };
 pub use query::Query;
+pub use registry::registered_tenants;
 pub use request::{QueryRequest, Request, ScanRequest};
 pub use table::{SCAN_PAGE_ITEMS, Segment, customers_with_god_record, found_records, stored_cards, table_segment};
 pub use tenants::{

@@ -23,6 +23,7 @@ pub(crate) use item::{Action, exists};
 pub use item::{Clause, Rendered, RenderedAction, TransactItem};
 pub use opening::OpeningError;
 pub use request::request_text;
+pub(crate) use request::single_write_text;
 
 use crate::account::{self, Account, Posting};
 use crate::ids::MerchantId;

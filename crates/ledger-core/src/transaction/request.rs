@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 const ACTION_BYTES: usize = 1024;
 
 /// The attributes that name a written item's transaction.
-type TransactionName = [(&'static str, Value); 2];
+type TransactionName = [(&'static str, Value)];
 
 /// Returns the request that sends these actions to a table. A request that is sent again has the same token.
 ///
@@ -39,6 +39,16 @@ pub fn request_text(actions: &[TransactItem], table: &str, token: [u8; 16]) -> R
     Ok(text)
 }
 
+/// Returns the request that sends one action to a table by itself, as `PutItem` or `UpdateItem`. It names no transaction.
+///
+/// # Errors
+/// [`BuildError`] if the action uses a placeholder for two values or attributes.
+pub(crate) fn single_write_text(action: &TransactItem, table: &str) -> Result<String, BuildError> {
+    let mut text = String::with_capacity(ACTION_BYTES);
+    action.write_input(&mut text, table, &[]).ok_or(BuildError::Placeholder(action.role()))?;
+    Ok(text)
+}
+
 impl TransactItem {
     /// Whether its item is there afterwards, and names the transaction.
     fn is_written(&self) -> bool {
@@ -49,12 +59,23 @@ impl TransactItem {
     }
 
     fn write_request(&self, text: &mut String, table: &str, transaction: &TransactionName) -> Option<()> {
+        text.push_str(match &self.action {
+            Action::Put(_) => "{\"Put\":",
+            Action::Update(_) => "{\"Update\":",
+            Action::Check => "{\"ConditionCheck\":",
+        });
+        self.write_input(text, table, transaction)?;
+        text.push('}');
+        Some(())
+    }
+
+    /// Writes what the action has in common with a request of its own.
+    fn write_input(&self, text: &mut String, table: &str, transaction: &TransactionName) -> Option<()> {
         let mut placeholders = Placeholders::default();
         let mut expression = String::new();
         text.push_str(match &self.action {
-            Action::Put(_) => "{\"Put\":{\"Item\":{",
-            Action::Update(_) => "{\"Update\":{\"Key\":{",
-            Action::Check => "{\"ConditionCheck\":{\"Key\":{",
+            Action::Put(_) => "{\"Item\":{",
+            Action::Update(_) | Action::Check => "{\"Key\":{",
         });
         key_attribute(text, attr::PK, self.key().pk());
         text.push(',');
@@ -105,7 +126,7 @@ impl TransactItem {
         }
         text.push_str(",\"TableName\":");
         string(text, table);
-        text.push_str(",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"}}");
+        text.push_str(",\"ReturnValuesOnConditionCheckFailure\":\"ALL_OLD\"}");
         Some(())
     }
 }

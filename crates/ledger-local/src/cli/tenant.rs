@@ -3,7 +3,7 @@
 use super::legacy_model;
 use crate::member_args;
 use crate::recover_command::RecoverCommand;
-use crate::tenant_command::{OpenCommand, ReindexCommand, ShardsCommand};
+use crate::tenant_command::{ListCommand, OpenCommand, ReindexCommand, ShardsCommand};
 use crate::terms_command::TermsCommand;
 use clap::Subcommand;
 use ledger_core::migration::Model;
@@ -54,6 +54,21 @@ pub enum TenantSub {
         /// Name of the table.
         #[arg(long)]
         table: String,
+        /// Name of the registry (default: the table's name and `-registry`).
+        #[arg(long, value_name = "TABLE")]
+        registry: Option<String>,
+        /// DynamoDB endpoint URL (default: the AWS SDK's Region).
+        #[arg(long, value_name = "URL")]
+        endpoint_url: Option<String>,
+    },
+    /// List the tenants of a registry: name, state, since when, Region and table, epoch.
+    List {
+        /// Name of the table.
+        #[arg(long)]
+        table: String,
+        /// Name of the registry (default: the table's name and `-registry`).
+        #[arg(long, value_name = "TABLE")]
+        registry: Option<String>,
         /// DynamoDB endpoint URL (default: the AWS SDK's Region).
         #[arg(long, value_name = "URL")]
         endpoint_url: Option<String>,
@@ -126,6 +141,8 @@ pub enum TenantCommand {
     TermsChange(TermsCommand),
     /// Open a tenant.
     Open(OpenCommand),
+    /// List the tenants.
+    List(ListCommand),
     /// Add a tenant's records to lists and searches.
     Reindex(ReindexCommand),
     /// Raise a tenant's shards.
@@ -142,8 +159,20 @@ impl TenantSub {
                 TenantCommand::TermsChange(TermsCommand { changes, from, reason, url, token_file, tenant })
             }
             Self::Terms { .. } => TenantCommand::TermsToBeginWith,
-            Self::Open { slug, terms, legacy, owners, marker_keys, table, endpoint_url } => {
-                TenantCommand::Open(OpenCommand { slug, terms, legacy, owners, marker_keys, table, endpoint_url })
+            Self::Open { slug, terms, legacy, owners, marker_keys, table, registry, endpoint_url } => {
+                TenantCommand::Open(OpenCommand {
+                    slug,
+                    terms,
+                    legacy,
+                    owners,
+                    marker_keys,
+                    table,
+                    registry_name: registry,
+                    endpoint_url,
+                })
+            }
+            Self::List { table, registry, endpoint_url } => {
+                TenantCommand::List(ListCommand { table, registry_name: registry, endpoint_url })
             }
             Self::Recover { slug, owners, finish, marker_keys, table, endpoint_url } => {
                 TenantCommand::Recover(RecoverCommand { slug, owners, finish, marker_keys, table, endpoint_url })

@@ -53,13 +53,6 @@ fn demo_year_is_played_in_memory() {
 }
 
 #[test]
-fn tenants_of_ones_own_are_slugs() {
-    let run = parse("--tenant aoba --tenant midori").unwrap().run;
-    assert_eq!(run.config().tenants.iter().map(ToString::to_string).collect::<Vec<_>>(), ["aoba", "midori"]);
-    assert!(parse("--tenant Aoba").is_err());
-}
-
-#[test]
 fn callback_urls_are_absolute_and_without_fragment() {
     let run = parse("--callback-url http://localhost:5173/callback --callback-url com.example.pay:/in").unwrap().run;
     assert_eq!(run.config().callbacks, ["http://localhost:5173/callback", "com.example.pay:/in"]);

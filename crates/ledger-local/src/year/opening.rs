@@ -4,16 +4,15 @@ use super::api::{Api, Till, YearError, opt_text, text};
 use super::town::{Card, Customer, Merchant, Town};
 use super::{Stage, TENANT};
 use crate::dice::Dice;
+use crate::opening::{self, LOCAL, Opening};
 use crate::seed;
 use ledger_core::ids::{StaffId, Tenant};
 use ledger_core::keys::Shards;
-use ledger_core::migration;
 use ledger_core::money::Rate;
-use ledger_core::operation::Operation;
 use ledger_core::personal::FreeText;
-use ledger_core::staff::{Founder, Founders, with_founders};
+use ledger_core::staff::{Founder, Founders};
 use ledger_core::terms::{RegistrationNumber, SettlementTerms, TenantTerms};
-use ledger_runtime::problem::Problem;
+use ledger_runtime::dynamo::Registry;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -184,18 +183,17 @@ impl Town {
 
 async fn open_tenant(stage: &Stage, tenant: &Tenant, owners: &[String; 2]) -> Result<(), YearError> {
     let ledger = stage.workers.app().ledger();
-    let cx = ledger.context(ledger.clock().now()).map_err(YearError::failed)?;
     let keys = ledger.marker_keys().await.map_err(|problem| YearError::problem(&problem))?;
-    let opened = migration::open_tenant(tenant, &terms()?, None, cx.now).map_err(YearError::failed)?;
     let founders = owners.iter().enumerate().map(|(at, id)| {
         let email =
             FreeText::email(&format!("owner-{}@example.com", at.saturating_add(1))).map_err(YearError::failed)?;
         Ok(Founder { id: StaffId::parse(id).map_err(YearError::failed)?, email })
     });
     let founders = Founders::new(founders.collect::<Result<Vec<_>, YearError>>()?).map_err(YearError::failed)?;
-    let opened = with_founders(opened, tenant, (&founders, &keys), &cx).map_err(YearError::failed)?;
-    let applied = ledger.apply(tenant, Operation::TenantConfigure, &opened).await;
-    applied.map_err(|error| YearError::problem(&Problem::from(error)))
+    let opening = Opening { tenant, region: LOCAL, terms: &terms()?, legacy: None, founders: (&founders, &keys) };
+    let registry = Registry::of(ledger.dynamo());
+    let _ = opening::open_tenant((ledger, &registry), &opening).await.map_err(YearError::failed)?;
+    Ok(())
 }
 
 /// The terms that the year begins with.

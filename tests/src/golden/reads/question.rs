@@ -255,6 +255,10 @@ pub enum Question {
         tenant: String,
         after: Option<String>,
     },
+    RegisteredTenants {
+        shard: u8,
+        after: Option<String>,
+    },
     Shops {
         tenant: String,
         merchant: String,

@@ -163,6 +163,9 @@ impl Question {
             }
             Self::Periods { tenant, merchant: of } => reads::periods(&slug(tenant), merchant(of)),
             Self::AuditRecords { tenant, after: from } => reads::audit_records(&slug(tenant), after(from.as_ref())),
+            Self::RegisteredTenants { shard, after } => {
+                reads::registered_tenants(*shard, after.as_deref().map(slug).as_ref())
+            }
             Self::Shops { tenant, merchant: of, after: from } => {
                 reads::shops(&slug(tenant), merchant(of), after(from.as_ref()))
             }
