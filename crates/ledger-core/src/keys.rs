@@ -113,6 +113,8 @@ pub mod attr {
     pub const DUE_PK: &str = "_due_pk";
     /// Sort key of the sparse index `due`.
     pub const DUE_SK: &str = "_due_sk";
+    /// The form of the item. Absent: form 1.
+    pub const FORM: &str = "f";
     /// The token of the transaction that last wrote the item: 16 bytes.
     pub const TX: &str = "_tx";
     /// The number of puts and updates of that transaction.

@@ -9,7 +9,7 @@
 //!    `failure`, `retry`.
 //! 2. Items, the payment provider's objects, keys and reads: `dynamo`, `psp`, `terms_version`, `keys`,
 //!    `aggregates`, `reads`, `bank`, `journal`, `card_state`, `customer_state`,
-//!    `merchant_state`, `terminal_state`, `role`.
+//!    `merchant_state`, `terminal_state`, `role`, `form`.
 //! 3. Conditional writes: `transaction`, `forms`, `limits`, `lease`, `rate`, `registry`.
 //! 4. At most one effect per key: `refused_payment`, `idempotency`.
 //! 5. What each operation is given: `payment_state`, `plan`, `terms`, `audit`, `notices`, `finding`, `unclaimed`,
@@ -44,6 +44,7 @@ pub mod failure;
 pub mod figures;
 pub mod files;
 pub mod finding;
+pub mod form;
 pub mod forms;
 pub mod grants;
 pub mod idempotency;

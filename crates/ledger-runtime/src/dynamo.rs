@@ -30,6 +30,7 @@ use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use customers::Layouts;
+use ledger_core::dynamo::ItemError;
 use ledger_core::migration::Unadoptable;
 use ledger_core::transaction::{Reason, TransactItem, request_text};
 use sending::{SendBody, Sending};
@@ -59,6 +60,9 @@ pub enum WriteError {
     /// Nothing was applied: a customer's God Record holds data that the ledger cannot keep.
     #[error(transparent)]
     Unadoptable(Unadoptable),
+    /// Nothing was applied: the tenant's records have a form of a later release.
+    #[error(transparent)]
+    LaterForm(ItemError),
     /// The outcome is unknown.
     #[error("the outcome of the write is not known: {0}")]
     Indeterminate(String),

@@ -297,9 +297,9 @@ impl Ledger {
                 NotWritten::Store(WriteError::Unadoptable(error)) if matches!(claim.principal, Principal::Staff(_)) => {
                     Problem::legacy_record_attribute(&error)
                 }
-                NotWritten::Store(error @ (WriteError::Unadoptable(_) | WriteError::Determinate(_))) => {
-                    self.not_written(tenant, operation, &error)
-                }
+                NotWritten::Store(
+                    error @ (WriteError::Unadoptable(_) | WriteError::Determinate(_) | WriteError::LaterForm(_)),
+                ) => self.not_written(tenant, operation, &error),
                 NotWritten::Throttled => return Err(self.unless_unknown(claim, tries, Problem::busy())),
                 NotWritten::Broken(what) => return Err(self.broken(tenant, operation, &what)),
                 NotWritten::Store(
@@ -378,6 +378,7 @@ impl Ledger {
                 tracing::warn!(%tenant, %operation, %error, "a customer's legacy record cannot be adopted");
                 Problem::legacy_record_unreadable()
             }
+            WriteError::LaterForm(error) => Problem::later_form(error),
             WriteError::Cancelled(_) => self.broken(tenant, operation, &error.to_string()),
         }
     }

@@ -140,6 +140,9 @@ impl From<ReadError> for Problem {
 
 impl From<ItemError> for Problem {
     fn from(error: ItemError) -> Self {
+        if error.is_later_form() {
+            return Self::later_form(&error);
+        }
         tracing::error!(%error, "a stored item cannot be read");
         Self::internal()
     }

@@ -228,6 +228,7 @@ impl Limiter {
                 error @ (WriteError::Throttled
                 | WriteError::Determinate(_)
                 | WriteError::Unadoptable(_)
+                | WriteError::LaterForm(_)
                 | WriteError::Indeterminate(_)),
             ) => error.to_string(),
         };

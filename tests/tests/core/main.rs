@@ -12,4 +12,5 @@ mod periods;
 mod properties;
 mod rules;
 mod sealed_attributes;
+mod times;
 mod topup_orders;

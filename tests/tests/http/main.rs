@@ -27,6 +27,7 @@ mod history;
 mod holds;
 mod idempotency;
 mod key_state;
+mod later_forms;
 mod limits;
 mod lists;
 mod load;

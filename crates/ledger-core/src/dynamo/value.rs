@@ -74,6 +74,9 @@ pub enum ItemFault {
     /// It has the expected type and a value that has no meaning there.
     #[error("has a value that is not valid there")]
     Invalid,
+    /// It names a form that a later release writes.
+    #[error("names a form of a later release")]
+    LaterForm,
 }
 
 /// The type that an attribute is expected to have.
@@ -140,6 +143,18 @@ impl ItemError {
     #[must_use]
     pub fn invalid(attribute: impl Into<String>) -> Self {
         Self { attribute: attribute.into(), fault: ItemFault::Invalid }
+    }
+
+    /// The attribute names a form that a later release writes.
+    #[must_use]
+    pub fn later_form(attribute: impl Into<String>) -> Self {
+        Self { attribute: attribute.into(), fault: ItemFault::LaterForm }
+    }
+
+    /// Whether a later release wrote the item.
+    #[must_use]
+    pub fn is_later_form(&self) -> bool {
+        self.fault == ItemFault::LaterForm
     }
 }
 

@@ -31,6 +31,7 @@ pub use terminal::TerminalTerms;
 
 use crate::calendar::SettlementSchedule;
 use crate::dynamo::{Attributes, Condition, Item, ItemError, Value};
+use crate::form;
 use crate::ids::MerchantId;
 use crate::keys::Shards;
 use crate::limits::{self, LimitTerms};
@@ -267,6 +268,7 @@ impl TenantTerms {
     pub fn item(&self) -> Item {
         let assets = self.assets.iter().map(|(asset, terms)| (asset.to_string(), Value::M(terms.item()))).collect();
         let mut item = Item::from([
+            form::format_attribute(),
             ("key_phase".to_owned(), Value::s(self.key_phase.name())),
             ("assets".to_owned(), Value::M(assets)),
             ("co2_rate".to_owned(), Value::N(self.co2.rate.text())),

@@ -3,6 +3,7 @@
 
 use super::{TenantTerms, TermsVersion};
 use crate::dynamo::{Attributes, Item, ItemError, Value};
+use crate::form;
 use crate::limits;
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
@@ -76,6 +77,7 @@ impl TermsSchedule {
     /// # Errors
     /// [`ItemError`] if an attribute is missing or was not written by this crate.
     pub fn read(config: &Item) -> Result<Self, ItemError> {
+        form::check_format(config)?;
         let own = TenantTerms::of_attributes(config)?;
         let next = config.opt_map(NEXT)?.map(|next| NextTerms::read(config, next)).transpose()?;
         let last = config.opt_checked_int(LAST, TermsVersion::new)?.unwrap_or(TermsVersion::FIRST);

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The attributes of `CONFIG` that are no terms of the programme: they hold at once.
-const SWITCHES: [&str; 3] = ["due_shards", "key_phase", TermsVersion::ATTRIBUTE];
+const SWITCHES: [&str; 4] = ["due_shards", "format", "key_phase", TermsVersion::ATTRIBUTE];
 
 fn regional() -> Asset {
     Asset::Regional(RegionalKey::parse("yama").unwrap())

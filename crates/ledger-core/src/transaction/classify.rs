@@ -1,8 +1,9 @@
 //! Classification of a cancelled transaction, in one declared order of precedence.
 
 use super::{Role, TransactItem, Transaction};
-use crate::dynamo::Item;
+use crate::dynamo::{Item, ItemError};
 use crate::failure::Failure;
+use crate::form::check_form;
 
 /// One cancellation reason. Its position in the list is that of its action.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -152,6 +153,21 @@ pub enum Broken {
 }
 
 impl Transaction {
+    /// The fault of an item of a later form that made a condition fail, which is then not classified: its attributes may
+    /// mean something else. A marker of a known form comes before it.
+    #[must_use]
+    pub fn later_form(&self, reasons: &[Reason]) -> Option<ItemError> {
+        let failed = || {
+            let pairs = self.items.iter().zip(reasons);
+            pairs.filter(|(_, reason)| reason.code.class() == Class::Condition)
+        };
+        let form = |(_, reason): (&TransactItem, &Reason)| reason.item.as_ref().and_then(|item| check_form(item).err());
+        match failed().find(|(item, _)| item.role() == Role::Marker) {
+            Some(marker) => form(marker),
+            None => failed().find_map(form),
+        }
+    }
+
     /// Classifies the reasons of a cancellation, one for each action.
     #[must_use]
     pub fn classify(&self, reasons: &[Reason]) -> Verdict {

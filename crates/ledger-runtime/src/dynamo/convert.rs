@@ -4,6 +4,7 @@ use super::reads::Readable;
 use aws_sdk_dynamodb::types::{AttributeValue, CancellationReason};
 use aws_smithy_types::Blob;
 use ledger_core::dynamo::{Item, ItemError, Value};
+use ledger_core::form::check_form;
 use ledger_core::keys::{self, Key, attr};
 use ledger_core::migration::{LegacyItem, UnsupportedType};
 use ledger_core::transaction::{Reason, ReasonCode};
@@ -41,13 +42,15 @@ pub(super) fn key_from_sdk(item: &Stored) -> Option<Key> {
     Key::stored(&keys::tenant_of(pk)?, pk, text(attr::SK)?)
 }
 
+/// Converts an item that is read whole. One of a later form is refused, since it may mean something else.
 pub(super) fn item_from_sdk(item: Stored) -> Result<Item, ItemError> {
-    item.into_iter()
-        .map(|(name, value)| match from_sdk(value) {
-            Some(value) => Ok((name, value)),
-            None => Err(ItemError::unknown_type(name)),
-        })
-        .collect()
+    let item = item.into_iter().map(|(name, value)| match from_sdk(value) {
+        Some(value) => Ok((name, value)),
+        None => Err(ItemError::unknown_type(name)),
+    });
+    let item = item.collect::<Result<Item, ItemError>>()?;
+    check_form(&item)?;
+    Ok(item)
 }
 
 pub(super) fn readable(item: Stored) -> Readable {

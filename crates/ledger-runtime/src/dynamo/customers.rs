@@ -14,7 +14,7 @@ use ledger_core::migration::{
     Adoption, Cancelled, Change, Concern, Copying, CustomerRef, Layout, Migration, Snapshot, Stale, Unadoptable, adopt,
     copy,
 };
-use ledger_core::transaction::{TransactItem, Transaction};
+use ledger_core::transaction::Transaction;
 use std::sync::Arc;
 
 /// How often one transaction is placed again because a customer's items were not where its plan expected them.
@@ -128,9 +128,13 @@ impl Dynamo {
     /// # Errors
     /// [`WriteError`] says whether the transaction may have been applied.
     pub async fn write(&self, transaction: &Transaction) -> Result<(), WriteError> {
-        let customers = transaction.items().iter().map(TransactItem::key).find(|key| key.customer().is_some());
-        let tenant = customers.and_then(|key| keys::tenant_of(key.pk()));
-        let Some(tenant) = tenant else { return self.send(transaction.items()).await };
+        let tenant = transaction.items().first().and_then(|item| keys::tenant_of(item.key().pk()));
+        let Some(tenant) = tenant else { return Err(WriteError::Determinate("NoTenant".to_owned())) };
+        // Also of what concerns no customer: nothing is written for a tenant of a later format.
+        drop(self.layout(&tenant).await.map_err(not_written)?);
+        if !transaction.items().iter().any(|item| item.key().customer().is_some()) {
+            return self.send(transaction.items()).await;
+        }
         let mut after_unknown = false;
         for _ in 0..ROUNDS_MAX {
             let layout = self.layout(&tenant).await.map_err(not_written)?;
@@ -146,6 +150,7 @@ impl Dynamo {
                     error @ (WriteError::Throttled
                     | WriteError::Determinate(_)
                     | WriteError::Unadoptable(_)
+                    | WriteError::LaterForm(_)
                     | WriteError::Indeterminate(_)),
                 ) => {
                     return Err(error);
@@ -298,6 +303,7 @@ impl Dynamo {
                 error @ (WriteError::Throttled
                 | WriteError::Determinate(_)
                 | WriteError::Unadoptable(_)
+                | WriteError::LaterForm(_)
                 | WriteError::Indeterminate(_)),
             ) => Err(CustomerMoveError::Write(error)),
         }
@@ -319,6 +325,7 @@ fn not_written(error: ReadError) -> WriteError {
     match error {
         ReadError::Throttled | ReadError::Unavailable(_) => WriteError::Throttled,
         ReadError::Refused(code) => WriteError::Determinate(code),
+        ReadError::Unreadable(error) if error.is_later_form() => WriteError::LaterForm(error),
         ReadError::Unreadable(error) => WriteError::Determinate(error.to_string()),
         ReadError::Unadoptable(error) => WriteError::Unadoptable(error),
     }

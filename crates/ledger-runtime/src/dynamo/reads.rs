@@ -6,6 +6,7 @@ use super::{Dynamo, convert};
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use ledger_core::customer_state::is_closed_wallet;
 use ledger_core::dynamo::{Item, ItemError, Value};
+use ledger_core::form::check_form;
 use ledger_core::ids::{CustomerId, Tenant};
 use ledger_core::keys::{Key, Partition, attr};
 use ledger_core::migration::{Layout, LegacyReadError, Unadoptable};
@@ -59,8 +60,9 @@ impl Readable {
     /// Returns the item if all of it is readable.
     ///
     /// # Errors
-    /// [`ItemError`] names an unreadable attribute.
+    /// [`ItemError`] names an unreadable attribute, or `f` if a later release wrote the item.
     pub fn whole(&self) -> Result<&Item, ItemError> {
+        check_form(&self.item)?;
         self.unsupported.first().map_or(Ok(&self.item), |unsupported| Err(ItemError::unknown_type(unsupported)))
     }
 }

@@ -54,7 +54,10 @@ impl Sending {
             WriteError::Determinate(code) if is_ambiguous => {
                 WriteError::Indeterminate(format!("{code} after ambiguity"))
             }
-            WriteError::Throttled | WriteError::Determinate(_) | WriteError::Unadoptable(_) => last,
+            WriteError::Throttled
+            | WriteError::Determinate(_)
+            | WriteError::Unadoptable(_)
+            | WriteError::LaterForm(_) => last,
         }
     }
 }

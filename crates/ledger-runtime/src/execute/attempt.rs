@@ -117,6 +117,9 @@ impl Ledger {
                 }
                 Err(error) => return Err(NotWritten::Store(error)),
             };
+            if let Some(error) = transaction.later_form(&reasons) {
+                return Err(NotWritten::Store(WriteError::LaterForm(error)));
+            }
             match transaction.classify(&reasons) {
                 Verdict::Rejected(rejection) => return Ok(WriteOutcome::Rejected(rejection)),
                 Verdict::MarkerExists(item) => return Ok(WriteOutcome::MarkerExists(item)),
@@ -171,6 +174,7 @@ impl Ledger {
 fn not_read(error: ReadError) -> NotWritten {
     match error {
         ReadError::Throttled | ReadError::Unavailable(_) => NotWritten::Throttled,
+        ReadError::Unreadable(error) if error.is_later_form() => NotWritten::Store(WriteError::LaterForm(error)),
         ReadError::Refused(_) | ReadError::Unreadable(_) | ReadError::Unadoptable(_) => {
             NotWritten::Broken(error.to_string())
         }

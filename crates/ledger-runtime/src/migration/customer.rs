@@ -214,6 +214,7 @@ impl Passing<'_> {
                     error @ (WriteError::Throttled
                     | WriteError::Determinate(_)
                     | WriteError::Unadoptable(_)
+                    | WriteError::LaterForm(_)
                     | WriteError::Indeterminate(_)),
                 ) => return Err(CustomerMoveError::Write(error)),
             }

@@ -3,6 +3,7 @@
 use super::{Code, Problem};
 use crate::metrics::Metric;
 use http::{HeaderValue, header};
+use ledger_core::dynamo::ItemError;
 use ledger_core::failure::Failure;
 use ledger_core::idempotency::KeyError;
 use ledger_core::migration::Unadoptable;
@@ -317,6 +318,14 @@ impl Problem {
             "The ledger's store does not answer. Nothing was done. Repeat the request with the same idempotency key.",
         )
         .retry_after(Duration::from_secs(2))
+    }
+
+    /// 503: nothing was done, because a record that is needed has a form of a later release.
+    #[must_use]
+    pub fn later_form(error: &ItemError) -> Self {
+        tracing::error!(%error, "a later release has written a record: deploy that release");
+        Self::of(Code::Unavailable, "A record was written by a later release of the ledger. Nothing was done.")
+            .retry_after(Duration::from_secs(60))
     }
 
     /// 503: nothing was done, because a key that encrypts stored responses cannot be read.

@@ -17,7 +17,7 @@ fn config(stored: Value) -> Item {
         ("spent_points", s("deduct")),
         (attr::UPDATED_AT, s("then")),
         ("due_shards", n("1")),
-        ("records", n("4")),
+        ("format", n("1")),
         ("cash_bonus", s("never")),
         ("refund_ceiling", n("0")),
         ("cash_ceiling", n("0")),

@@ -1,0 +1,120 @@
+//! Records of a later release: the format of a tenant, and the form of an item. What meets one refuses it, and writes
+//! nothing.
+use ledger_core::dynamo::{Item, Value};
+use ledger_runtime::metrics::Metric;
+use ledger_runtime::publishing::Publisher;
+use ledger_runtime::reconcile::{Outlets, Settings};
+use ledger_runtime::worker::Due;
+use ledger_tests::cloud::gate;
+use ledger_tests::engine::Contents;
+use ledger_tests::http::endpoints::{Endpoint, Stage};
+use ledger_tests::http::event_tap::EventTap;
+use ledger_tests::http::topup_rig::{Actor, Rig};
+use ledger_tests::http::world::new_key;
+use ledger_tests::http::{Answer, Call};
+use ledger_tests::share;
+use std::sync::Arc;
+
+/// A process refuses with this, and says no more.
+fn refused(answer: Answer, what: &str) {
+    let answer = answer.problem(503, "unavailable");
+    let detail = answer.text("/detail");
+    assert_eq!(detail, "A record was written by a later release of the ledger. Nothing was done.", "{what}");
+}
+
+/// Plants an item as it is stored, with one attribute more.
+async fn plant_with(stage: &Stage, (pk, sk): (&str, &str), attribute: &str) -> Item {
+    let tenant = stage.world.slug().to_string();
+    let stored = stage.world.stored(&tenant).await;
+    let found = stored.iter().find(|((of, at), _)| of == pk && at == sk);
+    let (_, row) = found.unwrap_or_else(|| panic!("no item {pk} {sk}"));
+    let mut later = row.clone();
+    later.insert(attribute.to_owned(), Value::int(2));
+    stage.world.plant(later).await;
+    row.clone()
+}
+
+async fn run_every_worker(actor: &Actor, stage: &Stage) -> Vec<(&'static str, Result<(), u16>)> {
+    let (app, tenant) = (&actor.app, stage.world.slug());
+    let publisher = Publisher::new(app, Arc::new(EventTap::default()));
+    let due = Due::everything(tenant.clone());
+    let (outlets, settings) = (Outlets::default(), Settings::of(app));
+    let ends = [
+        ("outbox", gate::as_function("outbox", outbox::pass_and_fold(app, Some(&publisher), &tenant)).await.map(drop)),
+        ("outbox", gate::as_function("outbox", outbox::run_due(app, &tenant)).await.map(drop)),
+        ("jobs", gate::as_function("jobs", jobs::run_due(app, &tenant)).await.map(drop)),
+        (
+            "reconcile",
+            gate::as_function("reconcile", reconcile::run_as((app, &outlets), &due, &settings)).await.map(drop),
+        ),
+        ("migrate", gate::as_function("migrate", migrate::run(app, &due)).await.map(drop)),
+    ];
+    ends.into_iter().map(|(name, end)| (name, end.map_err(|problem| problem.status().as_u16()))).collect()
+}
+
+#[tokio::test]
+async fn format_of_a_later_release_stops_every_endpoint_and_worker() {
+    let rig = Rig::new().await;
+    let stage = rig.stage("later-format").await;
+    let mut calls = Vec::new();
+    for endpoint in share::of_family(Endpoint::wallet().filter(|endpoint| !endpoint.is_migrations())) {
+        calls.push((endpoint, endpoint.prepare(&stage).await.call));
+    }
+    // An entry to be published and sealed.
+    let _ = stage.paid("100").await;
+    let _ = plant_with(&stage, ("later-format#tenant#root", "CONFIG"), "format").await;
+    let before = stage.world.stored("later-format").await;
+    let actor = rig.actor().await;
+    for (endpoint, call) in &calls {
+        refused(actor.send(call).await, &format!("{endpoint:?}"));
+    }
+    let ends = run_every_worker(&actor, &stage).await;
+    assert!(ends.iter().all(|(_, end)| *end == Err(503)), "{ends:?}");
+    assert!(stage.world.stored("later-format").await == before, "something was written");
+    assert!(actor.counted(Metric::FailClosed) > 0, "an alarm watches this count");
+}
+
+#[tokio::test]
+async fn item_of_a_later_form_is_refused_and_left_alone() {
+    let rig = Rig::new().await;
+    let stage = rig.stage("later-form").await;
+    let world = &stage.world;
+    let (customer, payment) = stage.paid("1000").await;
+    let (holder, held) = stage.held("500").await;
+    let other = world.customer_with("5000").await;
+    let merchant = &stage.merchant;
+    let elsewhere = world.merchant().await;
+    let paid = customer.pays(merchant, "1").key(new_key());
+    let _ = world.api.send(&paid).await;
+    let of = |kind: &str, id: &str| format!("later-form#{kind}#{id}");
+    let marker = format!("card_op_idem#pay#{}", paid.key.as_deref().expect("a key"));
+    let entry = {
+        let stored = world.stored("later-form").await;
+        let mut rows = stored.keys().filter(|(pk, sk)| *pk == of("customer", &customer.id) && sk.starts_with("TXN#"));
+        rows.next().expect("an entry").1.clone()
+    };
+    let cases: Vec<(&str, (String, String), Call)> = vec![
+        ("a payment", (of("payment", &payment), "PAYMENT".into()), merchant.refunds(&payment, "1")),
+        ("a hold", (of("payment", &held), "HOLD".into()), merchant.captures(&held, None)),
+        ("a marker", (of("customer", &customer.id), marker), paid.clone()),
+        ("an entry", (of("customer", &customer.id), entry), Call::get("/v1/me/transactions", &customer.who)),
+        ("a balance", (of("customer", &holder.id), "BALANCE#ECOPAY".into()), Call::get("/v1/me/balances", &holder.who)),
+        ("a customer", (of("customer", &holder.id), "PROFILE".into()), Call::get("/v1/me", &holder.who)),
+        ("a merchant", (of("merchant", &merchant.id), "PROFILE".into()), customer.pays(merchant, "2")),
+    ];
+    for (what, (pk, sk), call) in cases {
+        let written = plant_with(&stage, (&pk, &sk), "f").await;
+        let before = world.stored("later-form").await;
+        let actor = rig.actor().await;
+        refused(actor.send(&call).await, what);
+        // Leases of request rates are of the tenant, not of the item.
+        let without_rates = |mut rows: Contents| {
+            rows.retain(|(_, sk), _| !sk.starts_with("RATE#"));
+            rows
+        };
+        let after = world.stored("later-form").await;
+        assert!(without_rates(before) == without_rates(after), "{what}: something was written");
+        let _ = actor.settle(&other.pays(&elsewhere, "1")).await.good();
+        world.plant(written).await;
+    }
+}
